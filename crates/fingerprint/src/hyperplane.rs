@@ -1,0 +1,121 @@
+//! Random-hyperplane fingerprints of given vectors (Charikar 2002), such as embeddings.
+//!
+//! The same function as SimHash, with the features' hashes replaced by one random ±1 row a dimension: row i
+//! is the hash of i as eight little-endian bytes, a 1 bit being +1 and a 0 bit −1. Bit b of the fingerprint is
+//! the side of the b-th random hyperplane on which the vector lies.
+//!
+//! The vector is first quantised to integers in −32767..=32767 by its largest |x|, so the rest is integer
+//! arithmetic and the result is the same on every CPU. The fingerprint is scale invariant: exactly so for a
+//! factor that f32 multiplication represents without rounding (any power of two, short of underflow), and up
+//! to one quantisation step a component (1/32767 of the largest) for any other positive factor.
+
+use crate::{HashKey, Votes, Width, hash_one};
+
+/// The largest magnitude after quantisation.
+const QUANTUM: f64 = 32767.0;
+
+/// Why a vector has no fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VectorError {
+    /// No component was given.
+    #[error("an empty vector has no direction and so no fingerprint")]
+    Empty,
+    /// Every component is zero.
+    #[error("a vector of zeros has no direction and so no fingerprint")]
+    AllZero,
+    /// A component is NaN or infinite.
+    #[error("component {position} of the vector is not a finite number")]
+    NotFinite {
+        /// Position in the slice given.
+        position: usize,
+    },
+    /// The rows given do not match the vector.
+    #[error("the vector has {vector} components but {rows} rows were given")]
+    Dimensions {
+        /// Rows given.
+        rows: usize,
+        /// Components given.
+        vector: usize,
+    },
+}
+
+/// The row of a dimension: bit b is 1 for +1 and 0 for −1 in hyperplane b.
+#[must_use]
+pub fn row(key: &HashKey, dimension: u64) -> u128 {
+    hash_one(key, &dimension.to_le_bytes())
+}
+
+/// The fingerprint of a dense vector; component i is dimension i.
+///
+/// # Errors
+/// [`VectorError`] when the vector is empty, all zero, or has a component that is not finite.
+pub fn fingerprint_dense<W: Width>(key: &HashKey, vector: &[f32]) -> Result<W, VectorError> {
+    let rows = (0u64..).map(|i| row(key, i));
+    vote(rows, vector.iter().copied())
+}
+
+/// The fingerprint of a sparse vector given as (dimension, value) pairs in any order.
+///
+/// Equal to [`fingerprint_dense`] on the same values. A dimension given twice counts with both values.
+///
+/// # Errors
+/// As for [`fingerprint_dense`].
+pub fn fingerprint_sparse<W: Width>(key: &HashKey, vector: &[(u64, f32)]) -> Result<W, VectorError> {
+    let rows = vector.iter().map(|&(dimension, _)| row(key, dimension));
+    vote(rows, vector.iter().map(|&(_, x)| x))
+}
+
+/// The fingerprint of a dense vector under rows made once ([`row`]) or brought along.
+///
+/// # Errors
+/// As for [`fingerprint_dense`], and [`VectorError::Dimensions`] when the two lengths differ.
+pub fn fingerprint_rows<W: Width>(rows: &[u128], vector: &[f32]) -> Result<W, VectorError> {
+    if rows.len() != vector.len() {
+        return Err(VectorError::Dimensions {
+            rows: rows.len(),
+            vector: vector.len(),
+        });
+    }
+    vote(rows.iter().copied(), vector.iter().copied())
+}
+
+fn vote<W: Width>(
+    rows: impl Iterator<Item = u128>,
+    values: impl Iterator<Item = f32> + Clone,
+) -> Result<W, VectorError> {
+    let largest = largest(values.clone())?;
+    let mut votes = Votes::<W>::new();
+    let mut hashes = [0u128; 64];
+    let mut weights = [0u16; 64];
+    let mut filled = 0;
+    for (row, x) in rows.zip(values) {
+        // A negative component is a vote of |x| for the opposite row.
+        let quantised = (f64::from(x) / largest * QUANTUM).round();
+        hashes[filled] = if quantised < 0.0 { !row } else { row };
+        weights[filled] = quantised.abs() as u16;
+        filled += 1;
+        if filled == hashes.len() {
+            votes.add(&hashes, &weights);
+            filled = 0;
+        }
+    }
+    votes.add(&hashes[..filled], &weights[..filled]);
+    Ok(votes.finish())
+}
+
+/// The largest |x|, which is positive.
+fn largest(values: impl Iterator<Item = f32>) -> Result<f64, VectorError> {
+    let mut largest = None;
+    for (position, x) in values.enumerate() {
+        if !x.is_finite() {
+            return Err(VectorError::NotFinite { position });
+        }
+        largest = Some(x.abs().max(largest.unwrap_or(0.0)));
+    }
+    match largest {
+        None => Err(VectorError::Empty),
+        Some(0.0) => Err(VectorError::AllZero),
+        Some(x) => Ok(f64::from(x)),
+    }
+}

@@ -1,0 +1,53 @@
+//! The key of the feature hash.
+
+use std::fmt;
+
+/// A 128-bit key for [`hash_features`](crate::hash_features).
+///
+/// Fingerprints made under different keys must never be compared: the profile that made them carries the
+/// key's id. Under a secret key nobody can prepare texts that collide; `Debug` therefore never prints it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HashKey([u64; 2]);
+
+impl HashKey {
+    /// The published key of the default profiles: the first 128 bits of the fraction of π, so that nobody
+    /// can have chosen them.
+    pub const PUBLIC: Self = Self([0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344]);
+
+    /// The key with the two words `k0` and `k1` (in the order of the SipHash paper).
+    #[must_use]
+    pub const fn new(k0: u64, k1: u64) -> Self {
+        Self([k0, k1])
+    }
+
+    pub(crate) const fn words(&self) -> [u64; 2] {
+        self.0
+    }
+}
+
+impl Default for HashKey {
+    fn default() -> Self {
+        Self::PUBLIC
+    }
+}
+
+impl fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::PUBLIC {
+            "HashKey(public)"
+        } else {
+            "HashKey(private)"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_names_the_kind_and_never_the_words() {
+        assert_eq!(format!("{:?}", HashKey::PUBLIC), "HashKey(public)");
+        assert_eq!(format!("{:?}", HashKey::new(12345, 67890)), "HashKey(private)");
+    }
+}

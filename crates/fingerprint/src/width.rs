@@ -1,0 +1,202 @@
+//! The widths a fingerprint can have: 16, 32, 64 and 128 bits.
+//!
+//! Invariant: the fingerprint at a smaller width is the low bits of the one at 128 bits, because the bits of
+//! the feature hash are independent and each bit is voted on alone.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
+
+use crate::kernel::RowKernels;
+
+/// Why a text is not a fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// The number of digits is wrong.
+    #[error("a fingerprint of {} bits has {expected} hexadecimal digits, got {got}", expected * 4)]
+    Length {
+        /// Digits wanted.
+        expected: usize,
+        /// Bytes given.
+        got: usize,
+    },
+    /// A byte is not a hexadecimal digit.
+    #[error("byte {position} of the fingerprint is not a hexadecimal digit")]
+    Digit {
+        /// Position of the first such byte.
+        position: usize,
+    },
+}
+
+/// An unsigned integer used as a fingerprint. Implemented for `u16`, `u32`, `u64` and `u128` only.
+///
+/// Bit 0 is the least significant one.
+pub trait Width:
+    RowKernels
+    + Copy
+    + Eq
+    + Ord
+    + Hash
+    + Default
+    + Send
+    + Sync
+    + Debug
+    + BitXor<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Not<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+    + 'static
+{
+    /// Bits of the fingerprint.
+    const BITS: u32;
+
+    /// The Hamming distance, `0..=BITS`.
+    #[must_use]
+    fn distance(self, other: Self) -> u32;
+
+    /// Bit `i`; false where `i >= BITS`.
+    #[must_use]
+    fn bit(self, i: u32) -> bool;
+
+    /// Bit i is 1 where `sums[i] > 0`. Missing sums give 0, sums from `BITS` on are not read.
+    #[must_use]
+    fn from_sums(sums: &[i64]) -> Self;
+
+    /// The low `BITS` bits.
+    #[must_use]
+    fn truncate(full: u128) -> Self;
+
+    /// The same number, with zeros above.
+    #[must_use]
+    fn widen(self) -> u128;
+
+    /// The low 64 bits (all of them up to a width of 64).
+    #[must_use]
+    fn low_u64(self) -> u64;
+
+    /// `BITS / 4` lower-case hexadecimal digits, most significant first.
+    #[must_use]
+    fn to_hex(self) -> String;
+
+    /// The inverse of [`to_hex`](Self::to_hex); upper case is accepted.
+    ///
+    /// # Errors
+    /// [`ParseError`] when the text is not exactly `BITS / 4` hexadecimal digits.
+    fn from_hex(text: &str) -> Result<Self, ParseError>;
+}
+
+macro_rules! width {
+    ($($int:ident)*) => {$(
+        impl Width for $int {
+            const BITS: u32 = $int::BITS;
+
+            #[inline]
+            fn distance(self, other: Self) -> u32 {
+                (self ^ other).count_ones()
+            }
+
+            #[inline]
+            fn bit(self, i: u32) -> bool {
+                i < $int::BITS && (self >> i) & 1 == 1
+            }
+
+            fn from_sums(sums: &[i64]) -> Self {
+                let bits = sums.iter().take($int::BITS as usize).enumerate();
+                bits.fold(0, |f, (i, &sum)| f | ($int::from(sum > 0) << i))
+            }
+
+            #[inline]
+            fn truncate(full: u128) -> Self {
+                full as Self
+            }
+
+            #[inline]
+            fn widen(self) -> u128 {
+                u128::from(self)
+            }
+
+            #[inline]
+            fn low_u64(self) -> u64 {
+                self as u64
+            }
+
+            fn to_hex(self) -> String {
+                format!("{self:0digits$x}", digits = $int::BITS as usize / 4)
+            }
+
+            fn from_hex(text: &str) -> Result<Self, ParseError> {
+                Ok(parse(text, $int::BITS as usize / 4)? as Self)
+            }
+        }
+    )*};
+}
+width!(u16 u32 u64 u128);
+
+/// `digits` hexadecimal digits (at most 32) as a number.
+fn parse(text: &str, digits: usize) -> Result<u128, ParseError> {
+    if text.len() != digits {
+        return Err(ParseError::Length {
+            expected: digits,
+            got: text.len(),
+        });
+    }
+    text.bytes().enumerate().try_fold(0, |value, (position, byte)| {
+        let digit = char::from(byte)
+            .to_digit(16)
+            .ok_or(ParseError::Digit { position })?;
+        Ok(value << 4 | u128::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip<W: Width>(full: u128) {
+        let f = W::truncate(full);
+        let hex = f.to_hex();
+        assert_eq!(hex.len(), W::BITS as usize / 4);
+        assert_eq!(W::from_hex(&hex), Ok(f));
+        assert_eq!(W::from_hex(&hex.to_uppercase()), Ok(f));
+        assert_eq!(W::truncate(f.widen()), f);
+        assert_eq!(f.low_u64(), full as u64 & (u64::MAX >> (64 - W::BITS.min(64))));
+        let sums: Vec<i64> = (0..W::BITS).map(|i| if f.bit(i) { 1 } else { -1 }).collect();
+        assert_eq!(W::from_sums(&sums), f);
+        assert!(!f.bit(W::BITS));
+    }
+
+    #[test]
+    fn every_width_round_trips() {
+        for full in [0, 1, u128::MAX, 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978] {
+            round_trip::<u16>(full);
+            round_trip::<u32>(full);
+            round_trip::<u64>(full);
+            round_trip::<u128>(full);
+        }
+    }
+
+    #[test]
+    fn wrong_texts_are_refused_by_reason() {
+        assert_eq!(
+            u16::from_hex("123"),
+            Err(ParseError::Length { expected: 4, got: 3 })
+        );
+        assert_eq!(
+            u16::from_hex("12345"),
+            Err(ParseError::Length { expected: 4, got: 5 })
+        );
+        assert_eq!(u16::from_hex("+123"), Err(ParseError::Digit { position: 0 }));
+        assert_eq!(u32::from_hex("1234 678"), Err(ParseError::Digit { position: 4 }));
+        assert_eq!(u16::from_hex("1é2"), Err(ParseError::Digit { position: 1 }));
+    }
+
+    #[test]
+    fn a_sum_of_zero_gives_zero_and_lengths_need_not_fit() {
+        assert_eq!(u16::from_sums(&[0, 1, 0, -1]), 0b10);
+        assert_eq!(u16::from_sums(&[1; 40]), u16::MAX);
+        assert_eq!(u128::from_sums(&[]), 0);
+    }
+}
