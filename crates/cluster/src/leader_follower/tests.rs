@@ -1,0 +1,95 @@
+//! The block-parallel grouping against the plain sequential loop.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance.
+struct Line {
+    at: Vec<i64>,
+    reach: i64,
+    near: i64,
+    leaders_only: bool,
+    placed: Vec<bool>,
+}
+
+impl Line {
+    fn gap(&self, a: u32, b: u32) -> i64 {
+        (self.at[a as usize] - self.at[b as usize]).abs()
+    }
+}
+
+impl Neighbors for Line {
+    fn connected(&self, item: u32) -> bool {
+        (0..self.at.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
+    }
+    fn candidates(&self, item: u32, since: u32, out: &mut Vec<Candidate>) {
+        for id in since..self.placed.len() as u32 {
+            if self.gap(item, id) <= self.reach && (!self.leaders_only || self.placed[id as usize]) {
+                out.push(Candidate { id, distance: self.gap(item, id) as u32 });
+            }
+        }
+    }
+    fn place(&mut self, item: u32, leads: bool) {
+        assert_eq!(item as usize, self.placed.len(), "items are placed in order");
+        self.placed.push(leads);
+    }
+}
+
+impl Verify for Line {
+    fn cost(&self, _: u32) -> usize {
+        1
+    }
+    fn begin_block(&mut self, _: &[u32]) {}
+    fn load(&mut self, _: &[(u32, Candidate)]) {}
+    fn verify(&self, item: u32, candidate: Candidate) -> Option<Similarity> {
+        let gap = self.gap(item, candidate.id);
+        let jaccard = 1.0 - gap as f64 / 100.0;
+        (gap <= self.near).then_some(Similarity { jaccard, containment: jaccard })
+    }
+}
+
+/// The definition, read off: each joins the nearest verified earlier leader or leads.
+fn sequential(at: &[i64], near: i64) -> Vec<u32> {
+    let mut leader: Vec<u32> = Vec::new();
+    for (i, x) in at.iter().enumerate() {
+        let nearest = (0..i)
+            .filter(|&j| leader[j] == j as u32 && (at[j] - x).abs() <= near)
+            .min_by_key(|&j| ((at[j] - x).abs(), j));
+        leader.push(nearest.unwrap_or(i) as u32);
+    }
+    leader
+}
+
+proptest! {
+    #[test]
+    fn equals_the_sequential_loop(
+        at in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60, all in any::<bool>(),
+    ) {
+        let n = at.len() as u32;
+        let mut line = Line { at: at.clone(), reach: 15, near, leaders_only: !all, placed: Vec::new() };
+        let mode = if all { Pairs::All } else { Pairs::Leaders };
+        let mut seen = Vec::new();
+        let outcome = leader_follower(n, &mut line, mode, memory, |a, c, _| seen.push((a, c.id)), |_| true);
+        let leaders: Vec<u32> = outcome.groups.iter().map(|g| g.leader).collect();
+        prop_assert_eq!(leaders, sequential(&at, near));
+        let mut expected = Vec::new();
+        if all {
+            for a in 0..n {
+                for b in 0..a {
+                    if (at[a as usize] - at[b as usize]).abs() <= near {
+                        expected.push((a, b));
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn stops_when_asked() {
+    let at: Vec<i64> = (0..40).collect();
+    let mut line = Line { at, reach: 1, near: 1, leaders_only: true, placed: Vec::new() };
+    let outcome = leader_follower(40, &mut line, Pairs::Leaders, 8, |_, _, _| {}, |done| done < 8);
+    assert!(outcome.groups.len() >= 8 && outcome.groups.len() < 40);
+}
