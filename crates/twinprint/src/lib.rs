@@ -1,1 +1,3 @@
 //! twinprint
+
+pub mod source;

@@ -1,0 +1,289 @@
+//! Reading on a thread of its own, one batch ahead of the work.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use super::chunk::{Body, Chunk};
+use super::decode;
+use super::error::SourceError;
+use super::sources::Shared;
+use super::split::{PIECE, Piece, Splitter};
+
+/// Whole files of one chunk at most: small ones cost by the file, not by the byte.
+const FILES_A_CHUNK: usize = 64;
+/// Chunks of one batch at most, so that many tiny files do not pile up.
+const CHUNKS_A_BATCH: usize = 1024;
+
+/// About as many bytes as were asked for, in chunks.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The chunks in input order; each can be processed on any thread.
+    pub chunks: Vec<Chunk>,
+    /// Files whose last record is in this batch, with their number of records.
+    pub(crate) finished: VecDeque<(u32, u64)>,
+    input_bytes: u64,
+}
+
+impl Batch {
+    /// Bytes on disk that were read for this batch. They add up to [`Sources::total_bytes`](super::Sources::total_bytes)
+    /// unless a file could not be read to its end.
+    pub fn input_bytes(&self) -> u64 {
+        self.input_bytes
+    }
+
+    /// Documents and rejects of all its chunks.
+    pub fn records(&self) -> u64 {
+        self.chunks.iter().map(Chunk::records).sum()
+    }
+}
+
+/// The batches of all inputs in order. Ends after the first error.
+#[derive(Debug)]
+pub struct BatchReader {
+    shared: Arc<Shared>,
+    /// `None` once the end or an error was met.
+    batches: Option<Receiver<Message>>,
+    failed: Option<SourceError>,
+    thread: Option<JoinHandle<()>>,
+    recording: bool,
+}
+
+/// A batch, or `None` for the regular end, which tells it from a thread that died.
+type Message = Result<Option<Batch>, SourceError>;
+
+impl BatchReader {
+    pub(crate) fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
+        let (sender, batches) = sync_channel(1);
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("twinprint-read".to_owned())
+            .spawn(move || {
+                let mut reading = Reading {
+                    shared: theirs,
+                    sender,
+                    batch_bytes,
+                    batch: Batch::default(),
+                    bytes: 0,
+                    ordinal: 0,
+                };
+                let end = reading.all();
+                if let Some(end) = end {
+                    // The receiver may be gone; then nobody waits for the end.
+                    let _ = reading.sender.send(end);
+                }
+            });
+        let (thread, failed) = match thread {
+            Ok(thread) => (Some(thread), None),
+            Err(error) => (None, Some(SourceError::Thread(error))),
+        };
+        Self {
+            shared,
+            batches: Some(batches),
+            failed,
+            thread,
+            recording,
+        }
+    }
+}
+
+impl Iterator for BatchReader {
+    type Item = Result<Batch, SourceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let message = self.batches.as_ref()?.recv();
+        let error = match message {
+            Ok(Ok(Some(_))) if self.shared.cancelled() => SourceError::Cancelled,
+            Ok(Ok(Some(batch))) => {
+                if self.recording {
+                    for &(source, records) in &batch.finished {
+                        self.shared.set_records(source, records);
+                    }
+                }
+                return Some(Ok(batch));
+            }
+            Ok(Ok(None)) => {
+                self.batches = None;
+                return None;
+            }
+            Ok(Err(error)) => error,
+            Err(_) => self.failed.take().unwrap_or(SourceError::ReaderStopped),
+        };
+        self.batches = None;
+        Some(Err(error))
+    }
+}
+
+impl Drop for BatchReader {
+    fn drop(&mut self) {
+        // The thread stops at its next batch when nobody listens.
+        self.batches = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported as ReaderStopped.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The state of the reading thread.
+struct Reading {
+    shared: Arc<Shared>,
+    sender: SyncSender<Message>,
+    batch_bytes: usize,
+    batch: Batch,
+    /// Bytes the batch stands for, unpacked where they are held unpacked.
+    bytes: usize,
+    /// Records so far.
+    ordinal: u64,
+}
+
+/// The receiver has gone.
+struct Gone;
+
+impl Reading {
+    /// Reads everything; the last message, or `None` when nobody listens.
+    fn all(&mut self) -> Option<Message> {
+        let limit = self.shared.options.limit.unwrap_or(u64::MAX);
+        let shared = Arc::clone(&self.shared);
+        let mut next = 0;
+        while next < shared.files.len() && self.ordinal < limit {
+            if shared.cancelled() {
+                return Some(Err(SourceError::Cancelled));
+            }
+            let step = if shared.files[next].format.is_by_line() {
+                self.lines(next, limit - self.ordinal).map(|()| 1)
+            } else {
+                self.whole(next, limit - self.ordinal)
+            };
+            match step {
+                Ok(read) => next += read,
+                Err(Gone) => return None,
+            }
+        }
+        if shared.cancelled() {
+            return Some(Err(SourceError::Cancelled));
+        }
+        let last = !self.batch.chunks.is_empty() || !self.batch.finished.is_empty();
+        if last && self.flush().is_err() {
+            return None;
+        }
+        Some(Ok(None))
+    }
+
+    /// Puts whole files from `first` on into one chunk; how many.
+    fn whole(&mut self, first: usize, limit: u64) -> Result<usize, Gone> {
+        let mut bytes = 0;
+        let most = usize::try_from(limit).unwrap_or(usize::MAX).min(FILES_A_CHUNK);
+        let files = self.shared.files[first..].iter().take(most).take_while(|file| {
+            let takes = !file.format.is_by_line() && bytes < PIECE as u64;
+            if takes {
+                bytes += file.bytes;
+            }
+            takes
+        });
+        let count = files.count();
+        let range = first as u32..(first + count) as u32;
+        self.batch
+            .finished
+            .extend(range.clone().map(|source| (source, 1)));
+        self.batch.input_bytes += bytes;
+        self.push(count as u64, bytes as usize, Body::Files(range))?;
+        Ok(count)
+    }
+
+    /// Reads a file line by line.
+    fn lines(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
+        let shared = Arc::clone(&self.shared);
+        let (file, source) = (&shared.files[index], index as u32);
+        let before = self.ordinal;
+        let consumed = Arc::new(AtomicU64::new(0));
+        match decode::open(&file.path, file.codec, file.bytes, &consumed) {
+            Ok(stream) => {
+                let mut splitter = Splitter::new(stream, shared.options.max_document, limit);
+                while let Some(piece) = splitter.next(|e| decode::reason(e, file.codec)) {
+                    self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
+                    self.piece(source, piece)?;
+                    if shared.cancelled() {
+                        return Ok(());
+                    }
+                }
+            }
+            Err(error) => {
+                let reason = decode::reason(&error, super::Codec::Plain);
+                self.push(
+                    1,
+                    0,
+                    Body::Rejected {
+                        source,
+                        line: 1,
+                        raw_len: 0,
+                        reason,
+                    },
+                )?;
+            }
+        }
+        self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
+        self.batch.finished.push_back((source, self.ordinal - before));
+        Ok(())
+    }
+
+    fn piece(&mut self, source: u32, piece: Piece) -> Result<(), Gone> {
+        match piece {
+            Piece::Lines {
+                first_line,
+                records,
+                bom,
+                data,
+            } => {
+                let bytes = data.len();
+                self.push(
+                    records,
+                    bytes,
+                    Body::Lines {
+                        source,
+                        first_line,
+                        bom,
+                        data,
+                    },
+                )
+            }
+            Piece::Rejected {
+                line,
+                raw_len,
+                reason,
+            } => self.push(
+                1,
+                0,
+                Body::Rejected {
+                    source,
+                    line,
+                    raw_len,
+                    reason,
+                },
+            ),
+        }
+    }
+
+    fn push(&mut self, records: u64, bytes: usize, body: Body) -> Result<(), Gone> {
+        let shared = Arc::clone(&self.shared);
+        self.batch.chunks.push(Chunk {
+            shared,
+            first_ordinal: self.ordinal,
+            records,
+            body,
+        });
+        self.ordinal += records;
+        self.bytes += bytes;
+        let full = self.bytes >= self.batch_bytes || self.batch.chunks.len() >= CHUNKS_A_BATCH;
+        if full { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Gone> {
+        self.bytes = 0;
+        self.sender
+            .send(Ok(Some(std::mem::take(&mut self.batch))))
+            .map_err(|_| Gone)
+    }
+}

@@ -1,0 +1,236 @@
+//! A piece of the input that one task can turn into records.
+//!
+//! Lines are held as bytes; whole files are only named and read where they are processed, so that many small files
+//! are opened by all threads at once.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::ops::Range;
+use std::str::from_utf8;
+use std::sync::Arc;
+
+use super::decode;
+use super::format::{Codec, Format};
+use super::json;
+use super::options::SourceOptions;
+use super::record::{Record, RecordKind};
+use super::reject::RejectReason;
+use super::sources::{Shared, SourceFile};
+use super::split::{BOM, Lines, content, is_record};
+
+/// Records in input order, next to one another.
+#[derive(Debug)]
+pub struct Chunk {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) first_ordinal: u64,
+    pub(crate) records: u64,
+    pub(crate) body: Body,
+}
+
+/// What a chunk holds.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// Whole lines of one source.
+    Lines {
+        source: u32,
+        first_line: u64,
+        bom: bool,
+        data: Vec<u8>,
+    },
+    /// Sources that are one document each.
+    Files(Range<u32>),
+    /// One record that cannot be had.
+    Rejected {
+        source: u32,
+        line: u64,
+        raw_len: u64,
+        reason: RejectReason,
+    },
+}
+
+impl Chunk {
+    /// The ordinal of its first record: documents and rejects over all inputs, counted from 0 in input order.
+    pub fn first_ordinal(&self) -> u64 {
+        self.first_ordinal
+    }
+
+    /// How many documents and rejects it yields.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The source of its first record.
+    pub fn source(&self) -> u32 {
+        match &self.body {
+            Body::Lines { source, .. } | Body::Rejected { source, .. } => *source,
+            Body::Files(range) => range.start,
+        }
+    }
+
+    /// Yields every record in order, blank lines included. The names of the fields come from `options`; the longest
+    /// record is that of the options the sources were found with. Linear in the bytes; a field without escapes is
+    /// not copied.
+    pub fn documents(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
+        match &self.body {
+            Body::Lines {
+                source,
+                first_line,
+                data,
+                ..
+            } => {
+                let lines = LineRecords {
+                    json: self.shared.files[*source as usize].format == Format::Jsonl,
+                    options,
+                    max: self.shared.options.max_document,
+                };
+                lines.each(data, &mut |i, raw_len, kind| {
+                    f(Record {
+                        source: *source,
+                        line: first_line + i,
+                        raw_len,
+                        kind,
+                    });
+                });
+            }
+            Body::Files(range) => {
+                let mut buffer = Vec::new();
+                for source in range.clone() {
+                    let file = &self.shared.files[source as usize];
+                    let (raw_len, kind) = whole_file(file, self.shared.options.max_document, &mut buffer);
+                    f(Record {
+                        source,
+                        line: 1,
+                        raw_len,
+                        kind,
+                    });
+                }
+            }
+            Body::Rejected {
+                source,
+                line,
+                raw_len,
+                reason,
+            } => {
+                let kind = RecordKind::Rejected {
+                    reason: reason.clone(),
+                };
+                f(Record {
+                    source: *source,
+                    line: *line,
+                    raw_len: *raw_len,
+                    kind,
+                });
+            }
+        }
+    }
+}
+
+/// Turns lines into records.
+struct LineRecords<'o> {
+    json: bool,
+    options: &'o SourceOptions,
+    max: u64,
+}
+
+impl LineRecords<'_> {
+    fn each<'a>(&self, data: &'a [u8], f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
+        // One check of all the bytes is much faster than one a line; only a chunk that fails is looked at by line.
+        let valid = from_utf8(data).ok();
+        let mut at = 0;
+        for (i, line) in Lines(data).enumerate() {
+            let bytes = content(line);
+            // A slice of valid text that ends at a line feed or at the end is valid text.
+            let text = valid.and_then(|v| v.get(at..at + bytes.len()));
+            at += line.len();
+            f(i as u64, bytes.len() as u64, self.kind(bytes, text));
+        }
+    }
+
+    fn kind<'a>(&self, bytes: &'a [u8], text: Option<&'a str>) -> RecordKind<'a> {
+        if bytes.len() as u64 > self.max {
+            let reason = RejectReason::TooLong {
+                bytes: Some(bytes.len() as u64),
+                limit: self.max,
+            };
+            return RecordKind::Rejected { reason };
+        }
+        if !is_record(bytes, self.max) {
+            return RecordKind::Blank;
+        }
+        let document = match text.map_or_else(|| decoded(bytes), Ok) {
+            Err(reason) => Err(reason),
+            Ok(text) if self.json => json::pick(text, self.options),
+            Ok(text) => {
+                let text = Cow::Borrowed(text.strip_suffix('\r').unwrap_or(text));
+                Ok(json::Picked {
+                    text,
+                    id: None,
+                    sort_value: None,
+                })
+            }
+        };
+        match document {
+            Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
+            Err(reason) => RecordKind::Rejected { reason },
+        }
+    }
+}
+
+fn decoded(bytes: &[u8]) -> Result<&str, RejectReason> {
+    from_utf8(bytes).map_err(|e| {
+        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+            return RejectReason::Utf16;
+        }
+        let offset = e.valid_up_to();
+        RejectReason::InvalidUtf8 {
+            offset: offset as u64 + 1,
+            byte: bytes.get(offset).copied().unwrap_or(0),
+        }
+    })
+}
+
+/// Reads a file as one document into `buffer`.
+fn whole_file<'b>(file: &SourceFile, max: u64, buffer: &'b mut Vec<u8>) -> (u64, RecordKind<'b>) {
+    buffer.clear();
+    let rejected = |raw_len, reason| (raw_len, RecordKind::Rejected { reason });
+    if file.codec == Codec::Plain && file.bytes > max.saturating_add(BOM.len() as u64) {
+        return rejected(
+            file.bytes,
+            RejectReason::TooLong {
+                bytes: Some(file.bytes),
+                limit: max,
+            },
+        );
+    }
+    let stream = match decode::open(&file.path, file.codec, file.bytes, &Arc::default()) {
+        Ok(stream) => stream,
+        Err(error) => return rejected(0, decode::reason(&error, Codec::Plain)),
+    };
+    // A mark does not count; one byte more shows that the limit is passed.
+    let most = max.saturating_add(BOM.len() as u64 + 1);
+    if let Err(error) = stream.take(most).read_to_end(buffer) {
+        return rejected(buffer.len() as u64, decode::reason(&error, file.codec));
+    }
+    let bytes = buffer.strip_prefix(BOM).unwrap_or(buffer);
+    let raw_len = bytes.len() as u64;
+    if raw_len > max {
+        return rejected(
+            raw_len,
+            RejectReason::TooLong {
+                bytes: None,
+                limit: max,
+            },
+        );
+    }
+    match decoded(bytes) {
+        Ok(text) => (
+            raw_len,
+            RecordKind::Document {
+                id: None,
+                text: Cow::Borrowed(text),
+                sort_value: None,
+            },
+        ),
+        Err(reason) => rejected(raw_len, reason),
+    }
+}

@@ -1,0 +1,145 @@
+//! What stops reading altogether, as against a single record, which is only rejected.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+/// The formats and codecs of this version, for messages.
+const READS: &str =
+    "this version reads .txt .md .markdown .rst .text .jsonl .ndjson, plain or as .gz or .zst";
+
+/// Why the inputs cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// An input that does not exist.
+    #[error("{}: no such file or folder; check the spelling, or quote a glob so that twinprint expands it", .path.display())]
+    Missing {
+        /// The input.
+        path: PathBuf,
+    },
+    /// A directory that cannot be listed.
+    #[error("{}: the directory cannot be listed ({source}); make it readable (chmod u+rx) or leave it out by naming the inputs with a glob", .path.display())]
+    UnreadableDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file named as an input that cannot be opened.
+    #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
+    UnreadableFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An input that is neither a file nor a folder, such as a pipe.
+    #[error("{}: neither a file nor a folder; inputs are read twice, so pipe it to stdin (-) instead, with --format", .path.display())]
+    NotAFile {
+        /// The input.
+        path: PathBuf,
+    },
+    /// A pattern that does not parse.
+    #[error("{pattern:?} is no valid glob: {source}")]
+    BadPattern {
+        /// The pattern.
+        pattern: String,
+        /// Where it fails.
+        source: globset::Error,
+    },
+    /// A pattern no file matches.
+    #[error("{pattern:?} matches no file{}; ** crosses folders, * does not", skipped_text(.skipped))]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+        /// Matching files left out, by extension.
+        skipped: BTreeMap<String, u64>,
+    },
+    /// A format or codec of a later version.
+    #[error("{}: .{found} is not read yet; {READS}. {}", .path.display(), way_out(.found))]
+    LaterFormat {
+        /// The file.
+        path: PathBuf,
+        /// The extension.
+        found: String,
+    },
+    /// A file named as an input whose extension says nothing.
+    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, lines or jsonl, or --any-text", .path.display(), extension_text(.extension))]
+    UnknownExtension {
+        /// The file.
+        path: PathBuf,
+        /// Its extension, if it has one.
+        extension: Option<String>,
+    },
+    /// Inputs that hold nothing to read.
+    #[error("no file to read in {}{}; {READS}. --ext adds extensions, --any-text takes every file that decodes as text", .inputs.join(", "), skipped_text(.skipped))]
+    NothingFound {
+        /// The inputs as given.
+        inputs: Vec<String>,
+        /// Files left out, by extension.
+        skipped: BTreeMap<String, u64>,
+    },
+    /// stdin without a format.
+    #[error("stdin (-) has no name to tell its format; pass --format text, lines or jsonl")]
+    StdinFormat,
+    /// stdin named more than once.
+    #[error("stdin (-) can be named only once")]
+    StdinTwice,
+    /// The copy of stdin, which must be read twice, cannot be written.
+    #[error("{}: stdin cannot be spooled there ({source}); it is kept on disk so that it can be read again: free space or choose another --work-dir", .path.display())]
+    Spool {
+        /// The work directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The reading thread could not be started.
+    #[error("no thread for reading can be started: {0}")]
+    Thread(io::Error),
+    /// The reading thread ended before the input did.
+    #[error("the reading thread stopped before the end of the input; this is a defect, please report it")]
+    ReaderStopped,
+    /// The work was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Lists what was left out, most frequent first.
+fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
+    let mut by_count: Vec<_> = skipped.iter().collect();
+    by_count.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let mut text = String::new();
+    for (i, (extension, count)) in by_count.iter().take(10).enumerate() {
+        let start = if i == 0 { " (skipped: " } else { ", " };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{start}{count} {extension}");
+    }
+    if by_count.len() > 10 {
+        let _ = write!(text, " and {} more kinds", by_count.len() - 10);
+    }
+    if !text.is_empty() {
+        text.push(')');
+    }
+    text
+}
+
+fn extension_text(extension: &Option<String>) -> String {
+    extension
+        .as_ref()
+        .map_or_else(|| "name".to_owned(), |e| format!("extension .{e}"))
+}
+
+fn way_out(found: &str) -> &'static str {
+    match found {
+        "bz2" => "Unpack it with bunzip2, or repack it with bzcat | zstd",
+        "xz" => "Unpack it with unxz, or repack it with xzcat | zstd",
+        "lz4" => "Unpack it with unlz4, or repack it with lz4cat | zstd",
+        "json" => "Make one object a line of it (jq -c '.[]'), or pass --format jsonl if it is that already",
+        "csv" | "tsv" | "parquet" | "arrow" | "feather" => {
+            "Write its rows as .jsonl with the text in one field (DuckDB: COPY … TO 'x.jsonl')"
+        }
+        _ => "Extract the text to .txt or .jsonl first, or pass --any-text to take the file as it is",
+    }
+}

@@ -1,0 +1,184 @@
+//! What a file holds, told from its name.
+//!
+//! The last extension may name a codec (`.gz`, `.zst`), the one before it the format. Names are compared without
+//! regard to case. A name this version cannot read yet is told apart from one it does not know at all, since the
+//! way out differs.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// How a file is cut into documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// The whole file is one document.
+    Text,
+    /// Each line is a document.
+    Lines,
+    /// Each line is a JSON object; one of its fields is the text.
+    Jsonl,
+}
+
+impl Format {
+    /// Whether a file of this format holds one record a line.
+    pub fn is_by_line(self) -> bool {
+        matches!(self, Self::Lines | Self::Jsonl)
+    }
+
+    /// The name used by `--format`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Lines => "lines",
+            Self::Jsonl => "jsonl",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A `--format` value that names no format of this version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not a format this version reads; choose text (one document a file), lines (one a line) or jsonl"
+)]
+pub struct UnknownFormat(pub String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        match name.to_ascii_lowercase().as_str() {
+            "text" | "txt" | "md" | "markdown" | "rst" => Ok(Self::Text),
+            "lines" => Ok(Self::Lines),
+            "jsonl" | "ndjson" => Ok(Self::Jsonl),
+            _ => Err(UnknownFormat(name.to_owned())),
+        }
+    }
+}
+
+/// How a file's bytes are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// As they are.
+    Plain,
+    /// gzip, one member or many.
+    Gzip,
+    /// Zstandard, one frame or many, windows up to 2 GiB.
+    Zstd,
+}
+
+impl Codec {
+    /// Tells the codec from the first bytes of a stream. Neither magic number can begin UTF-8 text, so that a
+    /// plain stream is never mistaken.
+    pub(crate) fn of_magic(head: &[u8]) -> Self {
+        match head {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The extension, with its dot, that names the codec.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Gzip => ".gz",
+            Self::Zstd => ".zst",
+        }
+    }
+}
+
+/// What a file's name says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A format and codec this version reads.
+    Known(Format, Codec),
+    /// A format of a later version.
+    LaterFormat(Codec, String),
+    /// A codec of a later version.
+    LaterCodec(String),
+    /// Neither; the codec, and the extension or none.
+    Unknown(Codec, Option<String>),
+}
+
+/// The names of text files, one document a file.
+const TEXT: [&str; 5] = ["txt", "md", "markdown", "rst", "text"];
+/// The names of files with one JSON object a line.
+const JSONL: [&str; 2] = ["jsonl", "ndjson"];
+/// Formats that belong to later versions.
+const LATER: [&str; 11] = [
+    "html", "htm", "xhtml", "json", "csv", "tsv", "parquet", "arrow", "feather", "warc", "wet",
+];
+/// Codecs that belong to later versions.
+const LATER_CODECS: [&str; 3] = ["bz2", "xz", "lz4"];
+
+/// Reads a file's name. `extra` are further extensions to be taken as text, lower case, without a dot.
+pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
+    let name = Path::new(path.file_name().unwrap_or(OsStr::new("")));
+    let outer = extension(name);
+    let codec = match outer.as_deref() {
+        Some("gz") => Codec::Gzip,
+        Some("zst") => Codec::Zstd,
+        Some(other) if LATER_CODECS.contains(&other) => return Named::LaterCodec(other.to_owned()),
+        _ => Codec::Plain,
+    };
+    let inner = if codec == Codec::Plain {
+        outer
+    } else {
+        name.file_stem().map(Path::new).and_then(extension)
+    };
+    match inner.as_deref() {
+        Some(e) if extra.iter().any(|x| x == e) => Named::Known(Format::Text, codec),
+        Some(e) if TEXT.contains(&e) => Named::Known(Format::Text, codec),
+        Some(e) if JSONL.contains(&e) => Named::Known(Format::Jsonl, codec),
+        Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
+        _ => Named::Unknown(codec, inner),
+    }
+}
+
+fn extension(name: &Path) -> Option<String> {
+    name.extension()
+        .map(|e| e.to_string_lossy().to_lowercase())
+        .filter(|e| !e.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_format_and_codec() {
+        let of = |n: &str| named(Path::new(n), &["rs".to_owned(), "csv".to_owned()]);
+        assert_eq!(of("a/b.TXT"), Named::Known(Format::Text, Codec::Plain));
+        assert_eq!(of("b.md.gz"), Named::Known(Format::Text, Codec::Gzip));
+        assert_eq!(of("b.jsonl.zst"), Named::Known(Format::Jsonl, Codec::Zstd));
+        assert_eq!(of("b.rs"), Named::Known(Format::Text, Codec::Plain));
+        assert_eq!(
+            of("b.csv"),
+            Named::Known(Format::Text, Codec::Plain),
+            "--ext wins over a later format"
+        );
+        assert_eq!(of("b.jsonl.xz"), Named::LaterCodec("xz".to_owned()));
+        assert_eq!(
+            of("b.html.gz"),
+            Named::LaterFormat(Codec::Gzip, "html".to_owned())
+        );
+        assert_eq!(of("b.bin"), Named::Unknown(Codec::Plain, Some("bin".to_owned())));
+        assert_eq!(of("x.gz"), Named::Unknown(Codec::Gzip, None));
+        assert_eq!(of(".gitignore"), Named::Unknown(Codec::Plain, None));
+    }
+
+    #[test]
+    fn every_format_name_parses_back() {
+        for format in [Format::Text, Format::Lines, Format::Jsonl] {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        assert!("parquet".parse::<Format>().is_err());
+    }
+}

@@ -1,0 +1,341 @@
+//! Picks the text, the id and the sort value out of one JSON line.
+//!
+//! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A
+//! string without escapes is borrowed from the line. Where a field occurs more than once, the last one counts.
+//! A key matches a field of that very name, or, at its dots, a path into nested objects.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::options::SourceOptions;
+use super::record::SortValue;
+use super::reject::RejectReason;
+
+/// Which of the fields a value belongs to.
+const TEXT: usize = 0;
+const ID: usize = 1;
+const SORT: usize = 2;
+
+/// For each field: nothing here, or the rest of its path, counted from the object at hand.
+type Paths<'k> = [Option<&'k str>; 3];
+
+/// What was picked from a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Picked<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) id: Option<Cow<'a, str>>,
+    pub(crate) sort_value: Option<SortValue>,
+}
+
+/// Reads one line. The line holds no line feed; white space around the object is allowed.
+pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
+    let found = not_an_object(line);
+    if let Some(found) = found {
+        return Err(match serde_json::from_str::<IgnoredAny>(line) {
+            Ok(_) => RejectReason::NotAnObject { found },
+            Err(e) => invalid(&e),
+        });
+    }
+    let paths = [
+        Some(options.text_key.as_str()),
+        options.id_key.as_deref(),
+        options.sort_key.as_deref(),
+    ];
+    let mut fields = Fields {
+        text: Text::Missing,
+        id: None,
+        sort_value: None,
+    };
+    let mut parser = serde_json::Deserializer::from_str(line);
+    parser
+        .deserialize_map(Object {
+            paths,
+            fields: &mut fields,
+        })
+        .and_then(|()| parser.end())
+        .map_err(|e| invalid(&e))?;
+    let key = || options.text_key.clone();
+    match fields.text {
+        Text::Found(text) => Ok(Picked {
+            text,
+            id: fields.id,
+            sort_value: fields.sort_value,
+        }),
+        Text::Missing => Err(RejectReason::FieldMissing {
+            key: key(),
+            present: present(line),
+        }),
+        Text::Null => Err(RejectReason::FieldNull { key: key() }),
+        Text::Other(found) => Err(RejectReason::FieldNotText { key: key(), found }),
+    }
+}
+
+/// The type of a line that cannot be an object, by its first byte.
+fn not_an_object(line: &str) -> Option<&'static str> {
+    match line.trim_ascii_start().as_bytes().first()? {
+        b'{' => None,
+        b'[' => Some("an array"),
+        b'"' => Some("a string"),
+        b't' | b'f' => Some("a boolean"),
+        b'n' => Some("null"),
+        _ => Some("a number"),
+    }
+}
+
+fn invalid(error: &serde_json::Error) -> RejectReason {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or_default().to_owned();
+    RejectReason::InvalidJson {
+        message,
+        column: error.column() as u64,
+    }
+}
+
+/// The names of the first fields of an object, shortened, for a message.
+fn present(line: &str) -> Vec<String> {
+    struct Names(Vec<String>);
+    impl<'de> Visitor<'de> for &mut Names {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                map.next_value::<IgnoredAny>()?;
+                match self.0.len() {
+                    0..8 => self.0.push(name.chars().take(40).collect()),
+                    8 => self.0.push("…".to_owned()),
+                    _ => {}
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut names = Names(Vec::new());
+    // The line has been parsed before; should it fail all the same, fewer names are listed.
+    let _ = serde_json::Deserializer::from_str(line).deserialize_map(&mut names);
+    names.0
+}
+
+enum Text<'a> {
+    Missing,
+    Null,
+    Other(&'static str),
+    Found(Cow<'a, str>),
+}
+
+struct Fields<'a> {
+    text: Text<'a>,
+    id: Option<Cow<'a, str>>,
+    sort_value: Option<SortValue>,
+}
+
+/// Visits an object, looking for paths.
+struct Object<'k, 'f, 'a> {
+    paths: Paths<'k>,
+    fields: &'f mut Fields<'a>,
+}
+
+impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(hit) = map.next_key_seed(Key { paths: self.paths })? {
+            if hit.is_nothing() {
+                map.next_value::<IgnoredAny>()?;
+            } else if hit.ends[TEXT] || hit.goes_on() {
+                map.next_value_seed(Value {
+                    hit,
+                    fields: self.fields,
+                })?;
+            } else {
+                // The raw form keeps numbers as they were written.
+                let raw: &'de RawValue = map.next_value()?;
+                self.fields.take_raw(&hit, raw);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a key means for the fields: their path ends here, or goes on below.
+#[derive(Default)]
+struct Hit<'k> {
+    ends: [bool; 3],
+    below: Paths<'k>,
+}
+
+impl Hit<'_> {
+    fn goes_on(&self) -> bool {
+        self.below.iter().any(Option::is_some)
+    }
+
+    fn is_nothing(&self) -> bool {
+        !self.goes_on() && !self.ends.contains(&true)
+    }
+}
+
+/// Compares a key to the paths without allocating.
+struct Key<'k> {
+    paths: Paths<'k>,
+}
+
+impl<'de, 'k> DeserializeSeed<'de> for Key<'k> {
+    type Value = Hit<'k>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Hit<'k>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'k> Visitor<'_> for Key<'k> {
+    type Value = Hit<'k>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field name")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Hit<'k>, E> {
+        let mut hit = Hit::default();
+        for (i, path) in self.paths.iter().enumerate() {
+            if let Some(rest) = path.and_then(|path| path.strip_prefix(key)) {
+                hit.ends[i] = rest.is_empty();
+                hit.below[i] = rest.strip_prefix('.');
+            }
+        }
+        Ok(hit)
+    }
+}
+
+/// Takes a value that holds the text or leads to a field.
+struct Value<'k, 'f, 'a> {
+    hit: Hit<'k>,
+    fields: &'f mut Fields<'a>,
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_, '_, 'de> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'a> Fields<'a> {
+    fn take_text(&mut self, hit: &Hit<'_>, text: Cow<'a, str>) {
+        if hit.ends[SORT] {
+            self.sort_value = Some(SortValue::Text(text.as_ref().into()));
+        }
+        if hit.ends[ID] {
+            self.id = Some(text.clone());
+        }
+        if hit.ends[TEXT] {
+            self.text = Text::Found(text);
+        }
+    }
+
+    fn take_other(&mut self, hit: &Hit<'_>, found: &'static str) {
+        if hit.ends[SORT] {
+            self.sort_value = None;
+        }
+        if hit.ends[ID] {
+            self.id = None;
+        }
+        if hit.ends[TEXT] {
+            self.text = if found == "null" {
+                Text::Null
+            } else {
+                Text::Other(found)
+            };
+        }
+    }
+
+    /// Takes a value for the id or the sort field.
+    fn take_raw(&mut self, hit: &Hit<'_>, raw: &'a RawValue) {
+        let raw = raw.get();
+        match raw.as_bytes().first() {
+            Some(b'"') => {
+                let text: Option<Unescaped<'a>> = serde_json::from_str(raw).ok();
+                if let Some(Unescaped(text)) = text {
+                    self.take_text(hit, text);
+                }
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                if hit.ends[SORT] {
+                    self.sort_value = SortValue::number(raw);
+                }
+                if hit.ends[ID] {
+                    self.id = Some(Cow::Borrowed(raw));
+                }
+            }
+            _ => self.take_other(hit, "neither"),
+        }
+    }
+}
+
+/// A string, borrowed where it has no escapes (a plain `Cow` would always be owned).
+#[derive(serde::Deserialize)]
+struct Unescaped<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Visitor<'de> for Value<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<(), E> {
+        self.fields.take_text(&self.hit, Cow::Borrowed(text));
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.fields.take_text(&self.hit, Cow::Owned(text.to_owned()));
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        self.fields.take_other(&self.hit, "a boolean");
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        self.fields.take_other(&self.hit, "a number");
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        self.fields.take_other(&self.hit, "a number");
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        self.fields.take_other(&self.hit, "a number");
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.fields.take_other(&self.hit, "null");
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        self.fields.take_other(&self.hit, "an array");
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.fields.take_other(&self.hit, "an object");
+        Object {
+            paths: self.hit.below,
+            fields: self.fields,
+        }
+        .visit_map(map)
+    }
+}

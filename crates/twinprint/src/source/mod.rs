@@ -1,0 +1,41 @@
+//! Reading documents out of files, folders, globs and stdin.
+//!
+//! [`Sources::discover`] finds the files, [`Sources::read`] goes through them in order on a thread of its own, and
+//! [`Chunk::documents`] turns a piece of them into records on any thread. A record that cannot be a document is
+//! yielded as rejected, with its position and the reason; only what concerns an input as a whole is an error.
+//!
+//! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; `.jsonl` and `.ndjson` hold
+//! one JSON object a line; all of them plain, `.gz` (any number of members) or `.zst` (windows up to 2 GiB). A byte
+//! order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white space alone are no
+//! records.
+//!
+//! Invariants: records come in input order; each file yields the same records every time it is read; documents and
+//! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
+//! `max_document` is held.
+
+mod batch;
+mod chunk;
+mod decode;
+mod discover;
+mod error;
+mod format;
+mod json;
+mod layout;
+mod options;
+mod record;
+mod reject;
+mod sources;
+mod split;
+mod spool;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use batch::{Batch, BatchReader};
+pub use chunk::Chunk;
+pub use error::SourceError;
+pub use format::{Codec, Format, UnknownFormat};
+pub use options::SourceOptions;
+pub use record::{Record, RecordKind, SortValue};
+pub use reject::RejectReason;
+pub use sources::{SourceFile, Sources};

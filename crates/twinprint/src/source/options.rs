@@ -1,0 +1,44 @@
+//! What to read and which fields matter.
+
+use super::format::Format;
+
+/// How inputs are found, cut into records and read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceOptions {
+    /// The field of a JSON object that holds the text. A dot descends into nested objects; a field that has the
+    /// dots in its own name is found as well.
+    pub text_key: String,
+    /// The field that holds the id, if ids are wanted; it may be absent from a record.
+    pub id_key: Option<String>,
+    /// The format of stdin and of files named on the command line or by a glob. Files inside folders are known
+    /// by their extension alone.
+    pub format: Option<Format>,
+    /// Text files hold one document a line.
+    pub lines: bool,
+    /// Further extensions taken as text, without the dot.
+    pub extra_extensions: Vec<String>,
+    /// Take every file that decodes as text, whatever its extension.
+    pub any_text: bool,
+    /// Longer records are rejected without being held, in bytes.
+    pub max_document: u64,
+    /// Read only so many records (documents and rejects; blank lines do not count).
+    pub limit: Option<u64>,
+    /// The field by which `--keep` orders documents, such as `time`.
+    pub sort_key: Option<String>,
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            text_key: "text".to_owned(),
+            id_key: Some("id".to_owned()),
+            format: None,
+            lines: false,
+            extra_extensions: Vec::new(),
+            any_text: false,
+            max_document: 64 << 20,
+            limit: None,
+            sort_key: None,
+        }
+    }
+}

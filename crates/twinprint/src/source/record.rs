@@ -1,0 +1,142 @@
+//! One record as a chunk yields it.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::reject::RejectReason;
+
+/// A record of an input, borrowing from its chunk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record<'a> {
+    /// Index into [`Sources::list`](super::Sources::list).
+    pub source: u32,
+    /// Its line from 1; 1 for a whole file.
+    pub line: u64,
+    /// Bytes of the record as read, without its line feed. For a rejected remainder, the bytes seen of it.
+    pub raw_len: u64,
+    /// What it is.
+    pub kind: RecordKind<'a>,
+}
+
+/// What a record is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordKind<'a> {
+    /// A document.
+    Document {
+        /// The record's own id: a string, or a number as it was written. Other types count as none.
+        id: Option<Cow<'a, str>>,
+        /// Its text.
+        text: Cow<'a, str>,
+        /// The value of the sort field, where one was asked for and is there.
+        sort_value: Option<SortValue>,
+    },
+    /// A record that is no document.
+    Rejected {
+        /// Why.
+        reason: RejectReason,
+    },
+    /// A line of white space alone: no record, counted apart.
+    Blank,
+}
+
+/// A value to order documents by. Numbers come before strings; numbers compare exactly, strings by bytes (which is
+/// the order of time for RFC 3339 stamps in one zone).
+#[derive(Debug, Clone, PartialEq)]
+pub enum SortValue {
+    /// A whole number.
+    Integer(i64),
+    /// Any other number; never NaN and never one that fits [`SortValue::Integer`].
+    Real(f64),
+    /// A string.
+    Text(Box<str>),
+}
+
+impl SortValue {
+    /// Reads a JSON number. None if it is none.
+    pub(crate) fn number(raw: &str) -> Option<Self> {
+        if let Ok(n) = raw.parse::<i64>() {
+            return Some(Self::Integer(n));
+        }
+        let x: f64 = raw.parse().ok()?;
+        // Whole reals become integers so that equal numbers have one form. 2^63 itself does not fit.
+        let fits = x.fract() == 0.0 && (-TWO_63..TWO_63).contains(&x);
+        if fits {
+            Some(Self::Integer(x as i64))
+        } else {
+            (!x.is_nan()).then_some(Self::Real(x))
+        }
+    }
+}
+
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+
+/// Orders a whole number against a real that is not one (or lies beyond all of them).
+fn whole_to_real(n: i64, x: f64) -> Ordering {
+    if x >= TWO_63 {
+        Ordering::Less
+    } else if x < -TWO_63 {
+        Ordering::Greater
+    } else if n <= x.floor() as i64 {
+        Ordering::Less
+    } else {
+        Ordering::Greater
+    }
+}
+
+impl Eq for SortValue {}
+
+impl PartialOrd for SortValue {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SortValue {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
+            (Self::Real(a), Self::Real(b)) => a.total_cmp(b),
+            (Self::Integer(a), Self::Real(b)) => whole_to_real(*a, *b),
+            (Self::Real(a), Self::Integer(b)) => whole_to_real(*b, *a).reverse(),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (_, Self::Text(_)) => Ordering::Less,
+            (Self::Text(_), _) => Ordering::Greater,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_compare_exactly() {
+        let ordered = [
+            "-1e300",
+            "-9223372036854775808",
+            "-2.5",
+            "-2",
+            "0",
+            "0.5",
+            "1",
+            "9007199254740992",
+            "9007199254740993",
+            "9223372036854775807",
+            "9223372036854775808",
+            "1e300",
+        ];
+        let values: Vec<_> = ordered
+            .iter()
+            .map(|n| SortValue::number(n).expect("a number"))
+            .collect();
+        for (i, a) in values.iter().enumerate() {
+            for (j, b) in values.iter().enumerate() {
+                assert_eq!(a.cmp(b), i.cmp(&j), "{a:?} {b:?}");
+            }
+            assert!(*a < SortValue::Text("".into()));
+        }
+        assert_eq!(SortValue::number("1.0"), Some(SortValue::Integer(1)));
+        assert_eq!(SortValue::number("-0.0"), Some(SortValue::Integer(0)));
+        assert_eq!(SortValue::number("true"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! Why a record cannot be a document: what was found, where, and the way out.
+
+/// Why a record was rejected. Offsets and columns count bytes of the line (or of the whole file) from 1.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RejectReason {
+    /// The bytes are not UTF-8.
+    #[error("byte {offset} ({byte:#04x}) is not UTF-8; convert the file (for example iconv -t UTF-8)")]
+    InvalidUtf8 {
+        /// Where the first bad byte stands, from 1.
+        offset: u64,
+        /// That byte.
+        byte: u8,
+    },
+    /// The bytes begin with the mark of UTF-16.
+    #[error("the text is UTF-16, not UTF-8; convert the file (iconv -f UTF-16 -t UTF-8)")]
+    Utf16,
+    /// The line does not parse as JSON.
+    #[error("invalid JSON at byte {column}: {message}; a .jsonl file holds one complete object a line")]
+    InvalidJson {
+        /// What the parser says.
+        message: String,
+        /// Where, from 1.
+        column: u64,
+    },
+    /// The line is JSON, but no object.
+    #[error("the line is {found}, not an object; a .jsonl file holds one object a line")]
+    NotAnObject {
+        /// The type found, with its article.
+        found: &'static str,
+    },
+    /// The field named by `--text-key` is not there.
+    #[error("no field {key:?}; {}", fields_there(.present))]
+    FieldMissing {
+        /// The field asked for.
+        key: String,
+        /// The first fields of the object, in its order.
+        present: Vec<String>,
+    },
+    /// The field named by `--text-key` is null.
+    #[error("field {key:?} is null, so that there is no text")]
+    FieldNull {
+        /// The field asked for.
+        key: String,
+    },
+    /// The field named by `--text-key` is no string.
+    #[error("field {key:?} is {found}, not a string; name the field that holds the text with --text-key")]
+    FieldNotText {
+        /// The field asked for.
+        key: String,
+        /// The type found, with its article.
+        found: &'static str,
+    },
+    /// The record is longer than `--max-document`.
+    #[error("{} --max-document {limit}; raise it to take such records", longer(.bytes))]
+    TooLong {
+        /// Length in bytes where it is known.
+        bytes: Option<u64>,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A compressed stream ends before its end. Everything from this record on is lost.
+    #[error("the {codec} stream is cut off: nothing from here on can be read; records before it were taken")]
+    Truncated {
+        /// `gzip` or `zstd`.
+        codec: &'static str,
+    },
+    /// A compressed stream is damaged. Everything from this record on is lost.
+    #[error(
+        "the {codec} stream is damaged ({message}): nothing from here on can be read; records before it were taken"
+    )]
+    Corrupt {
+        /// `gzip` or `zstd`.
+        codec: &'static str,
+        /// What the decoder says.
+        message: String,
+    },
+    /// The file could not be opened or read. Everything from this record on is lost.
+    #[error("the file cannot be read ({message}): nothing from here on was taken")]
+    Unreadable {
+        /// What the system says.
+        message: String,
+    },
+}
+
+fn fields_there(present: &[String]) -> String {
+    if present.is_empty() {
+        "the object is empty".to_owned()
+    } else {
+        format!(
+            "there are {}; name the one that holds the text with --text-key",
+            present.join(", ")
+        )
+    }
+}
+
+fn longer(bytes: &Option<u64>) -> String {
+    match bytes {
+        Some(bytes) => format!("the record has {bytes} bytes, more than"),
+        None => "the record is longer than".to_owned(),
+    }
+}

@@ -1,0 +1,161 @@
+//! The files found, and the ways through them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use tempfile::TempPath;
+
+use super::batch::BatchReader;
+use super::discover;
+use super::error::SourceError;
+use super::format::{Codec, Format};
+use super::options::SourceOptions;
+
+/// One file to read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceFile {
+    /// Where it is. For stdin, its copy in the work directory.
+    pub path: PathBuf,
+    /// How users see it, and what rows of the output carry as `source`.
+    pub label: String,
+    /// Its place under `kept/` and `removed/`.
+    pub relative: PathBuf,
+    /// How it is cut into documents.
+    pub format: Format,
+    /// How its bytes are packed.
+    pub codec: Codec,
+    /// Its size on disk in bytes when it was found.
+    pub bytes: u64,
+    /// Its time of change when it was found.
+    pub(crate) modified: Option<SystemTime>,
+}
+
+/// The files of a job, in the order in which their records are counted.
+///
+/// Inputs come in the order given, the files of one input by the bytes of their paths. A file named twice is read
+/// once, at its first place. Where two inputs would write to the same place under `kept/`, every input's files go
+/// into a folder of the input's number, from 1.
+#[derive(Debug)]
+pub struct Sources {
+    shared: Arc<Shared>,
+}
+
+/// What readers on other threads need.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) files: Vec<SourceFile>,
+    pub(crate) options: SourceOptions,
+    /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
+    records: Vec<AtomicU64>,
+    skipped: BTreeMap<String, u64>,
+    repeated: u64,
+    cancel: Arc<AtomicBool>,
+    /// Deletes the copy of stdin with the last user.
+    _spool: Option<TempPath>,
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+impl Sources {
+    /// Finds the files that `inputs` name: files, folders, globs, or `-` for stdin, which is copied into `work_dir`.
+    ///
+    /// # Errors
+    /// An input that is missing, unreadable, of no known format, or nothing to read at all.
+    pub fn discover(
+        inputs: &[String],
+        options: &SourceOptions,
+        work_dir: &Path,
+    ) -> Result<Self, SourceError> {
+        Self::discover_cancellable(inputs, options, work_dir, Arc::default())
+    }
+
+    /// As [`discover`](Self::discover); once `cancel` is set, finding, reading and copying stop with
+    /// [`SourceError::Cancelled`].
+    ///
+    /// # Errors
+    /// As [`discover`](Self::discover).
+    pub fn discover_cancellable(
+        inputs: &[String],
+        options: &SourceOptions,
+        work_dir: &Path,
+        cancel: Arc<AtomicBool>,
+    ) -> Result<Self, SourceError> {
+        let found = discover::discover(inputs, options, work_dir, &cancel, &mut std::io::stdin().lock())?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                records: found.files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+                files: found.files,
+                options: options.clone(),
+                skipped: found.skipped,
+                repeated: found.repeated,
+                cancel,
+                _spool: found.spool,
+            }),
+        })
+    }
+
+    /// The files, in order.
+    pub fn list(&self) -> &[SourceFile] {
+        &self.shared.files
+    }
+
+    /// The options they were found with.
+    pub fn options(&self) -> &SourceOptions {
+        &self.shared.options
+    }
+
+    /// Files left out, counted by extension; what has none is counted in words in parentheses.
+    pub fn skipped(&self) -> &BTreeMap<String, u64> {
+        &self.shared.skipped
+    }
+
+    /// How often a file was named again by a later input, and not read again.
+    pub fn repeated(&self) -> u64 {
+        self.shared.repeated
+    }
+
+    /// Bytes on disk of all files.
+    pub fn total_bytes(&self) -> u64 {
+        self.shared.files.iter().map(|f| f.bytes).sum()
+    }
+
+    /// Reads all files on a thread of its own, in batches of about `batch_bytes` bytes (8 to 16 MiB serve well). Two
+    /// batches are held beside those handed out: one filling, one waiting.
+    pub fn read(&self, batch_bytes: usize) -> BatchReader {
+        BatchReader::start(Arc::clone(&self.shared), batch_bytes, true)
+    }
+
+    /// Reads again without counting anew.
+    pub(crate) fn reread(&self, batch_bytes: usize) -> BatchReader {
+        BatchReader::start(Arc::clone(&self.shared), batch_bytes, false)
+    }
+
+    /// The records of a file, once it has been read.
+    pub fn records(&self, source: u32) -> Option<u64> {
+        self.shared.records(source)
+    }
+
+    pub(crate) fn cancelled(&self) -> bool {
+        self.shared.cancelled()
+    }
+}
+
+impl Shared {
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn records(&self, source: u32) -> Option<u64> {
+        let records = self.records.get(source as usize)?.load(Ordering::Relaxed);
+        (records != UNKNOWN).then_some(records)
+    }
+
+    pub(crate) fn set_records(&self, source: u32, records: u64) {
+        if let Some(slot) = self.records.get(source as usize) {
+            slot.store(records, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Lists the files below a folder, or those a glob matches. Symbolic links are not followed.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::error::SourceError;
+
+/// What a walk came upon.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Met {
+    /// A file; `relative` to the root of the walk; `named` if the glob matches it itself, not a folder above it.
+    File {
+        path: PathBuf,
+        relative: PathBuf,
+        named: bool,
+    },
+    /// A symbolic link.
+    Link,
+    /// A socket, a pipe or a device.
+    Special,
+}
+
+/// A glob and the folder where its matches begin.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    /// The components before the first one with a wildcard.
+    pub(crate) root: PathBuf,
+    matcher: GlobMatcher,
+    /// Components below `root` a match may have; `None` where `**` crosses folders.
+    depth: Option<usize>,
+}
+
+/// Whether an input has the signs of a glob.
+pub(crate) fn is_pattern(input: &str) -> bool {
+    input.contains(['*', '?', '[', '{'])
+}
+
+impl Pattern {
+    /// Parses a glob. `*` stays within a folder, `**` crosses them.
+    pub(crate) fn new(pattern: &str) -> Result<Self, SourceError> {
+        let bad = |source| SourceError::BadPattern {
+            pattern: pattern.to_owned(),
+            source,
+        };
+        let components: Vec<_> = Path::new(pattern).components().collect();
+        let plain = components
+            .iter()
+            .take_while(|c| !is_pattern(&c.as_os_str().to_string_lossy()))
+            .count();
+        let root = components.iter().take(plain).collect();
+        // Put together again without doubled separators, as the walk spells its paths.
+        let whole: PathBuf = components.iter().collect();
+        let glob = GlobBuilder::new(&whole.to_string_lossy())
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build()
+            .map_err(bad)?;
+        let below = &components[plain..];
+        // Alternatives may hold separators of their own, so that the depth is then unknown.
+        let crosses = |c: &Component<'_>| {
+            let text = c.as_os_str().to_string_lossy();
+            text.contains("**") || text.contains(['{', '}'])
+        };
+        let depth = (!below.iter().any(crosses)).then_some(below.len());
+        Ok(Self {
+            root,
+            matcher: glob.compile_matcher(),
+            depth,
+        })
+    }
+}
+
+/// A folder still to be listed.
+struct Folder {
+    path: PathBuf,
+    relative: PathBuf,
+    depth: usize,
+    /// Everything below is taken: there is no glob, or it matches this folder or one above.
+    inside: bool,
+}
+
+/// Walks `root`, in no particular order. With a pattern, only what it matches and what lies in folders it matches.
+pub(crate) fn walk(
+    root: &Path,
+    pattern: Option<&Pattern>,
+    cancel: &AtomicBool,
+) -> Result<Vec<Met>, SourceError> {
+    let mut met = Vec::new();
+    let first = Folder {
+        path: root.to_owned(),
+        relative: PathBuf::new(),
+        depth: 0,
+        inside: pattern.is_none(),
+    };
+    let mut folders = vec![first];
+    while let Some(folder) = folders.pop() {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(SourceError::Cancelled);
+        }
+        let listed = if folder.path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &folder.path
+        };
+        let failed = |source| SourceError::UnreadableDirectory {
+            path: listed.to_owned(),
+            source,
+        };
+        for entry in fs::read_dir(listed).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = folder.path.join(entry.file_name());
+            let named = !folder.inside && pattern.is_some_and(|p| p.matcher.is_match(&path));
+            let kind = entry.file_type().map_err(failed)?;
+            if kind.is_dir() {
+                let depth = folder.depth + 1;
+                let goes_on = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
+                let inside = folder.inside || named;
+                if inside || goes_on {
+                    let relative = folder.relative.join(entry.file_name());
+                    folders.push(Folder {
+                        path,
+                        relative,
+                        depth,
+                        inside,
+                    });
+                }
+            } else if folder.inside || named {
+                met.push(if kind.is_file() {
+                    Met::File {
+                        path,
+                        relative: folder.relative.join(entry.file_name()),
+                        named,
+                    }
+                } else if kind.is_symlink() {
+                    Met::Link
+                } else {
+                    Met::Special
+                });
+            }
+        }
+    }
+    Ok(met)
+}
