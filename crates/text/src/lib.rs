@@ -1,1 +1,41 @@
-//! text
+//! From text to what the engine compares: canonical text, weighted features, fingerprints, shingle sets.
+//!
+//! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, as a
+//! [`Profile`] lays down. [`overlap`] holds the exact check on two texts.
+//!
+//! ```
+//! use fingerprint::{HashKey, Width};
+//! use text::{Analyzer, Profile};
+//!
+//! let mut analyzer = Analyzer::new(&Profile::parse("tp1-words-lntf-64")?, HashKey::PUBLIC);
+//! let a = analyzer.analyze("The quick brown fox jumps over the lazy dog.").fingerprint as u64;
+//! let b = analyzer.analyze("the QUICK brown fox — jumps over the lazy dog").fingerprint as u64;
+//! assert_eq!(a.distance(b), 0);
+//! # Ok::<(), text::ProfileError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod analyzer;
+mod canonical;
+mod chars;
+mod features;
+mod normal;
+pub mod overlap;
+mod profile;
+mod script;
+mod segment;
+mod spaces;
+mod stop_words;
+mod tally;
+#[cfg(test)]
+mod test_text;
+mod weight;
+
+pub use analyzer::{Analysis, Analyzer, Feature};
+pub use canonical::canonical;
+pub use features::{Features, MAX_SHINGLE};
+pub use normal::normalise;
+pub use profile::{Profile, ProfileError, ProfileMismatch};
+pub use script::Measure;
+pub use stop_words::StopWords;
+pub use weight::Weight;

@@ -1,0 +1,162 @@
+use fingerprint::{HashKey, Width, hash_one};
+use proptest::prelude::*;
+
+use super::*;
+use crate::stop_words::StopWords;
+use crate::test_text::{plain_text, tricky_text};
+
+fn profiles() -> Vec<Profile> {
+    let kinds = [
+        Features::Words,
+        Features::WordShingles(3),
+        Features::CharShingles(4),
+        Features::WordsAndBigrams,
+    ];
+    let weights = [Weight::LogTf, Weight::Set, Weight::Tf, Weight::Levels];
+    let mut profiles: Vec<Profile> = kinds
+        .into_iter()
+        .zip(weights)
+        .zip([64, 128, 32, 16])
+        .map(|((features, weight), bits)| Profile::new(features, weight, bits).unwrap())
+        .collect();
+    profiles.push(
+        Profile::default_for(128)
+            .unwrap()
+            .with_stop_words(StopWords::new(["the", "中文", "e"])),
+    );
+    profiles
+}
+
+/// The sign of the weighted sum of the explained features' hashes as ±1 rows.
+fn by_definition(features: &[Feature], bits: u32) -> u128 {
+    let mut fingerprint = 0;
+    for bit in 0..bits {
+        let sum: i64 = features
+            .iter()
+            .map(|f| {
+                if f.hash >> bit & 1 == 1 {
+                    i64::from(f.weight)
+                } else {
+                    -i64::from(f.weight)
+                }
+            })
+            .sum();
+        fingerprint |= u128::from(sum > 0) << bit;
+    }
+    fingerprint
+}
+
+#[test]
+fn a_small_document() {
+    let mut analyzer = Analyzer::new(&Profile::default_for(64).unwrap(), HashKey::PUBLIC);
+    let analysis = analyzer.analyze("The cat — the CAT, 猫!");
+    assert_eq!(analysis.canonical, "the cat the cat 猫");
+    assert_eq!(analysis.measure, Measure::WordGrams);
+    assert_eq!(analysis.features, 3);
+    let features = analyzer.explain("The cat — the CAT, 猫!");
+    let seen: Vec<_> = features
+        .iter()
+        .map(|f| (f.text.as_str(), f.tf, f.weight))
+        .collect();
+    assert_eq!(seen, [("cat", 2, 27), ("the", 2, 27), ("猫", 1, 16)]);
+    assert_eq!(features[0].hash, hash_one(&HashKey::PUBLIC, b"cat"));
+}
+
+#[test]
+fn nothing_to_go_by() {
+    let mut analyzer = Analyzer::new(&Profile::default_for(64).unwrap(), HashKey::PUBLIC);
+    for text in ["", " \n", "!?…", "\u{200B}"] {
+        let analysis = analyzer.analyze(text);
+        assert_eq!(
+            (analysis.canonical, analysis.features, analysis.fingerprint),
+            ("", 0, 0)
+        );
+    }
+}
+
+/// The three sentences of the literature, as sets of character bigrams and 32 bits.
+#[test]
+fn the_cats_are_nearer_to_each_other_than_to_the_ice_cream() {
+    let profile = Profile::new(Features::CharShingles(2), Weight::Set, 32).unwrap();
+    let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+    let [p1, p2, p3] = [
+        "the cat sat on the mat",
+        "the cat sat on a mat",
+        "we all scream for ice cream",
+    ]
+    .map(|text| analyzer.analyze(text).fingerprint as u32);
+    let near = p1.distance(p2);
+    assert!(
+        near + 4 <= p1.distance(p3).min(p2.distance(p3)),
+        "{near} {} {}",
+        p1.distance(p3),
+        p2.distance(p3)
+    );
+}
+
+#[test]
+fn stop_words_do_not_vote() {
+    let plain = Profile::default_for(64).unwrap();
+    let stopped = plain.clone().with_stop_words(StopWords::new(["the", "a"]));
+    let mut plain = Analyzer::new(&plain, HashKey::PUBLIC);
+    let mut stopped = Analyzer::new(&stopped, HashKey::PUBLIC);
+    let expected = plain.analyze("cat sat mat").fingerprint;
+    let analysis = stopped.analyze(
+        "the cat, a mat: the cat sat"
+            .replacen("the cat, ", "cat ", 0)
+            .as_str(),
+    );
+    assert_eq!(analysis.features, 3);
+    assert_eq!(stopped.analyze("The cat sat, a mat").fingerprint, expected);
+}
+
+#[test]
+fn a_narrow_fingerprint_is_the_low_part_of_a_wide_one() {
+    let fingerprint = |bits| {
+        let mut analyzer = Analyzer::new(&Profile::default_for(bits).unwrap(), HashKey::PUBLIC);
+        analyzer
+            .analyze("one core for batch, online and python, tested")
+            .fingerprint
+    };
+    let wide = fingerprint(128);
+    for bits in [16, 32, 64] {
+        assert_eq!(fingerprint(bits), wide & ((1 << bits) - 1));
+    }
+}
+
+#[test]
+fn another_key_gives_other_fingerprints() {
+    let profile = Profile::default_for(64).unwrap();
+    let mut public = Analyzer::new(&profile, HashKey::PUBLIC);
+    let mut secret = Analyzer::new(&profile.with_key_id("k").unwrap(), HashKey::new(1, 2));
+    assert_ne!(
+        public.analyze("a b c").fingerprint,
+        secret.analyze("a b c").fingerprint
+    );
+}
+
+proptest! {
+    #[test]
+    fn is_the_weighted_vote_of_the_explained_features(texts in prop::collection::vec(plain_text(), 1..4)) {
+        for profile in profiles() {
+            let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+            for text in &texts {
+                let features = analyzer.explain(text);
+                let analysis = analyzer.analyze(text);
+                prop_assert_eq!(analysis.features as usize, features.len());
+                prop_assert_eq!(analysis.fingerprint, by_definition(&features, profile.bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn is_a_function_of_the_canonical_text(text in prop_oneof![plain_text(), tricky_text()]) {
+        for profile in profiles() {
+            let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+            let canonical = analyzer.analyze(&text).canonical.to_owned();
+            let expected = analyzer.analyze(&text).fingerprint;
+            prop_assert_eq!(analyzer.analyze(&canonical).fingerprint, expected);
+            prop_assert_eq!(analyzer.analyze_canonical(&canonical).fingerprint, expected);
+        }
+    }
+}

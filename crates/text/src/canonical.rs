@@ -1,0 +1,154 @@
+//! Canonical text: the words of the normalised text, joined by single spaces.
+//!
+//! A word is a maximal run of letters, numbers and marks (general categories L, N and M; an underscore parts
+//! words). Features, overlap and equality read this form and nothing else, so two texts that differ in
+//! punctuation, case, width or spacing are one text from here on.
+//!
+//! Invariants: no leading, trailing or double space; canonicalising twice changes nothing.
+
+use crate::normal::{Sink, walk};
+
+/// The canonical form of `text`. Linear; ASCII is handled in chunks.
+///
+/// ```
+/// assert_eq!(text::canonical("  Hello,\nＷｏｒｌｄ! snake_case 中文。"), "hello world snake case 中文");
+/// ```
+pub fn canonical(text: &str) -> String {
+    let mut canonicaliser = Canonicaliser::default();
+    canonicaliser.run(text);
+    canonicaliser.text
+}
+
+/// Makes canonical texts in one buffer that it keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Canonicaliser {
+    text: String,
+    /// The text ends within a word.
+    in_word: bool,
+}
+
+impl Canonicaliser {
+    /// Replaces the buffer by the canonical form of `text`.
+    pub(crate) fn run(&mut self, text: &str) -> &str {
+        self.text.clear();
+        self.in_word = false;
+        walk(text, self);
+        // Each word is followed by its space as soon as it ends.
+        if self.text.ends_with(' ') {
+            self.text.pop();
+        }
+        &self.text
+    }
+}
+
+const CHUNK: usize = 64;
+/// A chunk may yield one byte more than it has: the space after a word that ended with the chunk before. The
+/// power of two lets a masked index prove itself in bounds.
+const ROOM: usize = 2 * CHUNK;
+
+/// Letters in lower case and digits as they are, everything else a space.
+const ASCII: [u8; 256] = {
+    let mut table = [b' '; 256];
+    let mut b = 0u8;
+    while b < 128 {
+        if b.is_ascii_alphanumeric() {
+            table[b as usize] = b.to_ascii_lowercase();
+        }
+        b += 1;
+    }
+    table
+};
+
+impl Sink for Canonicaliser {
+    /// Branch-free: every byte is written, the position advances past letters, digits and the first space after
+    /// them.
+    fn ascii(&mut self, run: &str) {
+        let mut room = [0u8; ROOM];
+        let mut in_word = usize::from(self.in_word);
+        for chunk in run.as_bytes().chunks(CHUNK) {
+            let mut length = 0;
+            for &b in chunk {
+                let lowered = ASCII[b as usize];
+                room[length % ROOM] = lowered;
+                let word = usize::from(lowered != b' ');
+                length += word | in_word;
+                in_word = word;
+            }
+            let written = room.get(..length).unwrap_or_default();
+            self.text
+                .push_str(str::from_utf8(written).expect("the table holds ASCII only"));
+        }
+        self.in_word = in_word == 1;
+    }
+
+    fn word(&mut self, run: &str) {
+        self.text.push_str(run);
+        self.in_word = true;
+    }
+
+    fn gap(&mut self, _: &str) {
+        if self.in_word {
+            self.text.push(' ');
+            self.in_word = false;
+        }
+    }
+
+    fn mapped_gap(&mut self, _: char) {
+        self.gap("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::canonical;
+    use crate::chars::is_word;
+    use crate::normal::normalise;
+    use crate::test_text::{any_text, plain_text, tricky_text};
+
+    fn by_definition(text: &str) -> String {
+        let normal = normalise(text);
+        let words: Vec<&str> = normal
+            .split(|c| !is_word(c))
+            .filter(|word| !word.is_empty())
+            .collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn examples() {
+        for (text, expected) in [
+            ("", ""),
+            (" ,.!", ""),
+            ("a", "a"),
+            ("--a--b--", "a b"),
+            ("Don’t “quote” me — please", "don t quote me please"),
+            ("e\u{301}\u{200B}t\u{E9}", "été"),
+            ("你好，世界。Hello", "你好 世界 hello"),
+        ] {
+            assert_eq!(canonical(text), expected);
+        }
+    }
+
+    #[test]
+    fn words_across_chunks() {
+        for length in 0..200 {
+            let text = format!("{}, {}", "x".repeat(length), "Y ".repeat(length));
+            assert_eq!(canonical(&text), by_definition(&text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_definition(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
+            prop_assert_eq!(canonical(&text), by_definition(&text));
+        }
+
+        #[test]
+        fn is_idempotent(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
+            let once = canonical(&text);
+            prop_assert_eq!(canonical(&once), once);
+        }
+    }
+}

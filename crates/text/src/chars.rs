@@ -1,0 +1,175 @@
+//! What a character does to the text: kept, parting words, mapped, joining or stripped.
+//!
+//! Normalisation (NFKC, lower case, NFC) works on the whole text, yet most characters are indifferent to their
+//! neighbours. A character is *simple* when text may be cut before it: its decomposition starts with a starter
+//! that never composes with what precedes (Unicode Standard Annex #15, section 9.1), before and after lower
+//! casing. What is not simple joins the character before it and takes the slow path together with it.
+//!
+//! The classes of the basic plane are a table built once from the Unicode crates; other planes are classified
+//! as they come. Invariant, tested for every character: the table says what the definitions say.
+
+use std::sync::LazyLock;
+
+use unicode_general_category::{GeneralCategory as Category, get_general_category};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{IsNormalized, is_nfc_quick};
+
+/// What normalisation does with a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Simple, unchanged by normalisation, part of a word.
+    Word,
+    /// Simple, unchanged, parts words.
+    Gap,
+    /// Simple, normalised to something else that only parts words.
+    MappedGap,
+    /// Simple, normalised to something else.
+    Mapped,
+    /// May act on the character before it.
+    Joiner,
+    /// Invisible: removed before anything else.
+    Stripped,
+}
+
+/// Whether a normalised character belongs to a word: letters, numbers and marks.
+pub(crate) fn is_word(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    is_alphanumeric_category(get_general_category(c)) || is_mark(c)
+}
+
+/// Whether Unicode calls the character a letter or a number.
+pub(crate) fn is_letter_or_number(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    is_alphanumeric_category(get_general_category(c))
+}
+
+fn is_alphanumeric_category(category: Category) -> bool {
+    matches!(
+        category,
+        Category::UppercaseLetter
+            | Category::LowercaseLetter
+            | Category::TitlecaseLetter
+            | Category::ModifierLetter
+            | Category::OtherLetter
+            | Category::DecimalNumber
+            | Category::LetterNumber
+            | Category::OtherNumber
+    )
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(
+        get_general_category(c),
+        Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark
+    )
+}
+
+/// Characters that leave no trace on the page: format characters (zero-width space and joiners, soft hyphen,
+/// byte order mark, directional marks), variation selectors and the blank fillers.
+pub(crate) fn is_invisible(c: char) -> bool {
+    match c {
+        '\u{34F}'
+        | '\u{115F}'..='\u{1160}'
+        | '\u{17B4}'..='\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FFA0}'
+        | '\u{E0000}'..='\u{E0FFF}' => true,
+        _ => !c.is_ascii() && get_general_category(c) == Category::Format,
+    }
+}
+
+/// The normal form of a piece of text that stands between two cuts: NFKC, lower case, NFC. The last step is
+/// needed for idempotence: lower casing can bring a letter and a mark together that compose (J and a caron).
+pub(crate) fn normal_form(piece: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    piece.nfkc().flat_map(char::to_lowercase).nfc()
+}
+
+/// Text may be cut before this character, as far as composition goes.
+fn starts_afresh(c: char) -> bool {
+    let first = std::iter::once(c).nfkd().next().unwrap_or(c);
+    canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
+}
+
+/// The class by definition. Costly; see [`class`].
+fn classify(c: char) -> Class {
+    if is_invisible(c) {
+        return Class::Stripped;
+    }
+    let mut normal = normal_form(std::iter::once(c));
+    let first = normal.next().unwrap_or(c);
+    if !starts_afresh(c) || !starts_afresh(first) {
+        return Class::Joiner;
+    }
+    match normal.next() {
+        None if first == c && is_word(c) => Class::Word,
+        None if first == c => Class::Gap,
+        second => {
+            let wordless = !is_word(first) && !second.is_some_and(is_word) && !normal.any(is_word);
+            if wordless { Class::MappedGap } else { Class::Mapped }
+        }
+    }
+}
+
+/// Blocks whose every character is a word character that nothing changes.
+fn is_plain_block(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+}
+
+static BASIC_PLANE: LazyLock<Box<[Class]>> = LazyLock::new(|| {
+    (0..0x1_0000u32)
+        .map(|code| match char::from_u32(code) {
+            Some(c) if is_plain_block(c) => Class::Word,
+            Some('\u{E000}'..='\u{F8FF}') | None => Class::Gap,
+            Some(c) => classify(c),
+        })
+        .collect()
+});
+
+/// The classes of all characters, by table where there is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Classes {
+    basic: &'static [Class],
+}
+
+impl Classes {
+    /// Builds the table on the first call of the process (a few milliseconds).
+    pub(crate) fn get() -> Self {
+        Self { basic: &BASIC_PLANE }
+    }
+
+    pub(crate) fn of(self, c: char) -> Class {
+        self.basic.get(c as usize).copied().unwrap_or_else(|| classify(c))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_equals_the_definition() {
+        for c in '\0'..='\u{FFFF}' {
+            assert_eq!(Classes::get().of(c), classify(c), "U+{:04X}", c as u32);
+        }
+    }
+
+    #[test]
+    fn normal_forms_hold_no_invisible_character_and_are_stable() {
+        for c in '\0'..=char::MAX {
+            if is_invisible(c) {
+                continue;
+            }
+            let normal: String = normal_form(std::iter::once(c)).collect();
+            assert!(!normal.chars().any(is_invisible), "U+{:04X}", c as u32);
+            let again: String = normal_form(normal.chars()).collect();
+            assert_eq!(normal, again, "U+{:04X}", c as u32);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Normalisation: invisible characters stripped, then NFKC, lower case, NFC.
+//!
+//! The result is exactly that of the four steps over the whole text; only the way there is quick. Runs of ASCII
+//! and of characters that nothing changes are passed on as they are, single characters that are only replaced
+//! go through a table, and just the stretches where characters act on each other are normalised by
+//! `unicode-normalization`.
+//!
+//! Invisible characters go first: a zero-width space between a letter and its accent must not keep them apart,
+//! or normalising twice would differ from normalising once.
+
+use crate::chars::{Class, Classes, is_invisible, is_word, normal_form};
+use crate::spaces::ascii_prefix;
+
+/// Receives a text piece by piece, in order.
+pub(crate) trait Sink {
+    /// ASCII as it stands in the text, letters not yet lowered.
+    fn ascii(&mut self, run: &str);
+    /// Normalised characters, all of words.
+    fn word(&mut self, run: &str);
+    /// Normalised characters, none of words.
+    fn gap(&mut self, run: &str);
+    /// A normalised character of either kind.
+    fn any(&mut self, c: char) {
+        let mut bytes = [0; 4];
+        let piece = c.encode_utf8(&mut bytes);
+        if is_word(c) {
+            self.word(piece);
+        } else {
+            self.gap(piece);
+        }
+    }
+    /// A character known to be replaced by something that is not part of a word.
+    fn mapped_gap(&mut self, c: char) {
+        normal_form(std::iter::once(c)).for_each(|c| self.any(c));
+    }
+}
+
+/// Feeds the normal form of `text` to `sink`. Linear in the text.
+pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
+    let classes = Classes::get();
+    let mut rest = text;
+    while !rest.is_empty() {
+        rest = match ascii_prefix(rest.as_bytes()) {
+            0 => beyond_ascii(rest, classes, sink),
+            length => {
+                let (run, after) = rest.split_at(length);
+                match after.chars().next() {
+                    // The mark acts on the last character of the run.
+                    Some(c) if acts_backward(classes.of(c)) => {
+                        let (run, _) = run.split_at(length - 1);
+                        sink.ascii(run);
+                        joined(rest.split_at(length - 1).1, classes, sink)
+                    }
+                    _ => {
+                        sink.ascii(run);
+                        after
+                    }
+                }
+            }
+        };
+    }
+}
+
+/// Whether the character before must be looked at together with this one. An invisible character counts: what
+/// acts on the character before it may follow.
+fn acts_backward(class: Class) -> bool {
+    matches!(class, Class::Joiner | Class::Stripped)
+}
+
+/// Handles the leading run of characters of one class; the text starts with a character beyond ASCII. Returns
+/// what is left.
+fn beyond_ascii<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
+    let mut chars = text.char_indices();
+    let Some((_, first)) = chars.next() else {
+        return "";
+    };
+    let class = classes.of(first);
+    if acts_backward(class) {
+        return joined(text, classes, sink);
+    }
+    let single = matches!(class, Class::Mapped | Class::MappedGap);
+    let mut last = 0;
+    let mut end = text.len();
+    for (at, c) in chars {
+        let next = if c.is_ascii() { Class::Gap } else { classes.of(c) };
+        if acts_backward(next) {
+            pass(text.split_at(last).0, class, sink);
+            return joined(text.split_at(last).1, classes, sink);
+        }
+        if single || next != class || c.is_ascii() {
+            end = at;
+            break;
+        }
+        last = at;
+    }
+    let (run, after) = text.split_at(end);
+    pass(run, class, sink);
+    after
+}
+
+/// Passes on a run of simple characters of one class.
+fn pass(run: &str, class: Class, sink: &mut impl Sink) {
+    match class {
+        Class::Word => sink.word(run),
+        Class::Gap => sink.gap(run),
+        Class::MappedGap => run.chars().for_each(|c| sink.mapped_gap(c)),
+        Class::Mapped | Class::Joiner | Class::Stripped => normal_form(run.chars()).for_each(|c| sink.any(c)),
+    }
+}
+
+/// Normalises the first character together with all that acts on it. Returns what is left, which starts afresh.
+fn joined<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
+    let end = text
+        .char_indices()
+        .skip(1)
+        .find(|&(_, c)| !acts_backward(classes.of(c)))
+        .map_or(text.len(), |(at, _)| at);
+    let (piece, after) = text.split_at(end);
+    normal_form(piece.chars().filter(|&c| !is_invisible(c))).for_each(|c| sink.any(c));
+    after
+}
+
+/// The normalised text: invisible characters stripped, NFKC, lower case, NFC. Idempotent.
+pub fn normalise(text: &str) -> String {
+    struct Whole(String);
+    impl Sink for Whole {
+        fn ascii(&mut self, run: &str) {
+            let start = self.0.len();
+            self.0.push_str(run);
+            if let Some(added) = self.0.get_mut(start..) {
+                added.make_ascii_lowercase();
+            }
+        }
+        fn word(&mut self, run: &str) {
+            self.0.push_str(run);
+        }
+        fn gap(&mut self, run: &str) {
+            self.0.push_str(run);
+        }
+    }
+    let mut whole = Whole(String::with_capacity(text.len()));
+    walk(text, &mut whole);
+    whole.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Counting what two sorted sets have in common.
+//!
+//! A merge is a chain of dependent steps: load, compare, advance. So the sets are cut at common values into
+//! [`LANES`] pairs of parts, merged side by side without branches, which keeps several chains in flight.
+
+/// Merges side by side.
+const LANES: usize = 4;
+/// Sets smaller than this are merged in one lane.
+const SMALL: usize = 64;
+/// Steps between two looks at whether a threshold can still be reached.
+const STRIDE: usize = 128;
+
+/// What two sets have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// Members of both.
+    pub common: u32,
+    /// Members of either.
+    pub union: u32,
+    /// Members of the smaller set.
+    pub smaller: u32,
+}
+
+impl Overlap {
+    /// Common members over all members, 1 for two empty sets.
+    pub fn jaccard(&self) -> f64 {
+        if self.union == 0 {
+            1.0
+        } else {
+            f64::from(self.common) / f64::from(self.union)
+        }
+    }
+
+    /// Common members over the members of the smaller set: 1 where it is within the other. An empty set counts
+    /// as being within an empty set only.
+    pub fn containment(&self) -> f64 {
+        match (self.smaller, self.union) {
+            (0, 0) => 1.0,
+            (0, _) => 0.0,
+            (smaller, _) => f64::from(self.common) / f64::from(smaller),
+        }
+    }
+
+    fn new(common: usize, a: &[u64], b: &[u64]) -> Self {
+        Self {
+            common: common as u32,
+            union: (a.len() + b.len() - common) as u32,
+            smaller: a.len().min(b.len()) as u32,
+        }
+    }
+}
+
+/// The overlap of two sorted sets without repeats, fewer than 2³¹ members each. Linear.
+pub fn overlap(a: &[u64], b: &[u64]) -> Overlap {
+    Overlap::new(count(a, b, 0).unwrap_or(0), a, b)
+}
+
+/// The overlap if its Jaccard is at least `threshold`; gives up as soon as it cannot be.
+pub fn overlap_at_least(a: &[u64], b: &[u64], threshold: f64) -> Option<Overlap> {
+    // J >= t just when common >= t / (1 + t) (|a| + |b|). The bound is taken a little lower, so that rounding
+    // here decides nothing; the last word is the Jaccard itself.
+    let needed = threshold / (1.0 + threshold) * (a.len() + b.len()) as f64 * (1.0 - 1e-9);
+    let needed = needed.ceil() as usize;
+    if a.len().min(b.len()) < needed {
+        return None;
+    }
+    let found = Overlap::new(count(a, b, needed)?, a, b);
+    (found.jaccard() >= threshold).then_some(found)
+}
+
+/// Two sorted parts, what is left of them.
+#[derive(Clone, Copy, Default)]
+struct Lane<'a> {
+    a: &'a [u64],
+    b: &'a [u64],
+}
+
+impl Lane<'_> {
+    /// Steps that cannot run past an end, and the most common members there may still be.
+    fn steps(self) -> usize {
+        self.a.len().min(self.b.len())
+    }
+
+    fn past(self, i: usize, j: usize) -> Self {
+        Self {
+            a: self.a.get(i..).unwrap_or_default(),
+            b: self.b.get(j..).unwrap_or_default(),
+        }
+    }
+}
+
+/// How many values the sets share, or `None` once they cannot share `needed`.
+fn count(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
+    let mut lanes = lanes(a, b);
+    let mut common = 0;
+    loop {
+        let possible: usize = lanes.iter().map(|lane| lane.steps()).sum();
+        if common + possible < needed {
+            return None;
+        }
+        if possible == 0 {
+            return Some(common);
+        }
+        let together = lanes.iter().map(|lane| lane.steps()).min().unwrap_or(0);
+        if together > 0 {
+            common += advance(&mut lanes, together.min(STRIDE));
+        } else {
+            for lane in &mut lanes {
+                let steps = lane.steps().min(STRIDE);
+                let alone = std::array::from_mut(lane);
+                common += advance(alone, steps);
+            }
+        }
+    }
+}
+
+/// Cuts both sets at the same values, by the quantiles of the larger.
+fn lanes<'a>(a: &'a [u64], b: &'a [u64]) -> [Lane<'a>; LANES] {
+    let (large, small) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut lanes = [Lane::default(); LANES];
+    let mut rest = Lane { a: large, b: small };
+    if small.len() >= SMALL {
+        for (lane, left) in lanes.iter_mut().zip((1..=LANES).rev()).take(LANES - 1) {
+            let cut = rest.a.len() / left;
+            let Some(&value) = rest.a.get(cut) else { break };
+            let (a, more_a) = rest.a.split_at(cut);
+            let (b, more_b) = rest.b.split_at(rest.b.partition_point(|&x| x < value));
+            *lane = Lane { a, b };
+            rest = Lane { a: more_a, b: more_b };
+        }
+    }
+    if let Some(last) = lanes.last_mut() {
+        *last = rest;
+    }
+    lanes
+}
+
+/// Takes `steps` steps in every lane, at most what each has, and returns how many values were common.
+fn advance<const N: usize>(lanes: &mut [Lane<'_>; N], steps: usize) -> usize {
+    let mut at = [(0usize, 0usize); N];
+    let mut common = 0;
+    for _ in 0..steps {
+        for (lane, (i, j)) in lanes.iter().zip(&mut at) {
+            // A step moves each side by at most one, and no side is shorter than `steps`.
+            let (x, y) = (lane.a[*i], lane.b[*j]);
+            *i += usize::from(x <= y);
+            *j += usize::from(y <= x);
+            common += usize::from(x == y);
+        }
+    }
+    for (lane, (i, j)) in lanes.iter_mut().zip(at) {
+        *lane = lane.past(i, j);
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests;

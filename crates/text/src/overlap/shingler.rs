@@ -1,0 +1,154 @@
+//! Cutting a canonical text into its set of shingles.
+
+use fingerprint::{HashKey, Span, hash_features_64, hash_one};
+
+use super::sorting::Sorter;
+use crate::chars::is_letter_or_number;
+use crate::script::{Measure, Script};
+use crate::spaces::split;
+
+/// Characters in a shingle where characters measure.
+pub const CHAR_GRAM: usize = 5;
+/// Words in a shingle where words measure.
+pub const WORD_GRAM: usize = 3;
+
+/// Bits that hold any character.
+const CHAR_BITS: u32 = 21;
+
+/// Makes shingle sets under one key. Keeps its buffers: one for each thread.
+#[derive(Debug)]
+pub struct Shingler {
+    key: HashKey,
+    secrets: [u64; 4],
+    words: Vec<Span>,
+    hashes: Vec<u64>,
+    sorter: Sorter,
+}
+
+impl Shingler {
+    /// A shingler under `key`. Sets made under different keys have nothing in common.
+    pub fn new(key: HashKey) -> Self {
+        let [a, b] = [b"shingle secrets 0 1", b"shingle secrets 2 3"].map(|label| hash_one(&key, label));
+        let secrets = [a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64];
+        Self {
+            key,
+            secrets,
+            words: Vec::new(),
+            hashes: Vec::new(),
+            sorter: Sorter::default(),
+        }
+    }
+
+    /// Replaces `out` by the shingle set of a canonical text (shorter than 4 GiB; the rest does not count):
+    /// sorted, distinct, empty just when there is no letter or number in the text. Expected linear time.
+    ///
+    /// By characters: every [`CHAR_GRAM`] letters and numbers in a row, marks and spaces dropped. By words: every
+    /// [`WORD_GRAM`] words in a row, a word being a run of letters and numbers, or one ideograph. A text too short
+    /// for one shingle is its own.
+    pub fn shingle(&mut self, canonical: &str, measure: Measure, out: &mut Vec<u64>) {
+        out.clear();
+        let end = canonical.floor_char_boundary(u32::MAX as usize);
+        let text = canonical.get(..end).unwrap_or_default();
+        match measure {
+            Measure::CharGrams => self.char_grams(text, out),
+            Measure::WordGrams => self.word_grams(text, out),
+        }
+        self.sorter.sort_distinct(out);
+    }
+
+    fn char_grams(&self, text: &str, out: &mut Vec<u64>) {
+        out.reserve(text.len() / 3);
+        let mut window = 0u128;
+        let mut filled = 0;
+        for c in text.chars() {
+            if counts(c) {
+                window =
+                    window >> CHAR_BITS | u128::from(u32::from(c)) << (CHAR_BITS * (CHAR_GRAM as u32 - 1));
+                filled += 1;
+                if filled >= CHAR_GRAM {
+                    out.push(self.char_gram(window));
+                }
+            }
+        }
+        if (1..CHAR_GRAM).contains(&filled) {
+            out.push(self.char_gram(window));
+        }
+    }
+
+    /// The window is the shingle itself: five characters, or fewer above zeros.
+    fn char_gram(&self, window: u128) -> u64 {
+        let [a, b, ..] = self.secrets;
+        fold(window as u64 ^ a, (window >> 64) as u64 ^ b)
+    }
+
+    fn word_grams(&mut self, text: &str, out: &mut Vec<u64>) {
+        self.words.clear();
+        split(text, &mut self.words, mixed_words);
+        hash_features_64(&self.key, text.as_bytes(), &self.words, &mut self.hashes);
+        let [a, b, c, d] = self.secrets;
+        let gram = |first: u64, second: u64, third: u64| fold(fold(first ^ a, second ^ b) ^ c, third ^ d);
+        match *self.hashes.as_slice() {
+            [] => {}
+            [only] => out.push(gram(only, 0, 0)),
+            [first, second] => out.push(gram(first, second, 0)),
+            _ => out.extend(
+                self.hashes
+                    .array_windows()
+                    .map(|&[first, second, third]| gram(first, second, third)),
+            ),
+        }
+    }
+}
+
+/// Words of letters and numbers up to the next space; a mark parts them, an ideograph is one by itself.
+fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
+    let mut start = None;
+    for (here, c) in text.char_indices() {
+        let ideograph = Script::of(c) == Script::Ideograph;
+        let goes_on = !ideograph && counts(c);
+        if let Some(from) = start.filter(|_| !goes_on) {
+            words.push(Span {
+                start: at + from as u32,
+                end: at + here as u32,
+            });
+            start = None;
+        }
+        if c == ' ' {
+            return here;
+        }
+        if ideograph {
+            words.push(Span {
+                start: at + here as u32,
+                end: at + (here + c.len_utf8()) as u32,
+            });
+        } else if goes_on && start.is_none() {
+            start = Some(here);
+        }
+    }
+    if let Some(from) = start {
+        words.push(Span {
+            start: at + from as u32,
+            end: at + text.len() as u32,
+        });
+    }
+    text.len()
+}
+
+/// Whether a character of a canonical text is a letter or a number. The first mark is U+0300; the blocks named
+/// hold neither marks nor anything else that is not a letter.
+fn counts(c: char) -> bool {
+    match c {
+        ' ' => false,
+        '\0'..='\u{2FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => true,
+        _ => is_letter_or_number(c),
+    }
+}
+
+/// Multiplies to 128 bits and folds the halves together.
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::canonical::canonical;
+use crate::overlap::overlap;
+use crate::test_text::{any_text, plain_text, tricky_text};
+
+/// The shingles as strings, straight from the definition.
+fn by_definition(canonical: &str, measure: Measure) -> BTreeSet<String> {
+    let (units, n, glue): (Vec<String>, usize, &str) = match measure {
+        Measure::CharGrams => (
+            canonical
+                .chars()
+                .filter(|&c| is_letter_or_number(c))
+                .map(String::from)
+                .collect(),
+            5,
+            "",
+        ),
+        Measure::WordGrams => {
+            let spaced: String = canonical
+                .chars()
+                .flat_map(|c| match (is_letter_or_number(c), Script::of(c)) {
+                    (true, Script::Ideograph) => vec![' ', c, ' '],
+                    (true, _) => vec![c],
+                    (false, _) => vec![' '],
+                })
+                .collect();
+            (spaced.split_whitespace().map(str::to_owned).collect(), 3, " ")
+        }
+    };
+    match units.len() {
+        0 => BTreeSet::new(),
+        few if few < n => [units.join(glue)].into(),
+        _ => units.windows(n).map(|gram| gram.join(glue)).collect(),
+    }
+}
+
+fn shingles(text: &str, measure: Measure) -> Vec<u64> {
+    let mut out = vec![7];
+    Shingler::new(HashKey::PUBLIC).shingle(text, measure, &mut out);
+    out
+}
+
+#[test]
+fn examples() {
+    assert_eq!(shingles("", Measure::CharGrams), []);
+    assert_eq!(shingles("", Measure::WordGrams), []);
+    assert_eq!(shingles("a b", Measure::WordGrams).len(), 1);
+    assert_eq!(shingles("a b c a b c", Measure::WordGrams).len(), 3);
+    assert_eq!(shingles("a 中文", Measure::WordGrams).len(), 1);
+    assert_eq!(shingles("a 中文 b", Measure::WordGrams).len(), 2);
+    assert_eq!(
+        shingles("中文分词好", Measure::CharGrams),
+        shingles("中 文分 词好", Measure::CharGrams)
+    );
+    assert_eq!(shingles("中文分词好极", Measure::CharGrams).len(), 2);
+}
+
+#[test]
+fn every_character_counts_that_unicode_calls_a_letter_or_number() {
+    for c in ('\u{300}'..=char::MAX).filter(|&c| crate::chars::is_word(c)) {
+        assert_eq!(counts(c), is_letter_or_number(c), "U+{:04X}", c as u32);
+    }
+}
+
+#[test]
+fn keys_set_apart() {
+    let mut other = Vec::new();
+    Shingler::new(HashKey::new(1, 2)).shingle("a b c d", Measure::WordGrams, &mut other);
+    assert_eq!(
+        overlap(&other, &shingles("a b c d", Measure::WordGrams)).common,
+        0
+    );
+}
+
+proptest! {
+    #[test]
+    fn overlaps_as_the_sets_of_strings_do(
+        a in prop_oneof![plain_text(), tricky_text(), any_text()],
+        b in plain_text(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        // The second text shares a part of the first.
+        let shared: String = a.chars().take(cut.index(a.chars().count() + 1)).collect();
+        let (a, b) = (canonical(&a), canonical(&(shared + &b)));
+        for measure in [Measure::CharGrams, Measure::WordGrams] {
+            let (x, y) = (by_definition(&a, measure), by_definition(&b, measure));
+            let (p, q) = (shingles(&a, measure), shingles(&b, measure));
+            prop_assert!(p.is_sorted_by(|a, b| a < b));
+            prop_assert_eq!((p.len(), q.len()), (x.len(), y.len()));
+            let found = overlap(&p, &q);
+            prop_assert_eq!(found.common as usize, x.intersection(&y).count());
+            prop_assert_eq!(found.union as usize, x.union(&y).count());
+        }
+    }
+}

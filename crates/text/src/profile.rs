@@ -1,0 +1,268 @@
+//! Profiles: everything that decides a fingerprint, with a name and a checksum.
+//!
+//! Fingerprints of different profiles say nothing about each other and must never be compared. A profile's id is
+//! for people and command lines; the checksum covers every part, also those that no id spells out (Unicode
+//! versions, segmenter, stop words). A secret key is never part of a profile, only its id.
+
+use std::fmt::Write as _;
+use std::hash::Hasher as _;
+
+use siphasher::sip::SipHasher13;
+
+use crate::features::{Features, MAX_SHINGLE};
+use crate::segment::SEGMENTER;
+use crate::stop_words::StopWords;
+use crate::weight::Weight;
+
+/// The version of the recipe: the order of steps and the meaning of the ids.
+const VERSION: &str = "tp1";
+const PUBLIC_KEY: &str = "public";
+const FEATURE_HASH: &str = "siphash-1-3-128";
+
+/// How documents become fingerprints.
+///
+/// Ids read `tp1-FEATURES-WEIGHT-BITS`, then `+key.ID` for another than the public key and `+stop.CHECKSUM` for a
+/// list of stop words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`; WEIGHT is `set`, `tf`, `lntf` or
+/// `levels` (a table of idf weights would stand behind it as `lntf.TABLE`; none is defined yet); BITS is 16, 32,
+/// 64 or 128.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    features: Features,
+    weight: Weight,
+    bits: u32,
+    key_id: String,
+    stop_words: StopWords,
+}
+
+/// A profile that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// A width there is no fingerprint of.
+    #[error("a fingerprint has 16, 32, 64 or 128 bits, not {0}")]
+    Bits(u32),
+    /// A shingle of no or too many units.
+    #[error("a shingle has 1 to {MAX_SHINGLE} words or characters: {0}")]
+    Shingle(Features),
+    /// The id of a key is put together from letters, digits, dots and underscores.
+    #[error("a key's id has 1 to 64 ASCII letters, digits, '.' and '_': {0:?}")]
+    KeyId(String),
+    /// Not the id of a profile.
+    #[error("not a profile: {0:?} (expected something like tp1-words-lntf-64)")]
+    Id(String),
+    /// The id names a list of stop words, which must be given.
+    #[error("profile {0} has a list of stop words that its id does not hold; give the list itself")]
+    StopWords(String),
+}
+
+/// Two profiles that are not the same.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "fingerprints of different profiles cannot be compared: {left} (checksum {left_checksum:016x}) and {right} \
+     (checksum {right_checksum:016x})"
+)]
+pub struct ProfileMismatch {
+    /// Id of the profile asked.
+    pub left: String,
+    /// Checksum of the profile asked.
+    pub left_checksum: u64,
+    /// Id of the other.
+    pub right: String,
+    /// Checksum of the other.
+    pub right_checksum: u64,
+}
+
+impl Profile {
+    /// A profile with the public key and no stop words.
+    ///
+    /// # Errors
+    /// When `bits` is no width of a fingerprint or a shingle has 0 or more than [`MAX_SHINGLE`] units.
+    pub fn new(features: Features, weight: Weight, bits: u32) -> Result<Self, ProfileError> {
+        if !matches!(bits, 16 | 32 | 64 | 128) {
+            return Err(ProfileError::Bits(bits));
+        }
+        if !features.is_valid() {
+            return Err(ProfileError::Shingle(features));
+        }
+        let key_id = PUBLIC_KEY.to_owned();
+        Ok(Self {
+            features,
+            weight,
+            bits,
+            key_id,
+            stop_words: StopWords::default(),
+        })
+    }
+
+    /// The default profile of a width: words weighted by 1 + ln tf.
+    ///
+    /// # Errors
+    /// When `bits` is not 16, 32, 64 or 128.
+    pub fn default_for(bits: u32) -> Result<Self, ProfileError> {
+        Self::new(Features::default(), Weight::default(), bits)
+    }
+
+    /// The same profile under another key, known by its id ("public" is the published one).
+    ///
+    /// # Errors
+    /// When the id has characters that an id of a profile cannot hold.
+    pub fn with_key_id(self, key_id: &str) -> Result<Self, ProfileError> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
+        if !(1..=64).contains(&key_id.len()) || !key_id.bytes().all(plain) {
+            return Err(ProfileError::KeyId(key_id.to_owned()));
+        }
+        Ok(Self {
+            key_id: key_id.to_owned(),
+            ..self
+        })
+    }
+
+    /// The same profile without the features on the list.
+    #[must_use]
+    pub fn with_stop_words(self, stop_words: StopWords) -> Self {
+        Self { stop_words, ..self }
+    }
+
+    /// The profile of an id.
+    ///
+    /// # Errors
+    /// When it is not one, or names a list of stop words (an id holds only the list's checksum).
+    pub fn parse(id: &str) -> Result<Self, ProfileError> {
+        let unknown = || ProfileError::Id(id.to_owned());
+        let mut options = id.split('+');
+        let mut parts = options.next().unwrap_or_default().split('-');
+        let (Some(VERSION), Some(features), Some(weight), Some(bits), None) = (
+            parts.next(),
+            parts.next(),
+            parts.next(),
+            parts.next(),
+            parts.next(),
+        ) else {
+            return Err(unknown());
+        };
+        let features = Features::from_name(features).ok_or_else(unknown)?;
+        let weight = Weight::from_name(weight).ok_or_else(unknown)?;
+        let bits = bits.parse().map_err(|_| unknown())?;
+        let mut profile = Self::new(features, weight, bits)?;
+        for option in options {
+            match option.split_once('.') {
+                Some(("key", key_id)) => profile = profile.with_key_id(key_id)?,
+                Some(("stop", _)) => return Err(ProfileError::StopWords(id.to_owned())),
+                _ => return Err(unknown()),
+            }
+        }
+        // One profile, one id: what would be written otherwise is not read.
+        if profile.id() == id {
+            Ok(profile)
+        } else {
+            Err(unknown())
+        }
+    }
+
+    /// The id, such as `tp1-words-lntf-64`.
+    pub fn id(&self) -> String {
+        let mut id = format!("{VERSION}-{}-{}-{}", self.features, self.weight.name(), self.bits);
+        // Writing to a string cannot fail.
+        if self.key_id != PUBLIC_KEY {
+            let _ = write!(id, "+key.{}", self.key_id);
+        }
+        if !self.stop_words.is_empty() {
+            let _ = write!(id, "+stop.{:016x}", self.stop_words_checksum());
+        }
+        id
+    }
+
+    /// All parts in words, a line each: what the checksum is taken of.
+    pub fn parts(&self) -> String {
+        let (unicode, categories) = (
+            unicode_normalization::UNICODE_VERSION,
+            unicode_general_category::UNICODE_VERSION,
+        );
+        let lower = char::UNICODE_VERSION;
+        let (features, weight, bits, key_id) = (self.features, self.weight.name(), self.bits, &self.key_id);
+        let stop_words = if self.stop_words.is_empty() {
+            "none".to_owned()
+        } else {
+            format!("{:016x}", self.stop_words_checksum())
+        };
+        format!(
+            "profile {VERSION}\n\
+             normalisation strip, nfkc, lower, nfc; words of L, N, M\n\
+             unicode nfkc {}.{}.{}, lower {}.{}.{}, categories {}.{}.{}\n\
+             segmenter {SEGMENTER}\n\
+             features {features}\n\
+             stop words {stop_words}\n\
+             weight {weight}\n\
+             idf none\n\
+             hash {FEATURE_HASH}, key {key_id}\n\
+             bits {bits}\n",
+            unicode.0,
+            unicode.1,
+            unicode.2,
+            lower.0,
+            lower.1,
+            lower.2,
+            categories.0,
+            categories.1,
+            categories.2,
+        )
+    }
+
+    /// A checksum over [`parts`](Self::parts).
+    pub fn checksum(&self) -> u64 {
+        checksum(self.parts().as_bytes())
+    }
+
+    /// # Errors
+    /// When the other profile's fingerprints mean something else than this one's.
+    pub fn check_same(&self, other: &Self) -> Result<(), ProfileMismatch> {
+        let (left_checksum, right_checksum) = (self.checksum(), other.checksum());
+        if left_checksum == right_checksum {
+            return Ok(());
+        }
+        Err(ProfileMismatch {
+            left: self.id(),
+            left_checksum,
+            right: other.id(),
+            right_checksum,
+        })
+    }
+
+    /// The kind of features.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// The weight of a feature.
+    pub fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    /// The width of the fingerprint.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The id of the key of the feature hash; "public" is the published one.
+    pub fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// The features left out.
+    pub fn stop_words(&self) -> &StopWords {
+        &self.stop_words
+    }
+
+    fn stop_words_checksum(&self) -> u64 {
+        checksum(self.stop_words.words().join("\n").as_bytes())
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;

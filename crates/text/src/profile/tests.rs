@@ -1,0 +1,89 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn default() -> Profile {
+    Profile::default_for(64).unwrap()
+}
+
+#[test]
+fn ids_and_their_profiles() {
+    assert_eq!(default().id(), "tp1-words-lntf-64");
+    let profile = Profile::new(Features::CharShingles(5), Weight::Set, 128).unwrap();
+    assert_eq!(profile.id(), "tp1-chars5-set-128");
+    let profile = profile.with_key_id("site_2").unwrap();
+    assert_eq!(profile.id(), "tp1-chars5-set-128+key.site_2");
+    assert_eq!(Profile::parse(&profile.id()), Ok(profile));
+}
+
+#[test]
+fn what_is_not_an_id() {
+    for id in [
+        "",
+        "tp2-words-lntf-64",
+        "tp1-words-lntf",
+        "tp1-words-lntf-064",
+        "tp1-words-lntf-64-x",
+        "tp1-words-ln-64",
+        "tp1-words-lntf-64+key.public",
+        "tp1-words-lntf-64+x.y",
+        "tp1-words-lntf-64+",
+    ] {
+        assert_eq!(Profile::parse(id), Err(ProfileError::Id(id.to_owned())));
+    }
+    assert_eq!(Profile::parse("tp1-words-lntf-65"), Err(ProfileError::Bits(65)));
+    assert_eq!(
+        Profile::parse("tp1-words-lntf-64+key.a+b"),
+        Err(ProfileError::Id("tp1-words-lntf-64+key.a+b".into()))
+    );
+    assert!(matches!(
+        Profile::parse("tp1-words-lntf-64+key."),
+        Err(ProfileError::KeyId(_))
+    ));
+    assert!(matches!(
+        Profile::new(Features::WordShingles(0), Weight::Tf, 64),
+        Err(ProfileError::Shingle(_))
+    ));
+}
+
+#[test]
+fn every_part_counts() {
+    let variants = [
+        default(),
+        Profile::default_for(128).unwrap(),
+        Profile::new(Features::WordsAndBigrams, Weight::LogTf, 64).unwrap(),
+        Profile::new(Features::Words, Weight::Tf, 64).unwrap(),
+        default().with_key_id("other").unwrap(),
+        default().with_stop_words(StopWords::new(["the"])),
+        default().with_stop_words(StopWords::new(["a", "the"])),
+    ];
+    for (i, a) in variants.iter().enumerate() {
+        for (j, b) in variants.iter().enumerate() {
+            assert_eq!(a.check_same(b).is_ok(), i == j);
+            assert_eq!(a.id() == b.id(), i == j);
+        }
+    }
+    let message = variants[0].check_same(&variants[1]).unwrap_err().to_string();
+    assert!(
+        message.contains("tp1-words-lntf-64") && message.contains("tp1-words-lntf-128"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_list_of_stop_words_is_not_in_the_id() {
+    let profile = default().with_stop_words(StopWords::new(["the"]));
+    assert_eq!(
+        Profile::parse(&profile.id()),
+        Err(ProfileError::StopWords(profile.id()))
+    );
+}
+
+proptest! {
+    #[test]
+    fn parsing_never_panics_and_reads_back(id in "(tp1-)?[a-z0-9]{0,8}-(lntf|set|x)-[0-9]{0,3}(\\+key\\.[a-z]{0,3})?|.*") {
+        if let Ok(profile) = Profile::parse(&id) {
+            prop_assert_eq!(profile.id(), id);
+        }
+    }
+}

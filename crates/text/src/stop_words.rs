@@ -1,0 +1,47 @@
+//! Stop words: features to be left out.
+
+use crate::canonical::canonical;
+
+/// A sorted list of distinct words in canonical form.
+///
+/// A feature whose text is one of them is dropped, whatever the kind of features; a shingle that merely contains
+/// one stays. The list is part of a profile's checksum.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StopWords(Vec<String>);
+
+impl StopWords {
+    /// The list of the given words, each taken through [`canonical`]; what falls into several words there
+    /// ("don't") counts as each of them.
+    pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
+        let mut list: Vec<String> = words
+            .into_iter()
+            .flat_map(|word| canonical(word).split(' ').map(str::to_owned).collect::<Vec<_>>())
+            .filter(|word| !word.is_empty())
+            .collect();
+        list.sort_unstable();
+        list.dedup();
+        Self(list)
+    }
+
+    /// The words, sorted by their bytes.
+    pub fn words(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_canonical_sorted_and_distinct() {
+        let list = StopWords::new(["The", "don't", " the ", "的", "…"]);
+        assert_eq!(list.words(), ["don", "t", "the", "的"]);
+        assert!(StopWords::new(["", "!"]).is_empty());
+    }
+}
