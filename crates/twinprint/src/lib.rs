@@ -1,3 +1,4 @@
 //! twinprint
 
+pub mod sink;
 pub mod source;

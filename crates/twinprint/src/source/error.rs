@@ -66,7 +66,7 @@ pub enum SourceError {
         found: String,
     },
     /// A file named as an input whose extension says nothing.
-    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, lines or jsonl, or --any-text", .path.display(), extension_text(.extension))]
+    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, lines or jsonl, or --any-text", .path.display(), extension_text(.extension.as_deref()))]
     UnknownExtension {
         /// The file.
         path: PathBuf,
@@ -125,10 +125,8 @@ fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
     text
 }
 
-fn extension_text(extension: &Option<String>) -> String {
-    extension
-        .as_ref()
-        .map_or_else(|| "name".to_owned(), |e| format!("extension .{e}"))
+fn extension_text(extension: Option<&str>) -> String {
+    extension.map_or_else(|| "name".to_owned(), |e| format!("extension .{e}"))
 }
 
 fn way_out(found: &str) -> &'static str {

@@ -39,3 +39,6 @@ pub use options::SourceOptions;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
+
+pub(crate) use chunk::Body;
+pub(crate) use split::{BOM, Lines, content, is_record};

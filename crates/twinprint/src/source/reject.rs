@@ -52,7 +52,7 @@ pub enum RejectReason {
         found: &'static str,
     },
     /// The record is longer than `--max-document`.
-    #[error("{} --max-document {limit}; raise it to take such records", longer(.bytes))]
+    #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
         /// Length in bytes where it is known.
         bytes: Option<u64>,
@@ -94,7 +94,7 @@ fn fields_there(present: &[String]) -> String {
     }
 }
 
-fn longer(bytes: &Option<u64>) -> String {
+fn longer(bytes: Option<u64>) -> String {
     match bytes {
         Some(bytes) => format!("the record has {bytes} bytes, more than"),
         None => "the record is longer than".to_owned(),

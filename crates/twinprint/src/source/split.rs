@@ -108,7 +108,7 @@ impl<R: Read> Splitter<R> {
         }
         if let State::Ended(rest) = &mut self.state {
             let (error, raw_len) = rest.take()?;
-            return self.rejected(raw_len, broken(&error));
+            return Some(self.rejected(raw_len, broken(&error)));
         }
         let mut data = std::mem::take(&mut self.carry);
         let mut searched = 0;
@@ -137,13 +137,13 @@ impl<R: Read> Splitter<R> {
                     let lost = (data.len() - cut) as u64;
                     if cut == 0 {
                         self.state = State::Ended(None);
-                        return self.rejected(lost, broken(&error));
+                        return Some(self.rejected(lost, broken(&error)));
                     }
                     self.state = State::Ended(Some((error, lost)));
                     data.truncate(cut);
                     return Some(self.lines_piece(data, bom));
                 }
-                (None, None) if data.len() as u64 > self.max => return self.skip_line(data, broken),
+                (None, None) if data.len() as u64 > self.max => return Some(self.skip_line(data, broken)),
                 (None, None) => searched = data.len(),
             }
         }
@@ -171,7 +171,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// Drops a line known to be too long and finds its end without holding it.
-    fn skip_line(&mut self, mut data: Vec<u8>, broken: impl Fn(&io::Error) -> RejectReason) -> Option<Piece> {
+    fn skip_line(&mut self, mut data: Vec<u8>, broken: impl Fn(&io::Error) -> RejectReason) -> Piece {
         let mut length = data.len() as u64;
         data.truncate(PIECE);
         data.shrink_to_fit();
@@ -204,14 +204,14 @@ impl<R: Read> Splitter<R> {
         )
     }
 
-    fn rejected(&mut self, raw_len: u64, reason: RejectReason) -> Option<Piece> {
+    fn rejected(&mut self, raw_len: u64, reason: RejectReason) -> Piece {
         self.lines += 1;
         self.left -= 1;
-        Some(Piece::Rejected {
+        Piece::Rejected {
             line: self.lines,
             raw_len,
             reason,
-        })
+        }
     }
 
     /// Counts the lines and records of a piece, and cuts it where the limit is reached.

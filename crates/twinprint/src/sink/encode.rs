@@ -1,0 +1,73 @@
+//! Packs lines into an output file. The parameters are fixed, so that the same lines always give the same bytes.
+
+use std::io::Write;
+
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+
+use super::error::SinkError;
+use super::output::OutputFile;
+use crate::source::Codec;
+
+/// gzip's own default.
+const GZIP_LEVEL: u32 = 6;
+/// zstd's own default.
+const ZSTD_LEVEL: i32 = 3;
+/// "Unknown" in the header's field for the operating system, the same everywhere.
+const NO_SYSTEM: u8 = 255;
+
+/// An output file behind its codec.
+pub(crate) enum Packed {
+    Plain(OutputFile),
+    Gzip(Box<GzEncoder<OutputFile>>),
+    Zstd(Box<zstd::Encoder<'static, OutputFile>>),
+}
+
+impl Packed {
+    pub(crate) fn new(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
+        Ok(match codec {
+            Codec::Plain => Self::Plain(file),
+            Codec::Gzip => {
+                let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
+                Self::Gzip(Box::new(header.write(file, Compression::new(GZIP_LEVEL))))
+            }
+            Codec::Zstd => {
+                let path = file.path().to_owned();
+                let start = |file| {
+                    let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
+                    encoder.include_checksum(true)?;
+                    Ok(encoder)
+                };
+                let encoder =
+                    start(file).map_err(|e| SinkError::from_io(e, &path, "start its zstd stream"))?;
+                Self::Zstd(Box::new(encoder))
+            }
+        })
+    }
+
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
+        let (written, file) = match self {
+            Self::Plain(file) => return file.append(bytes),
+            Self::Gzip(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
+            Self::Zstd(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
+        };
+        written.map_err(|error| SinkError::from_io(error, file.path(), "pack it"))
+    }
+
+    pub(crate) fn finish(self) -> Result<(), SinkError> {
+        let path = match &self {
+            Self::Plain(file) => file.path(),
+            Self::Gzip(encoder) => encoder.get_ref().path(),
+            Self::Zstd(encoder) => encoder.get_ref().path(),
+        };
+        let path = path.to_owned();
+        let file = match self {
+            Self::Plain(file) => Ok(file),
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+        };
+        file.map_err(|error| SinkError::from_io(error, &path, "pack it"))?
+            .finish()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! What stops writing; every variant names the file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::source::SourceError;
+
+/// Why output could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SinkError {
+    /// The output directory has files in it already.
+    #[error("{}: the output directory is not empty; choose another, or empty it first", .path.display())]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The output path is a file.
+    #[error("{}: not a directory; choose another place for the output", .path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A place that would lie outside the output directory.
+    #[error("{}: not a place inside the output directory", .path.display())]
+    Outside {
+        /// The place asked for.
+        path: PathBuf,
+    },
+    /// The disk is full.
+    #[error("{}: no space left while writing it; {written} bytes were written{}; free space on that disk or choose another place for the output", .path.display(), needed_text(*.expected))]
+    NoSpace {
+        /// The file being written, by its final name.
+        path: PathBuf,
+        /// Bytes written to the output directory before.
+        written: u64,
+        /// Bytes that the whole output was expected to need at most, if that is known.
+        expected: Option<u64>,
+    },
+    /// The system refused an operation.
+    #[error("{}: cannot {action} ({source})", .path.display())]
+    Io {
+        /// The file or directory, by its final name.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An earlier write to the file failed, so that it cannot be finished.
+    #[error("{}: an earlier write failed; the file was given up", .path.display())]
+    GivenUp {
+        /// The file, by its final name.
+        path: PathBuf,
+    },
+    /// An input is not what it was when it was read first.
+    #[error("{label}: changed while the work was going on ({what}); run again when nothing writes to it")]
+    Changed {
+        /// The input as users see it.
+        label: String,
+        /// What differs.
+        what: String,
+    },
+    /// The input could not be read again.
+    #[error(transparent)]
+    Source(SourceError),
+    /// The work was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl From<SourceError> for SinkError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Cancelled => Self::Cancelled,
+            other => Self::Source(other),
+        }
+    }
+}
+
+/// A `SinkError` travels through `io::Write` inside an `io::Error`.
+impl From<SinkError> for io::Error {
+    fn from(error: SinkError) -> Self {
+        io::Error::other(error)
+    }
+}
+
+impl SinkError {
+    /// Takes back an error that came through `io::Write`; one of another kind is given the path.
+    pub(crate) fn from_io(error: io::Error, path: &Path, action: &'static str) -> Self {
+        match error.downcast::<Self>() {
+            Ok(own) => own,
+            Err(source) => Self::Io {
+                path: path.to_owned(),
+                action,
+                source,
+            },
+        }
+    }
+}
+
+fn needed_text(expected: Option<u64>) -> String {
+    expected.map_or_else(String::new, |bytes| format!(" of at most {bytes} needed"))
+}
