@@ -39,7 +39,7 @@ fn examples() {
     assert_eq!(words("我来到北京清华大学"), ["我", "来到", "北京", "清华大学"]);
     assert_eq!(words("python3语言 a 好"), ["python3", "语言", "a", "好"]);
     assert_eq!(words("ひらがな か"), ["ひら", "らが", "がな", "か"]);
-    assert_eq!(words("漢字かな mix"), ["漢字", "かな", "mix"]);
+    assert_eq!(words("汉字かな mix"), ["汉字", "かな", "mix"]);
     assert_eq!(words("été a"), ["été", "a"]);
 }
 

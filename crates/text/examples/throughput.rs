@@ -1,0 +1,94 @@
+//! How fast texts are taken apart, step by step, on one core.
+//!
+//! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the `text` of each record.
+#![expect(clippy::print_stdout, reason = "a program that prints its result")]
+
+use std::error::Error;
+use std::hint::black_box;
+use std::time::Instant;
+
+use fingerprint::HashKey;
+use jieba_rs::Jieba;
+use text::overlap::{Shingler, overlap};
+use text::{Analyzer, Measure, Profile, canonical, normalise};
+
+/// Each step runs this often; the quickest counts.
+const ROUNDS: usize = 3;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for path in std::env::args().skip(1) {
+        let mut texts = Vec::new();
+        for line in std::fs::read_to_string(&path)?.lines() {
+            let record: serde_json::Value = serde_json::from_str(line)?;
+            texts.extend(record["text"].as_str().map(str::to_owned));
+        }
+        let bytes: usize = texts.iter().map(String::len).sum();
+        println!("{path}: {} texts, {:.1} MB", texts.len(), bytes as f64 / 1e6);
+        measure(&texts)?;
+    }
+    Ok(())
+}
+
+fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
+    let canonicals: Vec<String> = texts.iter().map(|text| canonical(text)).collect();
+    let mut analyzer = Analyzer::new(&Profile::default_for(64)?, HashKey::PUBLIC);
+    let mut wide = Analyzer::new(&Profile::default_for(128)?, HashKey::PUBLIC);
+    let mut shingler = Shingler::new(HashKey::PUBLIC);
+    let jieba = Jieba::new();
+    let mut out = Vec::new();
+    step("normalise", texts, |text| normalise(text).len());
+    step("canonical", texts, |text| canonical(text).len());
+    step("analyze, 64 bits", texts, |text| {
+        analyzer.analyze(text).features as usize
+    });
+    step("analyze, 128 bits", texts, |text| {
+        wide.analyze(text).features as usize
+    });
+    step("jieba alone", texts, |text| jieba.cut(text, false).len());
+    step("shingle", &canonicals, |text| {
+        shingler.shingle(text, Measure::of(text), &mut out);
+        out.len()
+    });
+    let sets: Vec<Vec<u64>> = canonicals
+        .iter()
+        .map(|text| {
+            let mut set = Vec::new();
+            shingler.shingle(text, Measure::of(text), &mut set);
+            set
+        })
+        .collect();
+    let members: usize = sets.iter().map(Vec::len).sum();
+    for apart in [1, 7] {
+        let seconds = quickest(|| {
+            let pairs = sets.iter().zip(sets.iter().skip(apart));
+            pairs.map(|(a, b)| overlap(a, b).common as usize).sum()
+        });
+        println!(
+            "  {:<20} {:>8.2} µs a pair, {:.2} ns a member",
+            format!("overlap, {apart} apart"),
+            seconds * 1e6 / sets.len() as f64,
+            seconds * 1e9 / (2 * members) as f64
+        );
+    }
+    Ok(())
+}
+
+fn step(name: &str, texts: &[String], mut work: impl FnMut(&str) -> usize) {
+    let seconds = quickest(|| texts.iter().map(|text| work(text)).sum());
+    let bytes: usize = texts.iter().map(String::len).sum();
+    println!(
+        "  {name:<20} {:>8.1} MB/s {:>8.2} µs a text",
+        bytes as f64 / seconds / 1e6,
+        seconds * 1e6 / texts.len() as f64
+    );
+}
+
+fn quickest(mut work: impl FnMut() -> usize) -> f64 {
+    let mut best = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        black_box(work());
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    best
+}
