@@ -1,6 +1,21 @@
-//! Feature hashes.
+//! Feature hashes: SipHash-1-3 with 128 bits of output, computed for many features at once.
+//!
+//! Why this function. SimHash needs independent bits, and a duplicate filter that strangers feed needs more:
+//! nobody may be able to write features that collide, or two texts that do. SipHash (Aumasson and Bernstein
+//! 2012) is a pseudo-random function under its key, made and analysed for just this; its 1-3 variant guards the
+//! hash maps of several languages against flooding. The faster public hashes do not stand up to that: for XXH3
+//! and the wyhash family, colliding inputs that work under every seed are known or easy to make, as they
+//! multiply by secrets that an input can cancel. Hashes built on AES rounds need the CPU's AES
+//! instructions to be fast and are slow or absent elsewhere, and few rounds of AES are not a PRF. SipHash is
+//! additions, rotations and XOR on 64-bit words, so every CPU computes it in its vector lanes: most features
+//! are one or two blocks long, and the lanes do 8 (AVX-512), 4 (AVX2) or 2 (NEON) of them side by side, which
+//! leaves little for a weaker hash to save.
+//!
+//! The bits of the output are independent, so a narrower fingerprint votes with the low bits. The low 64 bits
+//! are ready after the first finalisation, and [`hash_features_64`] stops there.
 
-use crate::{HashKey, kernel};
+use crate::kernel::{self, BATCH, Batch, GROUP, Level, MAX_BLOCKS};
+use crate::{HashKey, Width};
 
 /// A byte range of a text: one feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -12,11 +27,11 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes of the span, clamped to `bytes`.
+    /// The range clamped to a buffer of `length` bytes.
     #[inline]
-    fn of(self, bytes: &[u8]) -> &[u8] {
-        let end = (self.end as usize).min(bytes.len());
-        &bytes[(self.start as usize).min(end)..end]
+    fn clamped(self, length: usize) -> (usize, usize) {
+        let end = (self.end as usize).min(length);
+        ((self.start as usize).min(end), end)
     }
 }
 
@@ -29,26 +44,136 @@ pub fn hash_one(key: &HashKey, bytes: &[u8]) -> u128 {
 /// Clears `out` and pushes the 128-bit hash of each span's bytes, in order.
 ///
 /// A span is clamped to the buffer: what lies past its end is not hashed, and a span with `end < start` is
-/// empty.
+/// empty. O(bytes of the spans).
 pub fn hash_features(key: &HashKey, bytes: &[u8], spans: &[Span], out: &mut Vec<u128>) {
-    out.clear();
-    out.extend(spans.iter().map(|span| hash_one(key, span.of(bytes))));
+    hash_features_at(kernel::level(), key, bytes, spans, out);
 }
 
 /// Clears `out` and pushes the low 64 bits of [`hash_features`]'s hashes, for less work.
 pub fn hash_features_64(key: &HashKey, bytes: &[u8], spans: &[Span], out: &mut Vec<u64>) {
+    hash_features_at(kernel::level(), key, bytes, spans, out);
+}
+
+/// [`hash_features`] (`u128`), [`hash_features_64`] (`u64`) or the low bits (narrower) at a given level.
+pub fn hash_features_at<W: Width>(
+    level: Level,
+    key: &HashKey,
+    bytes: &[u8],
+    spans: &[Span],
+    out: &mut Vec<W>,
+) {
     out.clear();
-    out.extend(spans.iter().map(|span| hash_one(key, span.of(bytes)) as u64));
+    out.resize(spans.len(), W::default());
+    let mut batch = Batch::new();
+    for (spans, out) in spans.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+        let mut any_long = false;
+        for (i, span) in spans.iter().enumerate() {
+            let (start, end) = span.clamped(bytes.len());
+            any_long |= fill(&mut batch, i, bytes, start, end - start);
+        }
+        if W::BITS <= 64 {
+            batch.hash_low(level, key.words(), spans.len());
+            for (out, &low) in out.iter_mut().zip(&batch.low) {
+                *out = W::truncate(u128::from(low));
+            }
+        } else {
+            batch.hash_full(level, key.words(), spans.len());
+            for ((out, &low), &high) in out.iter_mut().zip(&batch.low).zip(&batch.high) {
+                *out = W::truncate(u128::from(high) << 64 | u128::from(low));
+            }
+        }
+        if any_long {
+            for (out, span) in out.iter_mut().zip(spans) {
+                let (start, end) = span.clamped(bytes.len());
+                if (end - start) / 8 >= MAX_BLOCKS {
+                    *out = W::truncate(hash_one(key, &bytes[start..end]));
+                }
+            }
+        }
+    }
+}
+
+/// Puts the blocks of the `length` bytes from `start` on into place i; true where they are too many.
+#[inline]
+fn fill(batch: &mut Batch, i: usize, bytes: &[u8], start: usize, length: usize) -> bool {
+    let whole = length / 8;
+    let blocks = &mut batch.blocks[i / GROUP];
+    let lane = i % GROUP;
+    // Most features have one block or two: both are written without asking, so that nothing is mispredicted.
+    let first = word(bytes, start);
+    let second = word(bytes, start + 8);
+    blocks[0][lane] = if whole == 0 {
+        kernel::last_block(first, length)
+    } else {
+        first
+    };
+    blocks[1][lane] = kernel::last_block(second, length);
+    batch.counts[i] = whole as u64 + 1;
+    if whole < 2 {
+        return false;
+    }
+    if whole >= MAX_BLOCKS {
+        batch.counts[i] = 1;
+        return true;
+    }
+    blocks[1][lane] = second;
+    for (b, block) in blocks.iter_mut().enumerate().take(whole).skip(2) {
+        block[lane] = word(bytes, start + 8 * b);
+    }
+    blocks[whole][lane] = kernel::last_block(word(bytes, start + 8 * whole), length);
+    false
+}
+
+/// The eight bytes from `at` on as a little-endian word, zeros past the end.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..).unwrap_or_default() {
+        [b0, b1, b2, b3, b4, b5, b6, b7, ..] => u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, *b6, *b7]),
+        rest => rest
+            .iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
 }
 
 /// Clears `out` and pushes the low 64 bits of the hash of every window of `width` bytes, one byte apart:
 /// the features of an ASCII text cut into character n-grams.
 ///
 /// Equal to [`hash_features_64`] on the spans `i..i + width`. Nothing is pushed when `width` is 0 or more than
-/// the bytes there are; widths of 1 to 7 take the fast route.
+/// the bytes there are. Widths up to 7, one block, are fast; the others are hashed one by one.
 pub fn hash_windows_64(key: &HashKey, bytes: &[u8], width: usize, out: &mut Vec<u64>) {
+    hash_windows_64_at(kernel::level(), key, bytes, width, out);
+}
+
+/// [`hash_windows_64`] at a given level.
+pub fn hash_windows_64_at(level: Level, key: &HashKey, bytes: &[u8], width: usize, out: &mut Vec<u64>) {
     out.clear();
-    if width > 0 {
+    if width == 0 || bytes.len() < width {
+        return;
+    }
+    if width > 7 {
         out.extend(bytes.windows(width).map(|window| hash_one(key, window) as u64));
+        return;
+    }
+    let windows = bytes.len() - width + 1;
+    out.reserve(windows);
+    let mut batch = Batch::new();
+    for first in (0..windows).step_by(BATCH) {
+        let count = BATCH.min(windows - first);
+        let window = &bytes[first..];
+        for (group, first) in batch.blocks.iter_mut().zip((0..count).step_by(GROUP)) {
+            // Eight bytes can be read at every window but the last few.
+            if let Some(near) = window.get(first..first + GROUP + 7) {
+                for (block, eight) in group[0].iter_mut().zip(near.array_windows::<8>()) {
+                    *block = kernel::last_block(u64::from_le_bytes(*eight), width);
+                }
+            } else {
+                for (i, block) in group[0].iter_mut().enumerate() {
+                    *block = kernel::last_block(word(window, first + i), width);
+                }
+            }
+        }
+        batch.hash_low(level, key.words(), count);
+        out.extend_from_slice(&batch.low[..count]);
     }
 }

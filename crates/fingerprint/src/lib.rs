@@ -23,12 +23,15 @@
 
 mod feature;
 pub mod hyperplane;
+#[expect(unsafe_code, reason = "the one home of intrinsics; all it exports is safe")]
 pub mod kernel;
 mod key;
 mod votes;
 mod width;
 
-pub use feature::{Span, hash_features, hash_features_64, hash_one, hash_windows_64};
+pub use feature::{
+    Span, hash_features, hash_features_64, hash_features_at, hash_one, hash_windows_64, hash_windows_64_at,
+};
 pub use key::HashKey;
 pub use votes::{Votes, accumulate, simhash};
 pub use width::{ParseError, Width};

@@ -1,142 +1,152 @@
-//! SIMD kernels behind safe slice functions.
+//! The hot loops, behind safe slice functions.
+//!
+//! Each is written once over a vector type ([`lanes`](self)) and compiled for scalar code, AVX2, AVX-512 and
+//! NEON; [`level`] says which is used, found out once. Every function `x` has a twin `x_at` that takes the
+//! [`Level`]: a level is a proof that the CPU has it, so both are safe. Results, the order of hits included,
+//! are the same at every level; the tests hold each level against the plain definition.
+//!
+//! This module is the only one with unsafe code.
+#![allow(
+    clippy::inline_always,
+    clippy::wildcard_imports,
+    reason = "code over a vector type must be compiled inside the function that enables its instructions; \
+              the intrinsics of one architecture are one vocabulary"
+)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod dispatch;
+mod hamming;
+mod lanes;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
+mod prefetch;
+mod scalar;
+mod siphash;
+mod unpack;
+mod vote;
+
+pub use dispatch::{Level, level};
+pub(crate) use hamming::RowKernels;
+pub use prefetch::prefetch_read;
+pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one};
 
 use crate::Width;
 
-/// Seals [`Width`].
-pub trait RowKernels: Sized {}
-impl RowKernels for u16 {}
-impl RowKernels for u32 {}
-impl RowKernels for u64 {}
-impl RowKernels for u128 {}
-
-/// Name of the level in use.
-pub fn level() -> &'static str {
-    "scalar"
-}
-
-/// Rows with distance ≤ k to the query: (index, distance), in order, appended to `out`.
+/// Appends (index, distance) of every row within k of the query, by ascending index.
+///
+/// Indices are 32 bits: at most 2³² rows are looked at. O(rows).
 pub fn hamming_one_to_many<W: Width>(query: W, rows: &[W], k: u32, out: &mut Vec<(u32, u8)>) {
-    for (i, &row) in (0..).zip(rows) {
-        let d = query.distance(row);
-        if d <= k {
-            out.push((i, d as u8));
-        }
-    }
+    hamming_one_to_many_at(level(), query, rows, k, out);
 }
 
-/// Pairs (i in a, j in b, distance) within k.
+/// [`hamming_one_to_many`] at a given level.
+pub fn hamming_one_to_many_at<W: Width>(
+    level: Level,
+    query: W,
+    rows: &[W],
+    k: u32,
+    out: &mut Vec<(u32, u8)>,
+) {
+    query.one_to_many(level, addressable(rows), k, |i, distance| out.push((i, distance)));
+}
+
+/// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within k of each other.
+///
+/// The order is the same everywhere: rows of `a` in groups of four (0–3, 4–7, …), the groups in turn; within a
+/// group by ascending j, and for each j by ascending i. At most 2³² rows of each are looked at. O(a · b); `b` is
+/// walked once for every four rows of `a`, so let it be the block that fits the cache.
 pub fn hamming_many_to_many<W: Width>(a: &[W], b: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
-    for (group, start) in a.chunks(4).zip((0..).step_by(4)) {
-        for (j, &y) in (0..).zip(b) {
-            for (i, &x) in (start..).zip(group) {
-                let d = x.distance(y);
-                if d <= k {
-                    hit(i, j, d as u8);
-                }
-            }
-        }
-    }
+    hamming_many_to_many_at(level(), a, b, k, hit);
 }
 
-/// Pairs i < j of `rows` within k.
+/// [`hamming_many_to_many`] at a given level.
+pub fn hamming_many_to_many_at<W: Width>(
+    level: Level,
+    a: &[W],
+    b: &[W],
+    k: u32,
+    hit: &mut impl FnMut(u32, u32, u8),
+) {
+    W::many_to_many(level, addressable(a), addressable(b), k, hit);
+}
+
+/// Calls `hit(i, j, distance)` for every i < j with rows i and j within k of each other, in the order of
+/// [`hamming_many_to_many`]. O(rows²).
 pub fn hamming_within<W: Width>(rows: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
-    for (group, start) in rows.chunks(4).zip((0u32..).step_by(4)) {
-        for (j, &y) in (0u32..).zip(rows).skip(start as usize + 1) {
-            for (i, &x) in (start..j).zip(group) {
-                let d = x.distance(y);
-                if d <= k {
-                    hit(i, j, d as u8);
-                }
-            }
-        }
-    }
+    hamming_within_at(level(), rows, k, hit);
 }
 
-/// Asks the CPU to fetch `slice[index]`; does nothing past the end.
-pub fn prefetch_read<T>(slice: &[T], index: usize) {
-    let _ = slice.get(index);
+/// [`hamming_within`] at a given level.
+pub fn hamming_within_at<W: Width>(level: Level, rows: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+    W::within(level, addressable(rows), k, hit);
 }
 
-/// Unpacks values of `width_bits` bits from value `first` on.
+/// The rows that 32-bit indices can name.
+#[inline]
+fn addressable<W>(rows: &[W]) -> &[W] {
+    &rows[..rows.len().min(u32::MAX as usize)]
+}
+
+/// Unpacks `out.len()` unsigned values of `width_bits` bits each, from value `first` on.
+///
+/// Value i takes bits i·w to (i + 1)·w − 1 of the string, bit b being bit b % 8 of byte b / 8. Bits past the end
+/// of `packed` read as zeros; a width of 0 gives zeros and one above 64 counts as 64.
 pub fn unpack_bits(packed: &[u8], width_bits: u32, first: usize, out: &mut [u64]) {
-    let w = width_bits.clamp(1, 64) as usize;
-    for (i, value) in out.iter_mut().enumerate() {
-        let start = (first + i) * w;
-        *value = (0..w).fold(0, |v, b| {
-            let at = start + b;
-            let bit = packed.get(at / 8).map_or(0, |byte| byte >> (at % 8) & 1);
-            v | u64::from(bit) << b
-        });
+    unpack_bits_at(level(), packed, width_bits, first, out);
+}
+
+/// [`unpack_bits`] at a given level.
+pub fn unpack_bits_at(level: Level, packed: &[u8], width_bits: u32, first: usize, out: &mut [u64]) {
+    if width_bits == 0 {
+        out.fill(0);
+    } else {
+        unpack::unpack(level, packed, width_bits.min(64), first, out);
     }
 }
 
-pub(crate) fn vote_64(hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
-    for (&hash, &weight) in hashes.iter().zip(weights) {
-        for (i, one) in ones.iter_mut().enumerate() {
-            *one += (hash >> i & 1) * u64::from(weight);
-        }
-    }
+/// Adds to `ones[b / 64][b % 64]` the weight of the features whose hash has bit b set.
+///
+/// Features are taken in pairs up to the shorter slice.
+pub fn vote_128(hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
+    vote_128_at(level(), hashes, weights, ones);
 }
 
-pub(crate) fn vote_unit_64(hashes: &[u64], ones: &mut [u64; 64]) {
-    for &hash in hashes {
-        for (i, one) in ones.iter_mut().enumerate() {
-            *one += hash >> i & 1;
-        }
-    }
+/// [`vote_128`] at a given level.
+pub fn vote_128_at(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
+    vote::vote_128(level, hashes, weights, ones);
 }
 
-pub(crate) fn vote_low_64(hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
-    for (&hash, &weight) in hashes.iter().zip(weights) {
-        vote_64(&[hash as u64], &[weight], ones);
-    }
+/// [`vote_128`] on the low 64 bits alone.
+pub fn vote_low_64(hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
+    vote_low_64_at(level(), hashes, weights, ones);
 }
 
-pub(crate) fn vote_128(hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
-    for (&hash, &weight) in hashes.iter().zip(weights) {
-        vote_64(&[hash as u64], &[weight], &mut ones[0]);
-        vote_64(&[(hash >> 64) as u64], &[weight], &mut ones[1]);
-    }
+/// [`vote_low_64`] at a given level.
+pub fn vote_low_64_at(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
+    vote::vote_low_64(level, hashes, weights, ones);
 }
 
-pub(crate) fn siphash_one([k0, k1]: [u64; 2], bytes: &[u8]) -> u128 {
-    let mut v = [
-        k0 ^ 0x736f_6d65_7073_6575,
-        k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee,
-        k0 ^ 0x6c79_6765_6e65_7261,
-        k1 ^ 0x7465_6462_7974_6573,
-    ];
-    let (blocks, tail) = bytes.as_chunks::<8>();
-    for block in blocks {
-        let m = u64::from_le_bytes(*block);
-        v[3] ^= m;
-        round(&mut v);
-        v[0] ^= m;
-    }
-    let mut last = [0; 8];
-    last[..tail.len()].copy_from_slice(tail);
-    let m = u64::from_le_bytes(last) | (bytes.len() as u64) << 56;
-    v[3] ^= m;
-    round(&mut v);
-    v[0] ^= m;
-    v[2] ^= 0xee;
-    (0..3).for_each(|_| round(&mut v));
-    let low = v[0] ^ v[1] ^ v[2] ^ v[3];
-    v[1] ^= 0xdd;
-    (0..3).for_each(|_| round(&mut v));
-    let high = v[0] ^ v[1] ^ v[2] ^ v[3];
-    u128::from(high) << 64 | u128::from(low)
+/// Adds to `ones[b]` the weight of the features whose 64-bit hash has bit b set.
+///
+/// Features are taken in pairs up to the shorter slice.
+pub fn vote_64(hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
+    vote_64_at(level(), hashes, weights, ones);
 }
 
-fn round(v: &mut [u64; 4]) {
-    v[0] = v[0].wrapping_add(v[1]);
-    v[2] = v[2].wrapping_add(v[3]);
-    v[1] = v[1].rotate_left(13) ^ v[0];
-    v[3] = v[3].rotate_left(16) ^ v[2];
-    v[0] = v[0].rotate_left(32);
-    v[2] = v[2].wrapping_add(v[1]);
-    v[0] = v[0].wrapping_add(v[3]);
-    v[1] = v[1].rotate_left(17) ^ v[2];
-    v[3] = v[3].rotate_left(21) ^ v[0];
-    v[2] = v[2].rotate_left(32);
+/// [`vote_64`] at a given level.
+pub fn vote_64_at(level: Level, hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
+    vote::vote_64(level, hashes, weights, ones);
+}
+
+/// [`vote_64`] where every weight is 1.
+pub fn vote_unit_64(hashes: &[u64], ones: &mut [u64; 64]) {
+    vote_unit_64_at(level(), hashes, ones);
+}
+
+/// [`vote_unit_64`] at a given level.
+pub fn vote_unit_64_at(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
+    vote::vote_unit_64(level, hashes, ones);
 }

@@ -1,0 +1,176 @@
+//! Lanes without SIMD: the twin of the others, and the level of last resort.
+
+use super::lanes::{Counters, Words};
+
+/// One 64-bit lane.
+pub(super) type U64s = u64;
+
+impl Words for u64 {
+    const LANES: usize = 1;
+
+    #[inline(always)]
+    unsafe fn splat(x: u64) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u64) -> Self {
+        // SAFETY: valid for one value by the caller's word.
+        unsafe { from.read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn load_partial(_from: *const u64, _n: usize) -> Self {
+        0
+    }
+
+    #[inline(always)]
+    unsafe fn load_halves(from: *const u128) -> (Self, Self) {
+        // SAFETY: valid for one value by the caller's word.
+        let x = unsafe { from.read_unaligned() };
+        (x as u64, (x >> 64) as u64)
+    }
+
+    #[inline(always)]
+    unsafe fn load_halves_partial(_from: *const u128, _n: usize) -> (Self, Self) {
+        (0, 0)
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: valid for one value by the caller's word.
+        unsafe { to.write_unaligned(self) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        self.rotate_left(LEFT.unsigned_abs())
+    }
+
+    #[inline(always)]
+    unsafe fn count_ones(self) -> Self {
+        u64::from(u64::count_ones(self))
+    }
+
+    #[inline(always)]
+    unsafe fn min_small(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    #[inline(always)]
+    unsafe fn below(self, bound: Self) -> u32 {
+        u32::from(self < bound)
+    }
+
+    #[inline(always)]
+    unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
+        if self < bound { yes } else { no }
+    }
+}
+
+/// For each byte its bits, each as a number of 0 or 1 in `lane` bits: eight lanes, the first in the low bits.
+const fn spread(lane: u32) -> [u128; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            table[byte] |= (byte as u128 >> bit & 1) << (bit * lane);
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+}
+
+/// Eight counters in one integer: adding to all of them is one addition, as none can overflow into the next.
+#[derive(Clone, Copy)]
+pub(super) struct U16s(u64, u64);
+
+static SPREAD_16: [(u64, u64); 256] = {
+    let (from, mut table, mut byte) = (spread(16), [(0, 0); 256], 0);
+    while byte < 256 {
+        table[byte] = (from[byte] as u64, (from[byte] >> 64) as u64);
+        byte += 1;
+    }
+    table
+};
+
+impl Counters for U16s {
+    type Count = u16;
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn splat(x: u16) -> Self {
+        let x = u64::from(x) * 0x0001_0001_0001_0001;
+        Self(x, x)
+    }
+
+    #[inline(always)]
+    unsafe fn add_where(self, bits: *const u8, weight: Self) -> Self {
+        // SAFETY: valid for LANES / 8 = 1 byte by the caller's word.
+        let (low, high) = SPREAD_16[usize::from(unsafe { bits.read() })];
+        // A lane of 0 or 1 times the weight of one lane is that lane's weight or nothing.
+        let weight = weight.0 & 0xffff;
+        Self(
+            self.0.wrapping_add(low * weight),
+            self.1.wrapping_add(high * weight),
+        )
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u16) {
+        for (half, x) in [self.0, self.1].into_iter().enumerate() {
+            for lane in 0..4 {
+                // SAFETY: valid for eight values by the caller's word.
+                unsafe { to.add(4 * half + lane).write((x >> (16 * lane)) as u16) }
+            }
+        }
+    }
+}
+
+/// Eight counters of a byte in one integer.
+#[derive(Clone, Copy)]
+pub(super) struct U8s(u64);
+
+static SPREAD_8: [u64; 256] = {
+    let (from, mut table, mut byte) = (spread(8), [0; 256], 0);
+    while byte < 256 {
+        table[byte] = from[byte] as u64;
+        byte += 1;
+    }
+    table
+};
+
+impl Counters for U8s {
+    type Count = u8;
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn splat(x: u8) -> Self {
+        Self(u64::from(x) * 0x0101_0101_0101_0101)
+    }
+
+    #[inline(always)]
+    unsafe fn add_where(self, bits: *const u8, weight: Self) -> Self {
+        // SAFETY: valid for LANES / 8 = 1 byte by the caller's word.
+        let set = SPREAD_8[usize::from(unsafe { bits.read() })];
+        Self(self.0.wrapping_add(set * (weight.0 & 0xff)))
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: valid for eight values by the caller's word.
+        unsafe { to.cast::<[u8; 8]>().write(self.0.to_le_bytes()) }
+    }
+}

@@ -1,0 +1,174 @@
+//! SipHash-1-3 with 128 bits of output (Aumasson and Bernstein 2012), many messages at once.
+//!
+//! The lanes hash messages side by side, in the order given. Messages come in as their 8-byte blocks (the last
+//! one padded and tagged with the length, see [`last_block`]), so the vector code does not read texts. Where the
+//! messages of a vector have different numbers of blocks, those that have ended keep their state while the
+//! others go on: a block costs one round and finishing three or six, so sorting messages by length would cost
+//! more than it saves.
+
+use super::dispatch::{Level, dispatch};
+use super::lanes::Words;
+
+/// Messages hashed by one call.
+pub(crate) const BATCH: usize = 64;
+/// Messages whose blocks lie together: a multiple of every number of lanes.
+pub(crate) const GROUP: usize = 8;
+/// The most blocks of a message in a batch; longer ones are hashed one by one.
+pub(crate) const MAX_BLOCKS: usize = 8;
+
+/// Marks the 128-bit variant at the start and between the two halves of the output.
+const WIDE: u64 = 0xee;
+const SECOND_HALF: u64 = 0xdd;
+
+struct State<V>([V; 4]);
+
+impl<V: Words> State<V> {
+    #[inline(always)]
+    unsafe fn keyed([k0, k1]: [u64; 2]) -> Self {
+        // SAFETY: the caller vouches for the instructions of V.
+        unsafe {
+            Self([
+                V::splat(k0 ^ 0x736f_6d65_7073_6575),
+                V::splat(k1 ^ 0x646f_7261_6e64_6f6d ^ WIDE),
+                V::splat(k0 ^ 0x6c79_6765_6e65_7261),
+                V::splat(k1 ^ 0x7465_6462_7974_6573),
+            ])
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn round(&mut self) {
+        let [v0, v1, v2, v3] = self.0;
+        // SAFETY: the caller vouches for the instructions of V.
+        unsafe {
+            let v0 = v0.add(v1);
+            let v2 = v2.add(v3);
+            let v1 = v1.rotate::<13, 51>().xor(v0);
+            let v3 = v3.rotate::<16, 48>().xor(v2);
+            let v0 = v0.rotate::<32, 32>();
+            let v2 = v2.add(v1);
+            let v0 = v0.add(v3);
+            let v1 = v1.rotate::<17, 47>().xor(v2);
+            let v3 = v3.rotate::<21, 43>().xor(v0);
+            let v2 = v2.rotate::<32, 32>();
+            self.0 = [v0, v1, v2, v3];
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn absorb(&mut self, block: V) {
+        // SAFETY: the caller vouches for the instructions of V.
+        unsafe {
+            self.0[3] = self.0[3].xor(block);
+            self.round();
+            self.0[0] = self.0[0].xor(block);
+        }
+    }
+
+    /// One half of the output: `word` 2 and `WIDE` for the first, then 1 and `SECOND_HALF`.
+    #[inline(always)]
+    unsafe fn finish(&mut self, word: usize, constant: u64) -> V {
+        // SAFETY: the caller vouches for the instructions of V.
+        unsafe {
+            self.0[word] = self.0[word].xor(V::splat(constant));
+            self.round();
+            self.round();
+            self.round();
+            let [v0, v1, v2, v3] = self.0;
+            v0.xor(v1).xor(v2.xor(v3))
+        }
+    }
+}
+
+/// Messages to be hashed together.
+pub(crate) struct Batch {
+    /// `blocks[g][b][i]` is block b of message 8 g + i; what lies past a message's last block is not looked at.
+    pub(crate) blocks: [[[u64; GROUP]; MAX_BLOCKS]; BATCH / GROUP],
+    /// Blocks of each message, 1..=MAX_BLOCKS.
+    pub(crate) counts: [u64; BATCH],
+    /// The hashes' low and high halves.
+    pub(crate) low: [u64; BATCH],
+    pub(crate) high: [u64; BATCH],
+}
+
+impl Batch {
+    pub(crate) const fn new() -> Self {
+        Self {
+            blocks: [[[0; GROUP]; MAX_BLOCKS]; BATCH / GROUP],
+            counts: [1; BATCH],
+            low: [0; BATCH],
+            high: [0; BATCH],
+        }
+    }
+
+    /// Computes `low` of the first `messages` messages, rounded up to whole vectors.
+    #[inline]
+    pub(crate) fn hash_low(&mut self, level: Level, key: [u64; 2], messages: usize) {
+        run::<false>(level, key, self, messages);
+    }
+
+    /// Computes `low` and `high`.
+    #[inline]
+    pub(crate) fn hash_full(&mut self, level: Level, key: [u64; 2], messages: usize) {
+        run::<true>(level, key, self, messages);
+    }
+}
+
+#[inline(always)]
+unsafe fn run_body<V: Words, const BOTH: bool>(key: [u64; 2], batch: &mut Batch, messages: usize) {
+    const { assert!(GROUP.is_multiple_of(V::LANES) && BATCH.is_multiple_of(GROUP)) };
+    for i in (0..messages.min(BATCH)).step_by(V::LANES) {
+        let counts = &batch.counts[i..i + V::LANES];
+        let (least, most) = counts
+            .iter()
+            .fold((u64::MAX, 0), |(least, most), &c| (c.min(least), c.max(most)));
+        let (group, lane) = (&batch.blocks[i / GROUP], i % GROUP);
+        // SAFETY: the caller vouches for the instructions of V. LANES divides GROUP, so loads stay in a group's
+        // block and stores in the batch.
+        unsafe {
+            let lane_counts = V::load(counts.as_ptr());
+            let mut state = State::<V>::keyed(key);
+            for (b, block) in (0u64..most).zip(group) {
+                let before = state.0;
+                state.absorb(V::load(block.as_ptr().add(lane)));
+                // Messages that have ended keep their state.
+                if b >= least {
+                    let b = V::splat(b);
+                    for (after, before) in state.0.iter_mut().zip(before) {
+                        *after = b.where_below(lane_counts, *after, before);
+                    }
+                }
+            }
+            state.finish(2, WIDE).store(batch.low.as_mut_ptr().add(i));
+            if BOTH {
+                state.finish(1, SECOND_HALF).store(batch.high.as_mut_ptr().add(i));
+            }
+        }
+    }
+}
+
+dispatch!(run [const BOTH: bool] [BOTH]
+    (key: [u64; 2], batch: &mut Batch, messages: usize) = run_body::<U64s>);
+
+/// The last block of a message: its last `length % 8` bytes, and the length in the top byte.
+#[inline]
+pub(crate) fn last_block(tail: u64, length: usize) -> u64 {
+    tail & !(u64::MAX << (8 * (length % 8))) | (length as u64) << 56
+}
+
+/// One message of any length.
+pub(crate) fn siphash_one(key: [u64; 2], bytes: &[u8]) -> u128 {
+    let (blocks, rest) = bytes.as_chunks::<8>();
+    let mut tail = [0; 8];
+    tail[..rest.len()].copy_from_slice(rest);
+    // SAFETY: the lane is a plain u64, which needs no instructions beyond the target's own.
+    unsafe {
+        let mut state = State::<u64>::keyed(key);
+        for block in blocks {
+            state.absorb(u64::from_le_bytes(*block));
+        }
+        state.absorb(last_block(u64::from_le_bytes(tail), bytes.len()));
+        let low = state.finish(2, WIDE);
+        u128::from(low) | u128::from(state.finish(1, SECOND_HALF)) << 64
+    }
+}

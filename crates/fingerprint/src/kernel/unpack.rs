@@ -1,0 +1,101 @@
+//! Unpacking integers of a fixed number of bits.
+//!
+//! Value i takes the bits from i·w up to (i + 1)·w of the little-endian bit string: bit b is bit b % 8 of byte
+//! b / 8. What lies past the end reads as zeros. Eight values take exactly w bytes, so the AVX-512 code
+//! repeats one byte permutation and one row of shifts every eight values.
+
+use super::dispatch::{Kind, Level};
+
+/// Unpacks `out.len()` values from value `first` on. `width` is 1..=64 here.
+pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out: &mut [u64]) {
+    let start = first as u128 * u128::from(width);
+    let bytes = usize::try_from(start / 8)
+        .ok()
+        .and_then(|byte| packed.get(byte..))
+        .unwrap_or_default();
+    let shift = (start % 8) as u32;
+    let done = match level.kind() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level exists only where its instructions were detected.
+        Kind::Avx512 => unsafe { avx512(bytes, width, shift, out) },
+        _ => 0,
+    };
+    scalar(
+        bytes,
+        width,
+        shift as usize + done * width as usize,
+        &mut out[done..],
+    );
+}
+
+/// Unpacks from bit `at` of `bytes` on.
+fn scalar(bytes: &[u8], width: u32, at: usize, out: &mut [u64]) {
+    let mask = u64::MAX >> (64 - width);
+    for (bit, value) in (at..).step_by(width as usize).zip(out) {
+        let (byte, shift) = (bit / 8, bit % 8);
+        // Up to 57 bits always lie in the eight bytes; a ninth is needed above.
+        *value = match bytes.get(byte..) {
+            Some([b0, b1, b2, b3, b4, b5, b6, b7, rest @ ..]) => {
+                let low = u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, *b6, *b7]) >> shift;
+                let ninth = u64::from(rest.first().copied().unwrap_or(0));
+                // Shifted in two steps, because a shift by 64 (where shift is 0) is not one.
+                low | ninth << 1 << (63 - shift)
+            }
+            Some(rest) => {
+                let tail = rest.iter().rev().fold(0, |tail, &b| tail << 8 | u64::from(b));
+                tail >> shift
+            }
+            None => 0,
+        } & mask;
+    }
+}
+
+/// Unpacks as many whole groups of eight values as can be read without leaving `bytes`; the number of values.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
+    use std::arch::x86_64::{
+        __m512i, _mm512_and_si512, _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_permutexvar_epi8,
+        _mm512_set1_epi64, _mm512_shrdv_epi64, _mm512_storeu_epi64,
+    };
+
+    let stride = width as usize;
+    // Lane i takes the eight bytes from byte `from` on, and `over` the one after them; both lie in the 64 bytes
+    // loaded wherever a bit of theirs is used: (shift + 7·width) / 8 <= (7 + 441) / 8 = 56 up to width 63.
+    let (mut eight, mut over, mut shifts) = ([0u8; 64], [0u8; 64], [0u64; 8]);
+    for lane in 0..8 {
+        let bit = shift as usize + lane * stride;
+        shifts[lane] = bit as u64 % 8;
+        for b in 0..8 {
+            eight[8 * lane + b] = (bit / 8 + b) as u8;
+            over[8 * lane + b] = (bit / 8 + 8 + b) as u8;
+        }
+    }
+    // At these widths the last lane's bits can leave the 64 bytes.
+    if shift as usize + 8 * stride > 512 {
+        return 0;
+    }
+    let groups = out.len() / 8;
+    let readable = (bytes.len().checked_sub(64)).map_or(0, |spare| spare / stride + 1);
+    let groups = groups.min(readable);
+    // SAFETY: the loads of constants take arrays of 64 bytes.
+    let (eight, over, shifts): (__m512i, __m512i, __m512i) = unsafe {
+        (
+            _mm512_loadu_epi8(eight.as_ptr().cast()),
+            _mm512_loadu_epi8(over.as_ptr().cast()),
+            _mm512_loadu_epi64(shifts.as_ptr().cast()),
+        )
+    };
+    let mask = _mm512_set1_epi64((u64::MAX >> (64 - width)).cast_signed());
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().take(groups).enumerate() {
+        // SAFETY: group <= (bytes.len() - 64) / stride, so 64 bytes can be read; `out` has eight values.
+        unsafe {
+            let window = _mm512_loadu_epi8(bytes.as_ptr().add(group * stride).cast());
+            let low = _mm512_permutexvar_epi8(eight, window);
+            let high = _mm512_permutexvar_epi8(over, window);
+            let value = _mm512_and_si512(_mm512_shrdv_epi64(low, high, shifts), mask);
+            _mm512_storeu_epi64(out.as_mut_ptr().cast(), value);
+        }
+    }
+    groups * 8
+}

@@ -1,0 +1,134 @@
+//! The bit vote: how much weight has bit i set, for every i.
+//!
+//! Votes are counted in lanes of 16 bits (8 for weight 1), one a bit, and flushed to 64-bit counters after
+//! each chunk. Invariant: no lane can overflow. A chunk has at most 256 features. Where its weights come to at most
+//! 65,535 together, one pass counts them; where they come to more, one pass counts their low bytes and another
+//! their high bytes, and 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
+
+use super::dispatch::{Level, dispatch};
+use super::lanes::Counters;
+
+const CHUNK: usize = 256;
+const LANE_MAX: u32 = 65_535;
+
+/// A feature hash of one or two 64-bit halves.
+trait HashWord: Copy {
+    /// The value whose bytes in memory are this one's in little-endian order.
+    #[cfg(target_endian = "big")]
+    fn little_endian(self) -> Self;
+}
+
+impl HashWord for u64 {
+    #[cfg(target_endian = "big")]
+    fn little_endian(self) -> Self {
+        self.to_le()
+    }
+}
+
+impl HashWord for u128 {
+    #[cfg(target_endian = "big")]
+    fn little_endian(self) -> Self {
+        self.to_le()
+    }
+}
+
+/// Adds `weight(i)` to counter b of half h where `hashes[i]` has bit 64 h + b set. The counts of each half are
+/// those of this call alone. The bytes of the hashes are in little-endian order.
+#[inline(always)]
+unsafe fn count_body<C: Counters, T: HashWord, F: Fn(usize) -> C::Count, const HALVES: usize>(
+    hashes: &[T],
+    weight: F,
+    ones: &mut [[u64; 64]; HALVES],
+) {
+    const { assert!(HALVES * 8 <= size_of::<T>() && C::LANES >= 8 && 64 % C::LANES == 0) };
+    // SAFETY: the caller vouches for the instructions. Bits are read from the first 8 · HALVES bytes of a hash;
+    // counts of LANES lanes at a time are stored to 64 of them.
+    unsafe {
+        // Eight registers of lanes at most; wider lanes use fewer.
+        let mut lanes = [[C::splat(C::Count::from(0)); 8]; HALVES];
+        for (i, hash) in hashes.iter().enumerate() {
+            let weight = C::splat(weight(i));
+            let bits = std::ptr::from_ref(hash).cast::<u8>();
+            for (h, half) in lanes.iter_mut().enumerate() {
+                for (part, lanes) in half.iter_mut().take(64 / C::LANES).enumerate() {
+                    *lanes = lanes.add_where(bits.add(8 * h + part * C::LANES / 8), weight);
+                }
+            }
+        }
+        for (ones, lanes) in ones.iter_mut().zip(lanes) {
+            let mut counts = [C::Count::from(0); 64];
+            for (part, lanes) in lanes.iter().take(64 / C::LANES).enumerate() {
+                lanes.store(counts.as_mut_ptr().add(part * C::LANES));
+            }
+            for (ones, count) in ones.iter_mut().zip(counts) {
+                *ones = count.into();
+            }
+        }
+    }
+}
+
+dispatch!(count_u16 [T: HashWord, F: Fn(usize) -> u16, const HALVES: usize] [T, F, HALVES]
+    (hashes: &[T], weight: F, ones: &mut [[u64; 64]; HALVES]) = count_body::<U16s>);
+dispatch!(count_u8 [T: HashWord, F: Fn(usize) -> u8, const HALVES: usize] [T, F, HALVES]
+    (hashes: &[T], weight: F, ones: &mut [[u64; 64]; HALVES]) = count_body::<U8s>);
+
+/// Adds the weighted votes to `ones`.
+fn weighted<T: HashWord, const HALVES: usize>(
+    level: Level,
+    hashes: &[T],
+    weights: &[u16],
+    ones: &mut [[u64; 64]; HALVES],
+) {
+    #[cfg(target_endian = "big")]
+    let hashes = &hashes.iter().map(|hash| hash.little_endian()).collect::<Vec<_>>();
+    let mut counts = [[0; 64]; HALVES];
+    for (hashes, weights) in hashes.chunks(CHUNK).zip(weights.chunks(CHUNK)) {
+        let hashes = &hashes[..hashes.len().min(weights.len())];
+        let weights = &weights[..hashes.len()];
+        let total: u32 = weights.iter().map(|&w| u32::from(w)).sum();
+        if total <= LANE_MAX {
+            count_u16(level, hashes, |i| weights[i], &mut counts);
+            add(&counts, 0, ones);
+        } else {
+            count_u16(level, hashes, |i| weights[i] & 0xff, &mut counts);
+            add(&counts, 0, ones);
+            count_u16(level, hashes, |i| weights[i] >> 8, &mut counts);
+            add(&counts, 8, ones);
+        }
+    }
+}
+
+#[inline]
+fn add<const HALVES: usize>(counts: &[[u64; 64]; HALVES], shift: u32, ones: &mut [[u64; 64]; HALVES]) {
+    for (sum, &count) in ones.as_flattened_mut().iter_mut().zip(counts.as_flattened()) {
+        *sum += count << shift;
+    }
+}
+
+/// Votes on 128 bits: the low 64 in `ones[0]`.
+pub(super) fn vote_128(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
+    weighted(level, hashes, weights, ones);
+}
+
+/// Votes on the low 64 bits of 128-bit hashes.
+pub(super) fn vote_low_64(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
+    weighted(level, hashes, weights, std::array::from_mut(ones));
+}
+
+/// Votes on 64-bit hashes.
+pub(super) fn vote_64(level: Level, hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
+    weighted(level, hashes, weights, std::array::from_mut(ones));
+}
+
+/// Votes of weight 1 on 64-bit hashes.
+pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
+    #[cfg(target_endian = "big")]
+    let hashes = &hashes.iter().map(|hash| hash.little_endian()).collect::<Vec<_>>();
+    let mut counts = [[0; 64]];
+    // Hidden from the compiler, which turns a masked addition of 1 into something slower.
+    let one = std::hint::black_box(1);
+    for hashes in hashes.chunks(usize::from(u8::MAX)) {
+        count_u8(level, hashes, |_| one, &mut counts);
+        add(&counts, 0, std::array::from_mut(ones));
+    }
+}

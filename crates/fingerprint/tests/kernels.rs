@@ -1,0 +1,247 @@
+//! Every kernel at every level of this CPU against the plain definition.
+
+use fingerprint::kernel::{self, Level};
+use fingerprint::{HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at};
+use proptest::prelude::*;
+
+type Hit = (u32, u32, u8);
+
+/// The order of hits as documented, by sorting.
+fn expected<W: Width>(a: &[W], b: &[W], k: u32, wanted: impl Fn(usize, usize) -> bool) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for (i, &x) in a.iter().enumerate() {
+        for (j, &y) in b.iter().enumerate() {
+            if wanted(i, j) && x.distance(y) <= k {
+                hits.push((i as u32, j as u32, x.distance(y) as u8));
+            }
+        }
+    }
+    hits.sort_by_key(|&(i, j, _)| (i / 4, j, i));
+    hits
+}
+
+fn check<W: Width>(a: &[W], b: &[W], k: u32) -> Result<(), TestCaseError> {
+    for level in Level::available() {
+        let mut got = Vec::new();
+        kernel::hamming_many_to_many_at(level, a, b, k, &mut |i, j, d| got.push((i, j, d)));
+        prop_assert_eq!(
+            &got,
+            &expected(a, b, k, |_, _| true),
+            "{} {}x{}",
+            level,
+            a.len(),
+            b.len()
+        );
+
+        got.clear();
+        kernel::hamming_within_at(level, b, k, &mut |i, j, d| got.push((i, j, d)));
+        prop_assert_eq!(
+            &got,
+            &expected(b, b, k, |i, j| i < j),
+            "{} within {}",
+            level,
+            b.len()
+        );
+
+        for &query in a.first().iter().chain(&a.last()) {
+            let mut got = vec![(9, 9)];
+            kernel::hamming_one_to_many_at(level, *query, b, k, &mut got);
+            let want = expected(&[*query], b, k, |_, _| true);
+            let want: Vec<(u32, u8)> = [(9, 9)]
+                .into_iter()
+                .chain(want.iter().map(|&(_, j, d)| (j, d)))
+                .collect();
+            prop_assert_eq!(&got, &want, "{} one to {}", level, b.len());
+        }
+    }
+    Ok(())
+}
+
+/// Rows that lie close together, so that every radius has hits and misses.
+fn rows(most: usize) -> impl Strategy<Value = Vec<u128>> {
+    let row = (any::<u128>(), any::<u128>(), any::<u128>(), 0u8..4).prop_map(|(x, y, z, kind)| match kind {
+        0 => x,
+        1 => x & y & z,
+        2 => 1 << (x % 128),
+        _ => 0,
+    });
+    prop::collection::vec(row, 0..most)
+}
+
+fn skip(rows: &[u128], skip: usize) -> &[u128] {
+    &rows[skip.min(rows.len())..]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn hamming(a in rows(14), b in rows(70), k in 0u32..=129, from in 0usize..3) {
+        fn narrow<W: Width>(rows: &[u128]) -> Vec<W> {
+            rows.iter().map(|&x| W::truncate(x)).collect()
+        }
+        check(skip(&a, from), skip(&b, from), k)?;
+        let (x, y) = (narrow::<u64>(&a), narrow::<u64>(&b));
+        check(&x[from.min(x.len())..], &y[from.min(y.len())..], k)?;
+        check(&narrow::<u32>(&a), &narrow::<u32>(&b), k)?;
+        check(&narrow::<u16>(&a), &narrow::<u16>(&b), k)?;
+    }
+
+    #[test]
+    fn votes(
+        features in prop::collection::vec((any::<u128>(), any::<u16>()), 0..600),
+        shift in 0u32..16,
+        from in 0usize..3,
+    ) {
+        let from = from.min(features.len());
+        let hashes: Vec<u128> = features.iter().map(|f| f.0).collect();
+        let weights: Vec<u16> = features.iter().map(|f| f.1 >> shift).collect();
+        let (hashes, weights) = (&hashes[from..], &weights[from..]);
+        let low: Vec<u64> = hashes.iter().map(|&h| h as u64).collect();
+        let mut want = [[7u64; 64]; 2];
+        let mut unit = [7u64; 64];
+        for (hash, &weight) in hashes.iter().zip(weights) {
+            for (bit, ones) in want.as_flattened_mut().iter_mut().enumerate() {
+                *ones += u64::from(weight) * (hash >> bit & 1) as u64;
+            }
+            for (bit, ones) in unit.iter_mut().enumerate() {
+                *ones += (hash >> bit & 1) as u64;
+            }
+        }
+        for level in Level::available() {
+            let mut both = [[7; 64]; 2];
+            kernel::vote_128_at(level, hashes, weights, &mut both);
+            prop_assert_eq!(both, want, "128 bits at {}", level);
+            let mut ones = [7; 64];
+            kernel::vote_low_64_at(level, hashes, weights, &mut ones);
+            prop_assert_eq!(ones, want[0], "low 64 bits at {}", level);
+            let mut ones = [7; 64];
+            kernel::vote_64_at(level, &low, weights, &mut ones);
+            prop_assert_eq!(ones, want[0], "64 bits at {}", level);
+            let mut ones = [7; 64];
+            kernel::vote_unit_64_at(level, &low, &mut ones);
+            prop_assert_eq!(ones, unit, "weight 1 at {}", level);
+        }
+    }
+
+    #[test]
+    fn unpacking(
+        packed in prop::collection::vec(any::<u8>(), 0..400),
+        width in 0u32..70,
+        first in 0usize..40,
+        count in 0usize..60,
+    ) {
+        let used = width.min(64) as usize;
+        let bit = |at: usize| packed.get(at / 8).map_or(0, |byte| u64::from(byte >> (at % 8) & 1));
+        let want: Vec<u64> = (first..first + count)
+            .map(|i| (0..used).fold(0, |value, b| value | bit(i * used + b) << b))
+            .collect();
+        for level in Level::available() {
+            let mut got = vec![u64::MAX; count];
+            kernel::unpack_bits_at(level, &packed, width, first, &mut got);
+            prop_assert_eq!(&got, &want, "width {} at {}", width, level);
+        }
+    }
+
+    #[test]
+    fn feature_hashes(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        ranges in prop::collection::vec((0u32..310, 0u32..80), 0..700),
+        width in 0usize..10,
+    ) {
+        let key = HashKey::new(3, 4);
+        let spans: Vec<Span> = ranges.iter().map(|&(start, n)| Span { start, end: start + n }).collect();
+        let want: Vec<u128> = spans
+            .iter()
+            .map(|s| {
+                let end = bytes.len().min(s.end as usize);
+                hash_one(&key, &bytes[end.min(s.start as usize)..end])
+            })
+            .collect();
+        for level in Level::available() {
+            let (mut full, mut low) = (Vec::<u128>::new(), Vec::<u64>::new());
+            hash_features_at(level, &key, &bytes, &spans, &mut full);
+            hash_features_at(level, &key, &bytes, &spans, &mut low);
+            prop_assert_eq!(&full, &want, "128 bits at {}", level);
+            prop_assert!(low.iter().zip(&want).all(|(&l, &w)| l == w as u64), "64 bits at {}", level);
+            hash_windows_64_at(level, &key, &bytes, width, &mut low);
+            let windows: Vec<u64> = match width {
+                0 => Vec::new(),
+                _ => bytes.windows(width).map(|w| hash_one(&key, w) as u64).collect(),
+            };
+            prop_assert_eq!(&low, &windows, "windows at {}", level);
+        }
+    }
+}
+
+#[test]
+fn every_bit_counts_at_every_level() {
+    let rows: Vec<u128> = (0..128).map(|b| 1 << b).collect();
+    for level in Level::available() {
+        for (bit, row) in rows.iter().enumerate() {
+            let mut ones = [[0; 64]; 2];
+            kernel::vote_128_at(level, &[*row], &[u16::MAX], &mut ones);
+            for (b, &count) in ones.as_flattened().iter().enumerate() {
+                assert_eq!(count, if b == bit { 65535 } else { 0 }, "bit {b} at {level}");
+            }
+        }
+        let mut out = Vec::new();
+        kernel::hamming_one_to_many_at(level, 0, &rows, 1, &mut out);
+        assert_eq!(out, (0..128).map(|i| (i, 1)).collect::<Vec<_>>(), "{level}");
+    }
+}
+
+#[test]
+fn full_weights_do_not_overflow_a_chunk() {
+    for level in Level::available() {
+        for n in [1, 255, 256, 257, 1000] {
+            let mut ones = [[0; 64]; 2];
+            kernel::vote_128_at(level, &vec![u128::MAX; n], &vec![u16::MAX; n], &mut ones);
+            assert_eq!(ones, [[65535 * n as u64; 64]; 2], "{n} at {level}");
+            let mut ones = [0; 64];
+            kernel::vote_unit_64_at(level, &vec![u64::MAX; n], &mut ones);
+            assert_eq!(ones, [n as u64; 64], "{n} at {level}");
+        }
+    }
+}
+
+#[test]
+fn unpacking_far_past_the_end_gives_zeros() {
+    for level in Level::available() {
+        let mut out = [1; 9];
+        kernel::unpack_bits_at(level, &[255; 100], 64, usize::MAX, &mut out);
+        assert_eq!(out, [0; 9]);
+    }
+}
+
+#[test]
+fn prefetching_anywhere_is_harmless() {
+    kernel::prefetch_read(&[1, 2, 3], 1);
+    kernel::prefetch_read(&[1, 2, 3], usize::MAX);
+    kernel::prefetch_read::<u64>(&[], 0);
+}
+
+#[test]
+fn levels_ascend_and_are_found_by_name() {
+    let levels = Level::available();
+    assert_eq!(levels[0], Level::SCALAR);
+    assert!(levels.is_sorted());
+    for &level in &levels {
+        assert_eq!(Level::at_most(level.name()), Some(level));
+    }
+    assert_eq!(Level::at_most("auto"), levels.last().copied());
+    assert_eq!(Level::at_most("avx3"), None);
+    // A level this CPU lacks means the best below it.
+    let neon = Level::at_most("neon").expect("a known name");
+    assert!(neon.name() == "neon" || neon == Level::SCALAR);
+    assert!(levels.contains(&kernel::level()));
+}
+
+#[test]
+fn the_default_level_is_used_by_default() {
+    let spans = [Span { start: 0, end: 3 }];
+    let (mut a, mut b) = (Vec::new(), Vec::<u128>::new());
+    hash_features(&HashKey::PUBLIC, b"abc", &spans, &mut a);
+    hash_features_at(Level::SCALAR, &HashKey::PUBLIC, b"abc", &spans, &mut b);
+    assert_eq!(a, b);
+}
