@@ -1,0 +1,95 @@
+//! Addresses: chosen bits of a fingerprint moved to the front and read as a number.
+//!
+//! This is the permutation of a permuted table, restricted to the bits that matter: one lookup table of 256 entries for
+//! each byte of the fingerprint that holds a chosen bit, the results ORed. Three lookups for a contiguous part of 16
+//! bits, at most sixteen for bits strewn over 128. The highest chosen bit becomes the highest bit of the address, and
+//! the address of a ^ b is the address of a ^ the address of b.
+
+use fingerprint::Width;
+
+/// Addresses are at most this wide, so that a directory stays below 2²⁸ entries.
+pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
+
+/// Reads the bits of one mask out of fingerprints.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    bits: u32,
+    bytes: Vec<ByteTable>,
+}
+
+#[derive(Clone, Debug)]
+struct ByteTable {
+    /// Which byte of the fingerprint, 0 the lowest.
+    byte: u32,
+    contribution: Box<[u32; 256]>,
+}
+
+impl Address {
+    /// An address over the bits of `mask`, at most [`MAX_ADDRESS_BITS`] of them: its highest ones when there are more.
+    pub(crate) fn new(mask: u128) -> Self {
+        let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
+        let mut bytes = Vec::new();
+        let mut below = 0;
+        for byte in 0..16 {
+            let chosen = (mask >> (8 * byte)) as u8;
+            if chosen == 0 {
+                continue;
+            }
+            let mut contribution = Box::new([0; 256]);
+            for (value, slot) in contribution.iter_mut().enumerate() {
+                let (mut rest, mut place) = (chosen, below);
+                while rest != 0 {
+                    let bit = rest.trailing_zeros();
+                    *slot |= ((value as u32 >> bit) & 1) << place;
+                    rest &= rest - 1;
+                    place += 1;
+                }
+            }
+            below += chosen.count_ones();
+            bytes.push(ByteTable { byte, contribution });
+        }
+        Self {
+            bits: mask.count_ones(),
+            bytes,
+        }
+    }
+
+    /// Width of the address.
+    pub(crate) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The address of one fingerprint, below 2^bits.
+    #[inline]
+    pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
+        let wide = row.widen();
+        self.bytes.iter().fold(0, |address, t| {
+            address | t.contribution[usize::from((wide >> (8 * t.byte)) as u8)]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bit_by_bit(mask: u128, row: u128) -> u32 {
+        (0..128)
+            .rev()
+            .filter(|&i| mask >> i & 1 == 1)
+            .fold(0, |a, i| a << 1 | (row >> i & 1) as u32)
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_bit_by_bit_walk(mask: u128, thin: u128, row: u128) {
+            for mask in [mask, mask & thin, crate::plan::leading_bits(mask, 16)] {
+                let kept = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
+                prop_assert_eq!(Address::new(mask).of(row), bit_by_bit(kept, row));
+                prop_assert_eq!(Address::new(mask as u64 as u128).of(row as u64),
+                    bit_by_bit(crate::plan::leading_bits(mask as u64 as u128, MAX_ADDRESS_BITS), row));
+            }
+        }
+    }
+}

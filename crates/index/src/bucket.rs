@@ -1,0 +1,248 @@
+//! Rows ordered by address, with a directory of bucket bounds: one permuted table in memory.
+//!
+//! Invariants: `bounds` has 2^u + 1 entries and ascends from 0 to n; the rows of address x are
+//! `rows[bounds[x]..bounds[x + 1]]`, in the order of their ids. Rows keep their own bit order (an address is computed,
+//! not stored), so a query is compared without being permuted.
+//!
+//! Sorting takes two passes. Each chunk of the input is first divided by the leading address bits within itself; then
+//! each division is gathered from all chunks and ordered by the other address bits, small enough to stay in cache.
+//! Both passes write to slices that belong to one task alone, so they run in parallel without unsafe code, and the
+//! result does not depend on the number of threads.
+
+use fingerprint::Width;
+use rayon::prelude::*;
+
+use crate::address::Address;
+
+/// Rows of a division of the first pass, about: its rows and ids fit a second-level cache.
+const DIVISION_LOG: u32 = 14;
+/// More divisions than this and their write positions no longer fit the first-level cache.
+const MAX_DIVIDING_BITS: u32 = 11;
+/// Smallest chunk of the first pass.
+const MIN_CHUNK: usize = 1 << 16;
+
+/// Rows in address order; see the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Buckets<W> {
+    /// Fingerprints in address order.
+    pub(crate) rows: Vec<W>,
+    /// Input position of each.
+    pub(crate) ids: Vec<u32>,
+    bounds: Vec<u32>,
+    address: Address,
+    /// The first pass's output; kept so that ordering the same rows again needs no new memory.
+    spare_rows: Vec<W>,
+    spare_ids: Vec<u32>,
+}
+
+impl<W: Width> Buckets<W> {
+    /// An empty structure, filled by [`Buckets::order`].
+    pub(crate) fn new() -> Self {
+        Self {
+            rows: Vec::new(),
+            ids: Vec::new(),
+            bounds: vec![0, 0],
+            address: Address::new(0),
+            spare_rows: Vec::new(),
+            spare_ids: Vec::new(),
+        }
+    }
+
+    /// Orders `rows` (fewer than 2³² of them) by `address`. O(n + 2^u) time.
+    pub(crate) fn order(&mut self, rows: &[W], address: Address) {
+        let n = rows.len();
+        let high = n
+            .max(1)
+            .ilog2()
+            .saturating_sub(DIVISION_LOG)
+            .min(address.bits())
+            .min(MAX_DIVIDING_BITS);
+        let low = address.bits() - high;
+        self.rows.resize(n, W::default());
+        self.ids.resize(n, 0);
+        self.spare_rows.resize(n, W::default());
+        self.spare_ids.resize(n, 0);
+        self.bounds.clear();
+        self.bounds.resize((1 << address.bits()) + 1, n as u32);
+
+        let chunk = n.div_ceil(4 * rayon::current_num_threads()).max(MIN_CHUNK);
+        let starts: Vec<Vec<u32>> = rows
+            .par_chunks(chunk)
+            .zip(
+                self.spare_rows
+                    .par_chunks_mut(chunk)
+                    .zip(self.spare_ids.par_chunks_mut(chunk)),
+            )
+            .enumerate()
+            .map(|(c, (from, (to_rows, to_ids)))| {
+                divide(from, (c * chunk) as u32, &address, (low, high), to_rows, to_ids)
+            })
+            .collect();
+
+        let mut divisions = Vec::with_capacity(1 << high);
+        let (mut rest_rows, mut rest_ids) = (&mut self.rows[..], &mut self.ids[..]);
+        let mut base = 0;
+        for (d, bounds) in self.bounds[..1 << address.bits()]
+            .chunks_mut(1 << low)
+            .enumerate()
+        {
+            let len: usize = starts.iter().map(|s| (s[d + 1] - s[d]) as usize).sum();
+            let (rows, ids);
+            (rows, rest_rows) = rest_rows.split_at_mut(len);
+            (ids, rest_ids) = rest_ids.split_at_mut(len);
+            divisions.push(Division {
+                index: d,
+                base,
+                rows,
+                ids,
+                bounds,
+            });
+            base += len as u32;
+        }
+        let (spare_rows, spare_ids) = (&self.spare_rows, &self.spare_ids);
+        divisions.into_par_iter().for_each(|division| {
+            let d = division.index;
+            let pieces = starts.iter().enumerate().map(|(c, s)| {
+                let piece = c * chunk + s[d] as usize..c * chunk + s[d + 1] as usize;
+                (&spare_rows[piece.clone()], &spare_ids[piece])
+            });
+            division.fill(pieces, &address, low);
+        });
+        self.address = address;
+    }
+
+    /// Gives back the memory that only [`Buckets::order`] needs.
+    pub(crate) fn shrink(&mut self) {
+        self.spare_rows = Vec::new();
+        self.spare_ids = Vec::new();
+    }
+
+    /// The address rows are ordered by.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Positions of the rows with address `x`, which must lie below 2^u.
+    #[inline]
+    pub(crate) fn bucket(&self, x: u32) -> std::ops::Range<usize> {
+        self.bounds[x as usize] as usize..self.bounds[x as usize + 1] as usize
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        (self.rows.capacity() + self.spare_rows.capacity()) * size_of::<W>()
+            + (self.ids.capacity() + self.spare_ids.capacity() + self.bounds.capacity()) * 4
+    }
+}
+
+/// First pass over one chunk: rows and ids grouped by the `high` leading address bits. Returns the group bounds.
+fn divide<W: Width>(
+    from: &[W],
+    first_id: u32,
+    address: &Address,
+    (low, high): (u32, u32),
+    to_rows: &mut [W],
+    to_ids: &mut [u32],
+) -> Vec<u32> {
+    let mut starts = vec![0u32; (1 << high) + 1];
+    for &row in from {
+        starts[(address.of(row) >> low) as usize + 1] += 1;
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    let mut cursor = starts.clone();
+    for (id, &row) in (first_id..).zip(from) {
+        let at = &mut cursor[(address.of(row) >> low) as usize];
+        to_rows[*at as usize] = row;
+        to_ids[*at as usize] = id;
+        *at += 1;
+    }
+    starts
+}
+
+/// The slices of the output that one division of the address space owns.
+struct Division<'a, W> {
+    index: usize,
+    /// Position of its first row in the whole output.
+    base: u32,
+    rows: &'a mut [W],
+    ids: &'a mut [u32],
+    bounds: &'a mut [u32],
+}
+
+impl<W: Width> Division<'_, W> {
+    /// Second pass: the pieces of all chunks, ordered by the `low` trailing address bits.
+    fn fill<'p>(
+        self,
+        pieces: impl Iterator<Item = (&'p [W], &'p [u32])> + Clone,
+        address: &Address,
+        low: u32,
+    ) {
+        let trailing = (1u32 << low) - 1;
+        let mut cursor = vec![0u32; self.bounds.len()];
+        for (rows, _) in pieces.clone() {
+            for &row in rows {
+                cursor[(address.of(row) & trailing) as usize] += 1;
+            }
+        }
+        let mut sum = 0;
+        for (bound, slot) in self.bounds.iter_mut().zip(&mut cursor) {
+            *bound = self.base + sum;
+            sum += std::mem::replace(slot, sum);
+        }
+        for (rows, ids) in pieces {
+            for (&row, &id) in rows.iter().zip(ids) {
+                let at = &mut cursor[(address.of(row) & trailing) as usize];
+                self.rows[*at as usize] = row;
+                self.ids[*at as usize] = id;
+                *at += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(rows: &[u64], mask: u128) {
+        let address = Address::new(mask);
+        let mut buckets = Buckets::new();
+        buckets.order(&[1, 2, 3], Address::new(3));
+        buckets.order(rows, address.clone());
+        let mut expected: Vec<(u32, u32)> = (0..).zip(rows).map(|(id, &r)| (address.of(r), id)).collect();
+        expected.sort_unstable();
+        let ids: Vec<u32> = expected.iter().map(|e| e.1).collect();
+        assert_eq!(buckets.ids, ids);
+        for (&id, &row) in buckets.ids.iter().zip(&buckets.rows) {
+            assert_eq!(rows[id as usize], row);
+        }
+        for x in 0..1u32 << address.bits() {
+            let range = buckets.bucket(x);
+            assert_eq!(range.start, expected.partition_point(|e| e.0 < x));
+            assert_eq!(range.end, expected.partition_point(|e| e.0 <= x));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn orders_like_a_stable_sort(rows: Vec<u64>, mask: u64) {
+            check(&rows, u128::from(mask & 0x11_1111_1111_1111));
+            check(&rows, 0);
+        }
+    }
+
+    #[test]
+    fn orders_many_rows_over_several_chunks() {
+        let rows: Vec<u64> = (0..300_000u64)
+            .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            .collect();
+        check(&rows, 0xFFFF_0000_0000_0000);
+        check(&rows, 0x0000_0000_00FF_000F);
+        check(&vec![7; 200_000], 0xFFF);
+    }
+}

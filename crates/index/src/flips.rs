@@ -1,0 +1,60 @@
+//! The Hamming ball around an address, as XOR patterns.
+
+/// V(w, ρ) = Σ_{i ≤ ρ} C(w, i): how many addresses of `w` bits lie within `radius` flips of one.
+pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    for i in 0..radius.min(w) {
+        term *= f64::from(w - i) / f64::from(i + 1);
+        sum += term;
+    }
+    sum
+}
+
+/// Every pattern of `w` ≤ 31 bits with at most `radius` ones, ascending by value. So the patterns whose highest one is
+/// bit t lie together, after all those of lower bits.
+pub(crate) fn ball(w: u32, radius: u32) -> Vec<u32> {
+    fn grow(prefix: u32, below: u32, left: u32, out: &mut Vec<u32>) {
+        out.push(prefix);
+        if left > 0 {
+            for bit in 0..below {
+                grow(prefix | 1 << bit, bit, left - 1, out);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    grow(0, w, radius, &mut out);
+    out
+}
+
+/// The ball's patterns grouped by their highest one: `by_top(..)[t]` has those whose highest one is bit t.
+pub(crate) fn by_top(w: u32, radius: u32) -> Vec<Vec<u32>> {
+    let patterns = ball(w, radius);
+    (0..w)
+        .map(|t| {
+            patterns
+                .iter()
+                .copied()
+                .filter(|p| p.checked_ilog2() == Some(t))
+                .collect()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ball_has_every_pattern_once_in_order() {
+        for w in 0..=12 {
+            for radius in 0..=w + 1 {
+                let expected: Vec<u32> = (0..1u32 << w).filter(|p| p.count_ones() <= radius).collect();
+                assert_eq!(ball(w, radius), expected);
+                assert_eq!(ball_size(w, radius), expected.len() as f64);
+                let grouped: Vec<u32> = by_top(w, radius).concat();
+                assert_eq!(grouped, expected[1..]);
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Self-join: every pair of rows within Hamming distance k, each exactly once.
+//!
+//! Two ways. The *scan* compares everything with everything, block against block in cache. The *parts* way takes the
+//! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
+//! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
+//! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
+//! Which way and which plan: [`crate::planner`].
+
+mod parts;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+use fingerprint::Width;
+
+use crate::plan::{Plan, leading_bits};
+
+/// Two rows within the radius.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// The smaller row number.
+    pub a: u32,
+    /// The larger row number.
+    pub b: u32,
+    /// Their Hamming distance.
+    pub distance: u8,
+}
+
+/// What a join did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JoinStats {
+    /// The plan followed.
+    pub plan: String,
+    /// Pairs emitted.
+    pub pairs: u64,
+    /// Fingerprints compared with one another.
+    pub comparisons: u64,
+    /// Pairs of buckets, or of blocks of a scan, that were joined.
+    pub bucket_pairs: u64,
+}
+
+impl JoinStats {
+    fn absorb(&mut self, other: &Self) {
+        self.pairs += other.pairs;
+        self.comparisons += other.comparisons;
+        self.bucket_pairs += other.bucket_pairs;
+    }
+
+    fn merged(mut self, other: Self) -> Self {
+        self.absorb(&other);
+        self
+    }
+}
+
+/// How a join finds its pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JoinPlan {
+    /// Compare everything.
+    Scan,
+    /// Take these parts in turn.
+    Parts(Parts),
+}
+
+/// The tables of a plan with the address bits of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    name: String,
+    bits: u32,
+    k: u32,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) address: u128,
+    pub(crate) radius: u32,
+}
+
+impl JoinPlan {
+    /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
+    /// them, up to 28, where the list is short). Correct for any address widths; they decide the cost.
+    ///
+    /// # Errors
+    /// A plan that is not exact is refused with an error set it would miss.
+    pub fn from_plan(plan: &Plan, address_bits: &[u32]) -> Result<Self, crate::plan::check::Counterexample> {
+        crate::plan::check::is_exact(plan)?;
+        Ok(Self::from_exact(plan, address_bits))
+    }
+
+    /// As [`JoinPlan::from_plan`] for a plan known to be exact.
+    pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
+        let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
+        let parts = plan
+            .tables
+            .iter()
+            .zip(widths)
+            .map(|(t, u)| Part {
+                address: leading_bits(t.mask, u.min(crate::address::MAX_ADDRESS_BITS)),
+                radius: t.radius,
+            })
+            .collect();
+        Self::Parts(Parts {
+            name: plan.name.clone(),
+            bits: plan.bits,
+            k: plan.k,
+            parts,
+        })
+    }
+}
+
+/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan the planner thinks cheapest.
+///
+/// Runs on the current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular
+/// order; the set of pairs is exact and each comes once. Memory beside the rows: two copies of rows and ids while
+/// ordering, plus a directory. Rows that are equal are pairs at distance 0, so callers collapse equal rows first: m equal
+/// rows are m²/2 pairs.
+///
+/// # Panics
+/// With 2³² rows or more, which a row number cannot name.
+pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync)) -> JoinStats {
+    let plan = crate::planner::plan_join(rows, k).plan;
+    self_join_with(rows, k, &plan, sink)
+}
+
+/// As [`self_join`], by a given plan. A plan made for other widths or for a smaller radius cannot be followed; the scan
+/// takes its place, and the statistics say so.
+///
+/// # Panics
+/// With 2³² rows or more.
+pub fn self_join_with<W: Width>(
+    rows: &[W],
+    k: u32,
+    plan: &JoinPlan,
+    sink: &(impl Fn(&[Pair]) + Sync),
+) -> JoinStats {
+    assert!(
+        u32::try_from(rows.len()).is_ok(),
+        "a join takes fewer than 2^32 rows"
+    );
+    match plan {
+        JoinPlan::Parts(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, sink),
+        _ => scan::join(rows, k, sink),
+    }
+}
+
+/// Pairs on their way to the sink.
+struct Batch<'s, S> {
+    pairs: Vec<Pair>,
+    sent: u64,
+    sink: &'s S,
+}
+
+impl<'s, S: Fn(&[Pair]) + Sync> Batch<'s, S> {
+    const LEN: usize = 8192;
+
+    fn new(sink: &'s S) -> Self {
+        Self {
+            pairs: Vec::new(),
+            sent: 0,
+            sink,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, x: u32, y: u32, distance: u8) {
+        self.pairs.push(Pair {
+            a: x.min(y),
+            b: x.max(y),
+            distance,
+        });
+        if self.pairs.len() >= Self::LEN {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        if !self.pairs.is_empty() {
+            self.sent += self.pairs.len() as u64;
+            (self.sink)(&self.pairs);
+            self.pairs.clear();
+        }
+    }
+}

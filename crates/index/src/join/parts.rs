@@ -1,0 +1,187 @@
+//! The join by parts: bucket against bucket, table after table.
+//!
+//! The ordered rows are cut into tiles of equal length whatever the buckets are, so one bucket with all the rows is as
+//! parallel as many small ones. A tile walks its runs of equal address. Each run meets itself, what follows it in its
+//! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one falls on a 0 of the
+//! address. Small partner buckets are first copied side by side, so that one kernel call pays for many of them; large
+//! ones are met where they lie.
+
+use fingerprint::{Width, kernel};
+use rayon::prelude::*;
+
+use super::{Batch, JoinStats, Pair, Parts};
+use crate::address::Address;
+use crate::bucket::Buckets;
+use crate::flips;
+
+/// Rows of a tile: the unit of parallel work.
+const TILE: usize = 2048;
+/// Rows gathered before a kernel call; with the tile's run they fit the first-level cache.
+const GATHER: usize = 1024;
+/// Buckets of this many rows are joined where they lie.
+const LARGE: usize = 128;
+/// Rows of a large bucket met at once, to stay in cache over the run's rows.
+const STRETCH: usize = 4096;
+
+pub(super) fn join<W: Width>(
+    rows: &[W],
+    k: u32,
+    plan: &Parts,
+    sink: &(impl Fn(&[Pair]) + Sync),
+) -> JoinStats {
+    let mut buckets = Buckets::new();
+    let mut earlier: Vec<(W, u32)> = Vec::new();
+    let mut stats = JoinStats {
+        plan: plan.name.clone(),
+        ..JoinStats::default()
+    };
+    for part in &plan.parts {
+        buckets.order(rows, Address::new(part.address));
+        let flips = flips::by_top(buckets.address().bits(), part.radius);
+        let tiles = rows.len().div_ceil(TILE);
+        let done = (0..tiles)
+            .into_par_iter()
+            .map_init(
+                || Walker::new(&buckets, &flips, &earlier, k, sink),
+                |walker, tile| walker.tile(tile * TILE, ((tile + 1) * TILE).min(rows.len())),
+            )
+            .reduce(JoinStats::default, JoinStats::merged);
+        stats.absorb(&done);
+        earlier.push((W::truncate(part.address), part.radius));
+    }
+    stats
+}
+
+/// One thread's walk over tiles of one table.
+struct Walker<'p, W, S> {
+    buckets: &'p Buckets<W>,
+    flips: &'p [Vec<u32>],
+    k: u32,
+    emit: Emit<'p, W, S>,
+    gathered: Vec<W>,
+    /// Where each gathered bucket starts: in `gathered`, and in the ordered rows.
+    pieces: Vec<(u32, u32)>,
+}
+
+/// Emits a pair unless an earlier table of the plan has emitted it.
+struct Emit<'p, W, S> {
+    buckets: &'p Buckets<W>,
+    earlier: &'p [(W, u32)],
+    batch: Batch<'p, S>,
+}
+
+impl<W: Width, S: Fn(&[Pair]) + Sync> Emit<'_, W, S> {
+    /// The pair of the rows at two positions of the order.
+    #[inline]
+    fn pair(&mut self, x: usize, y: usize, distance: u8) {
+        let differing = self.buckets.rows[x] ^ self.buckets.rows[y];
+        let zero = W::default();
+        if self
+            .earlier
+            .iter()
+            .all(|&(mask, radius)| (differing & mask).distance(zero) > radius)
+        {
+            self.batch
+                .push(self.buckets.ids[x], self.buckets.ids[y], distance);
+        }
+    }
+}
+
+impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
+    fn new(
+        buckets: &'p Buckets<W>,
+        flips: &'p [Vec<u32>],
+        earlier: &'p [(W, u32)],
+        k: u32,
+        sink: &'p S,
+    ) -> Self {
+        Self {
+            buckets,
+            flips,
+            k,
+            emit: Emit {
+                buckets,
+                earlier,
+                batch: Batch::new(sink),
+            },
+            gathered: Vec::with_capacity(GATHER + LARGE),
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Joins the rows at positions `start..end` with all that their runs are first to meet.
+    fn tile(&mut self, mut start: usize, end: usize) -> JoinStats {
+        let mut stats = JoinStats::default();
+        let buckets = self.buckets;
+        self.emit.batch.sent = 0;
+        while start < end {
+            let address = buckets.address().of(buckets.rows[start]);
+            let bucket_end = buckets.bucket(address).end;
+            let run_end = bucket_end.min(end);
+            let run = &buckets.rows[start..run_end];
+            let len = run.len() as u64;
+            let mut met = 0;
+
+            let emit = &mut self.emit;
+            kernel::hamming_within(run, self.k, &mut |i, j, d| {
+                emit.pair(start + i as usize, start + j as usize, d);
+            });
+            self.meet(start, run, run_end, bucket_end);
+            met += bucket_end - run_end;
+
+            for (t, patterns) in self.flips.iter().enumerate() {
+                if address >> t & 1 == 1 {
+                    continue;
+                }
+                stats.bucket_pairs += patterns.len() as u64;
+                for &pattern in patterns {
+                    let partner = buckets.bucket(address ^ pattern);
+                    met += partner.len();
+                    if partner.len() >= LARGE {
+                        self.meet(start, run, partner.start, partner.end);
+                    } else if !partner.is_empty() {
+                        self.pieces
+                            .push((self.gathered.len() as u32, partner.start as u32));
+                        self.gathered.extend_from_slice(&buckets.rows[partner]);
+                        if self.gathered.len() >= GATHER {
+                            self.meet_gathered(start, run);
+                        }
+                    }
+                }
+            }
+            self.meet_gathered(start, run);
+            stats.comparisons += len * (len - 1) / 2 + len * met as u64;
+            start = run_end;
+        }
+        self.emit.batch.send();
+        stats.pairs = self.emit.batch.sent;
+        stats
+    }
+
+    /// Joins a run with the ordered rows at positions `from..to`.
+    fn meet(&mut self, start: usize, run: &[W], from: usize, to: usize) {
+        let (emit, k) = (&mut self.emit, self.k);
+        for (stretch, at) in self.buckets.rows[from..to]
+            .chunks(STRETCH)
+            .zip((from..).step_by(STRETCH))
+        {
+            kernel::hamming_many_to_many(run, stretch, k, &mut |i, j, d| {
+                emit.pair(start + i as usize, at + j as usize, d);
+            });
+        }
+    }
+
+    /// Joins a run with what has been gathered, and forgets that.
+    fn meet_gathered(&mut self, start: usize, run: &[W]) {
+        let (emit, pieces) = (&mut self.emit, &self.pieces);
+        kernel::hamming_many_to_many(run, &self.gathered, self.k, &mut |i, j, d| {
+            // The first piece starts at 0, so some piece starts at or before j.
+            let piece = pieces.partition_point(|&(at, _)| at <= j).saturating_sub(1);
+            if let Some(&(at, position)) = pieces.get(piece) {
+                emit.pair(start + i as usize, (position + (j - at)) as usize, d);
+            }
+        });
+        self.gathered.clear();
+        self.pieces.clear();
+    }
+}

@@ -1,0 +1,143 @@
+//! The join against brute force, by every kind of plan, on every shape of data.
+
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::{SHAPES, Shape, rows, shape};
+
+/// All pairs, one by one.
+fn brute<W: Width>(rows: &[W], k: u32) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (b, &y) in (0u32..).zip(rows) {
+        for (a, &x) in (0..b).zip(rows) {
+            let distance = x.distance(y);
+            if distance <= k {
+                pairs.push(Pair {
+                    a,
+                    b,
+                    distance: distance as u8,
+                });
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn collect(join: impl FnOnce(&(dyn Fn(&[Pair]) + Sync)) -> JoinStats) -> Vec<Pair> {
+    let all = Mutex::new(Vec::new());
+    let stats = join(&|batch: &[Pair]| all.lock().unwrap().extend_from_slice(batch));
+    let mut all = all.into_inner().unwrap();
+    assert_eq!(stats.pairs, all.len() as u64);
+    all.sort_unstable();
+    all
+}
+
+fn plans<W: Width>(k: u32) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    plans.extend((1..=k + 2).filter_map(|s| Plan::even_parts(W::BITS, k, s).ok()));
+    if k <= 3 {
+        plans.extend((k + 1..=k + 3).filter_map(|r| Plan::blocks(W::BITS, k, r).ok()));
+        plans.extend(Plan::nested_blocks(W::BITS, k, k + 1));
+        plans.extend(Plan::qr11(W::BITS, k));
+        plans.extend(Plan::half_spaces(W::BITS, k));
+    }
+    plans
+}
+
+/// Compares the join by one plan with brute force.
+fn check<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, expected: &[Pair]) {
+    let got = collect(|sink| self_join_with(rows, k, plan, &sink));
+    assert!(
+        got == expected,
+        "{plan:?} at k = {k}: {} pairs, expected {}",
+        got.len(),
+        expected.len()
+    );
+}
+
+fn check_all<W: Width>(rows: &[W], k: u32, widths: &[u32]) {
+    let expected = brute(rows, k);
+    check(rows, k, &JoinPlan::Scan, &expected);
+    assert_eq!(collect(|sink| self_join(rows, k, &sink)), expected);
+    for plan in plans::<W>(k) {
+        let ball: f64 = plan
+            .tables
+            .iter()
+            .map(|t| crate::flips::ball_size(widths[0], t.radius))
+            .sum();
+        if ball < 3000.0 {
+            let plan = JoinPlan::from_plan(&plan, widths).unwrap();
+            check(rows, k, &plan, &expected);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn every_plan_finds_every_pair_once_at_64_bits(
+        shape in shape(), n in 0usize..160, k in 0u32..=12, u in 1u32..12, v in 1u32..12, seed: u64,
+    ) {
+        check_all::<u64>(&rows(shape, n, k, seed), k, &[u, v, u, v, u, v, u, v, u, v, u, v]);
+    }
+
+    #[test]
+    fn every_plan_finds_every_pair_once_at_128_bits(
+        shape in shape(), n in 0usize..100, k in 0u32..=24, u in 1u32..10, seed: u64,
+    ) {
+        check_all::<u128>(&rows(shape, n, k, seed), k, &[u; 128]);
+    }
+
+    #[test]
+    fn narrow_fingerprints_and_any_radius_are_correct(
+        shape in shape(), n in 0usize..100, k in 0u32..200, seed: u64,
+    ) {
+        let expected = |rows: &[u64]| brute(rows, k);
+        let wide = rows::<u64>(shape, n, k.min(64), seed);
+        prop_assert_eq!(collect(|sink| self_join(&wide, k, &sink)), expected(&wide));
+        check_all::<u16>(&rows(shape, n, k.min(16), seed), k, &[8; 16]);
+        check_all::<u32>(&rows(shape, n, k.min(32), seed), k, &[8; 32]);
+    }
+}
+
+#[test]
+fn large_buckets_and_many_tiles() {
+    for (i, &shape) in SHAPES.iter().enumerate() {
+        let n = if shape == Shape::Uniform { 10_000 } else { 2_500 };
+        for k in [3, 10] {
+            let sample = rows::<u64>(shape, n, k, i as u64 + 1);
+            let expected = brute(&sample, k);
+            check(&sample, k, &JoinPlan::Scan, &expected);
+            for (s, u) in [(k / 2, 9), (k / 3 + 1, 6)] {
+                let plan = Plan::even_parts(64, k, s.max(1)).unwrap();
+                check(
+                    &sample,
+                    k,
+                    &JoinPlan::from_plan(&plan, &vec![u; 8]).unwrap(),
+                    &expected,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_for_another_width_or_radius_is_not_followed() {
+    let sample = rows::<u64>(Shape::Clumped, 50, 6, 1);
+    for plan in [Plan::halves(128, 6).unwrap(), Plan::halves(64, 5).unwrap()] {
+        let plan = JoinPlan::from_plan(&plan, &[8, 8]).unwrap();
+        check(&sample, 6, &plan, &brute(&sample, 6));
+        assert_eq!(self_join_with(&sample, 6, &plan, &|_| ()).plan, "scan");
+    }
+}
+
+#[test]
+fn an_inexact_plan_is_refused() {
+    let mut plan = Plan::halves(64, 6).unwrap();
+    plan.tables[1].radius -= 1;
+    assert!(JoinPlan::from_plan(&plan, &[]).is_err());
+}

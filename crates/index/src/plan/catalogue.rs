@@ -1,0 +1,257 @@
+//! The constructions: every family of plans the planner chooses from.
+//!
+//! Block 0 holds the highest bits. Blocks of unequal width differ by one bit, wider ones first, so that 64 bits in six
+//! blocks are 11, 11, 11, 11, 10, 10.
+
+use super::{Plan, PlanError, TableSpec, all_bits};
+
+/// No construction makes more tables than this: beyond it a plan costs more than a scan on any data we know.
+pub const MAX_TABLES: usize = 4096;
+
+/// Splits the positions of `within` into `parts` runs of nearly equal size, from the highest bit down.
+fn split(within: u128, parts: u32) -> Vec<u128> {
+    let total = within.count_ones();
+    let mut positions = (0..128).rev().filter(|&i| within >> i & 1 == 1);
+    (0..parts)
+        .map(|p| {
+            let width = total / parts + u32::from(p < total % parts);
+            positions
+                .by_ref()
+                .take(width as usize)
+                .fold(0, |mask, i| mask | 1 << i)
+        })
+        .collect()
+}
+
+/// C(n, r), saturating.
+fn choose(n: u32, r: u32) -> u128 {
+    if r > n {
+        return 0;
+    }
+    (0..r.min(n - r)).fold(1u128, |c, i| {
+        c.saturating_mul(u128::from(n - i)) / u128::from(i + 1)
+    })
+}
+
+/// Calls `visit` with the union of every `take`-subset of `blocks`, in lexicographic order.
+fn unions(blocks: &[u128], take: usize, union: u128, visit: &mut impl FnMut(u128)) {
+    if take == 0 {
+        return visit(union);
+    }
+    for (i, block) in blocks.iter().enumerate() {
+        if blocks.len() - i < take {
+            break;
+        }
+        unions(&blocks[i + 1..], take - 1, union | block, visit);
+    }
+}
+
+impl Plan {
+    /// One table over all bits, probed at radius k.
+    ///
+    /// # Errors
+    /// `Bits` for a width outside 1..=128.
+    pub fn one_table(bits: u32, k: u32) -> Result<Self, PlanError> {
+        let mask = all_bits(bits)?;
+        Self::new(bits, k, "one table", vec![TableSpec { mask, radius: k }])
+    }
+
+    /// The C(r, k) family of Manku et al.: r blocks, one table for each choice of r − k blocks that match exactly.
+    /// For k = 3 and 64 bits: r = 4 gives 4 tables of 16 bits, r = 5 gives 10 of 25–26, r = 6 gives 20 of 31–33.
+    ///
+    /// # Errors
+    /// `Blocks` unless k < r ≤ bits, `Tables` when C(r, k) is beyond [`MAX_TABLES`].
+    pub fn blocks(bits: u32, k: u32, r: u32) -> Result<Self, PlanError> {
+        let what = "blocks";
+        let all = all_bits(bits)?;
+        if r <= k || r > bits {
+            return Err(PlanError::Blocks {
+                what,
+                parts: r,
+                bits,
+                k,
+            });
+        }
+        let count = choose(r, k);
+        if count > MAX_TABLES as u128 {
+            return Err(PlanError::Tables { what, tables: count });
+        }
+        let mut tables = Vec::new();
+        unions(&split(all, r), (r - k) as usize, 0, &mut |mask| {
+            tables.push(TableSpec { mask, radius: 0 })
+        });
+        Self::new(bits, k, format!("blocks C({r},{k})"), tables)
+    }
+
+    /// Blocks within blocks: r blocks of which r − k match exactly, and in each table the other bits again in r blocks
+    /// of which r − k match exactly. For k = 3, r = 4 and 64 bits: the 16 tables of 16 + 12 bits.
+    ///
+    /// Exact: the first level leaves some k blocks that hold every error; among the r parts of those, some r − k
+    /// are clean.
+    ///
+    /// # Errors
+    /// `Radius` for k > 4, where the tables become many and the checker slow; else as [`Plan::blocks`].
+    pub fn nested_blocks(bits: u32, k: u32, r: u32) -> Result<Self, PlanError> {
+        let what = "nested blocks";
+        if k > 4 {
+            return Err(PlanError::Radius { what, limit: 4, k });
+        }
+        let outer = Self::blocks(bits, k, r)?;
+        let count = choose(r, k).saturating_mul(choose(r, k));
+        if count > MAX_TABLES as u128 {
+            return Err(PlanError::Tables { what, tables: count });
+        }
+        let all = all_bits(bits)?;
+        let mut tables = Vec::new();
+        for table in &outer.tables {
+            let rest = all & !table.mask;
+            if rest.count_ones() < r {
+                return Err(PlanError::Blocks {
+                    what,
+                    parts: r,
+                    bits,
+                    k,
+                });
+            }
+            unions(&split(rest, r), (r - k) as usize, table.mask, &mut |mask| {
+                tables.push(TableSpec { mask, radius: 0 });
+            });
+        }
+        Self::new(bits, k, format!("nested blocks C({r},{k})²"), tables)
+    }
+
+    /// Disjoint parts of equal width with the given radii; −1 skips a part. Exact iff Σρ ≥ k − s + 1 over s parts
+    /// (were every part to hold ρ + 1 errors or more, there would be more than k): the general pigeonhole of Qin et
+    /// al. 2018. A larger sum only costs more, so it is refused too.
+    ///
+    /// # Errors
+    /// `Radii` unless Σρ = k − s + 1, `Blocks` for no parts or more parts than bits.
+    pub fn parts(bits: u32, k: u32, radii: &[i32]) -> Result<Self, PlanError> {
+        let all = all_bits(bits)?;
+        let parts = u32::try_from(radii.len()).unwrap_or(u32::MAX);
+        if parts == 0 || parts > bits {
+            return Err(PlanError::Blocks {
+                what: "parts",
+                parts,
+                bits,
+                k,
+            });
+        }
+        let got = radii.iter().map(|&r| i64::from(r.max(-1))).sum();
+        let expected = i64::from(k) - i64::from(parts) + 1;
+        if got != expected {
+            return Err(PlanError::Radii {
+                parts: radii.len(),
+                expected,
+                got,
+            });
+        }
+        let tables = split(all, parts)
+            .into_iter()
+            .zip(radii)
+            .filter_map(|(mask, &r)| u32::try_from(r).ok().map(|radius| TableSpec { mask, radius }))
+            .collect();
+        let list: Vec<String> = radii.iter().map(ToString::to_string).collect();
+        Self::new(bits, k, format!("parts [{}]", list.join(",")), tables)
+    }
+
+    /// `s` disjoint parts whose radii are as even as Σρ = k − s + 1 allows, larger ones first.
+    ///
+    /// # Errors
+    /// As [`Plan::parts`].
+    pub fn even_parts(bits: u32, k: u32, s: u32) -> Result<Self, PlanError> {
+        if s == 0 || s > bits {
+            return Err(PlanError::Blocks {
+                what: "parts",
+                parts: s,
+                bits,
+                k,
+            });
+        }
+        let sum = i64::from(k) - i64::from(s) + 1;
+        // With more than k + 1 parts the surplus is skipped, i.e. radius −1.
+        let low = sum.div_euclid(i64::from(s)).max(-1);
+        let extra = (sum - low * i64::from(s)).clamp(0, i64::from(s));
+        let radii: Vec<i32> = (0..i64::from(s))
+            .map(|p| (low + i64::from(p < extra)) as i32)
+            .collect();
+        Self::parts(bits, k, &radii)
+    }
+
+    /// Two halves with radii as even as possible: [1,1] for k = 3.
+    ///
+    /// # Errors
+    /// As [`Plan::parts`].
+    pub fn halves(bits: u32, k: u32) -> Result<Self, PlanError> {
+        Self::even_parts(bits, k, 2)
+    }
+
+    /// Three thirds with radii as even as possible: [1,0,0] for k = 3.
+    ///
+    /// # Errors
+    /// As [`Plan::parts`].
+    pub fn thirds(bits: u32, k: u32) -> Result<Self, PlanError> {
+        Self::even_parts(bits, k, 3)
+    }
+
+    /// The design of quadratic residues mod 11: bit i lies in block i mod 11, and table j matches the blocks
+    /// {1,3,4,5,9} + j mod 11 exactly. Eleven tables of about 5/11 of the bits, exact for k ≤ 3.
+    ///
+    /// # Errors
+    /// `Radius` for k > 3, `Blocks` for fewer than 11 bits.
+    pub fn qr11(bits: u32, k: u32) -> Result<Self, PlanError> {
+        let what = "QR-11";
+        if k > 3 {
+            return Err(PlanError::Radius { what, limit: 3, k });
+        }
+        all_bits(bits)?;
+        if bits < 11 {
+            return Err(PlanError::Blocks {
+                what,
+                parts: 11,
+                bits,
+                k,
+            });
+        }
+        let tables = (0..11u32).map(|j| {
+            let clean = [1, 3, 4, 5, 9].map(|r| (r + j) % 11);
+            let mask = (0..bits)
+                .filter(|i| clean.contains(&(i % 11)))
+                .fold(0, |mask, i| mask | 1u128 << i);
+            TableSpec { mask, radius: 0 }
+        });
+        Self::new(bits, k, what, tables.collect())
+    }
+
+    /// The half-spaces of the affine geometry AG(d, 2) with d = k (at least 1): bit i lies on the point i mod 2^d, and
+    /// each of the 2·(2^d − 1) half-spaces is a table matched exactly. Any d points lie in a hyperplane, whose
+    /// complement is clean: 2^(k+1) − 2 tables of half the bits.
+    ///
+    /// # Errors
+    /// `Radius` for k > 5 (k = 6 would need 126 tables), `Blocks` when there are fewer bits than points.
+    pub fn half_spaces(bits: u32, k: u32) -> Result<Self, PlanError> {
+        let what = "half-spaces";
+        if k > 5 {
+            return Err(PlanError::Radius { what, limit: 5, k });
+        }
+        all_bits(bits)?;
+        let d = k.max(1);
+        let points = 1u32 << d;
+        if bits < points {
+            return Err(PlanError::Blocks {
+                what,
+                parts: points,
+                bits,
+                k,
+            });
+        }
+        let tables = (1..points).flat_map(|normal| {
+            [0, 1].map(|side| {
+                let inside = |i: &u32| ((i % points) & normal).count_ones() % 2 == side;
+                let mask = (0..bits).filter(inside).fold(0, |mask, i| mask | 1u128 << i);
+                TableSpec { mask, radius: 0 }
+            })
+        });
+        Self::new(bits, k, format!("half-spaces AG({d},2)"), tables.collect())
+    }
+}

@@ -1,0 +1,192 @@
+//! Decides whether a plan is exact, or names an error set that it misses.
+//!
+//! Bit positions with the same membership in all masks are interchangeable: they form an *atom*. A missed error set is
+//! a choice of e_a errors for each atom a, 0 ≤ e_a ≤ |a|, such that every mask holds more than its radius, with
+//! Σ e_a ≤ k. So the question is a small covering problem over atoms instead of one over C(f, ≤k) bit sets, and is
+//! solved by branch and bound: take an unsatisfied mask with the fewest open atoms, put one more error into each of
+//! them in turn, and close an atom after its turn so that no multiset is tried twice. A branch is cut when the errors
+//! left cannot pay for the most demanding mask, nor for the sum of all demands at the rate of the atom that serves most
+//! masks. For disjoint masks the answer is the pigeonhole sum, found without search.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::Plan;
+
+/// An error set of at most k bits that no table of the plan finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// The differing bits, as a mask.
+    pub errors: u128,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "fingerprints that differ in the bits {:#x} are missed by every table",
+            self.errors
+        )
+    }
+}
+
+impl std::error::Error for Counterexample {}
+
+/// Whether every pair of fingerprints within the plan's k shares a probe of some table.
+///
+/// Exact for every plan; fast (well under a second) for the families of this crate. The worst case is exponential in k.
+///
+/// # Errors
+/// An error set of at most k bits that the plan misses.
+pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
+    // A mask that cannot hold more errors than its radius accepts everything.
+    if plan.tables.iter().any(|t| t.radius >= t.mask.count_ones()) {
+        return Ok(());
+    }
+    let mut atoms: BTreeMap<Vec<u32>, u128> = BTreeMap::new();
+    for bit in 0..plan.bits.min(128) {
+        let tables: Vec<u32> = (0u32..)
+            .zip(&plan.tables)
+            .filter(|(_, t)| t.mask >> bit & 1 == 1)
+            .map(|(j, _)| j)
+            .collect();
+        if !tables.is_empty() {
+            *atoms.entry(tables).or_default() |= 1 << bit;
+        }
+    }
+    let mut search = Search {
+        deficit: plan.tables.iter().map(|t| i64::from(t.radius) + 1).collect(),
+        members: plan.tables.iter().map(|_| Vec::new()).collect(),
+        open: atoms.values().map(|bits| bits.count_ones()).collect(),
+        taken: vec![0; atoms.len()],
+        tables_of: atoms.keys().cloned().collect(),
+    };
+    for (a, tables) in search.tables_of.iter().enumerate() {
+        for &j in tables {
+            search.members[j as usize].push(a);
+        }
+    }
+    let disjoint = search.tables_of.iter().all(|tables| tables.len() == 1);
+    let missed = if disjoint {
+        search.pigeonhole(plan.k)
+    } else {
+        search.descend(plan.k)
+    };
+    if !missed {
+        return Ok(());
+    }
+    let mut errors = 0;
+    for (&bits, &taken) in atoms.values().zip(&search.taken) {
+        errors |= super::leading_bits(bits, taken);
+    }
+    Err(Counterexample { errors })
+}
+
+/// State of the covering search.
+struct Search {
+    /// Errors each table still needs before it misses; zero or less once it does.
+    deficit: Vec<i64>,
+    /// Atoms of each table.
+    members: Vec<Vec<usize>>,
+    /// Tables of each atom.
+    tables_of: Vec<Vec<u32>>,
+    /// Bits of each atom that may still take an error on this branch.
+    open: Vec<u32>,
+    /// Errors put into each atom so far.
+    taken: Vec<u32>,
+}
+
+/// What the bounds say of a state.
+enum Outlook {
+    /// Every demand is met.
+    Missed,
+    /// The errors left cannot meet the demands.
+    Hopeless,
+    /// Undecided; branch on this table.
+    Branch(usize),
+}
+
+impl Search {
+    /// Disjoint masks: every table must take radius + 1 errors of its own. Each has room for them, since a mask no
+    /// wider than its radius was answered before.
+    fn pigeonhole(&mut self, k: u32) -> bool {
+        if self.deficit.iter().sum::<i64>() > i64::from(k) {
+            return false;
+        }
+        for (atoms, &deficit) in self.members.iter().zip(&self.deficit) {
+            if let [atom] = atoms[..] {
+                self.taken[atom] = deficit as u32;
+            }
+        }
+        true
+    }
+
+    /// Whether `left` more errors can satisfy every demand; on success `taken` holds them.
+    fn descend(&mut self, left: u32) -> bool {
+        let table = match self.outlook(left) {
+            Outlook::Missed => return true,
+            Outlook::Hopeless => return false,
+            Outlook::Branch(table) => table,
+        };
+        let turns: Vec<(usize, u32)> = self.members[table].iter().map(|&a| (a, self.open[a])).collect();
+        for &(atom, open) in &turns {
+            if open == 0 {
+                continue;
+            }
+            self.open[atom] = open - 1;
+            self.place(atom, 1);
+            if self.descend(left - 1) {
+                return true;
+            }
+            self.place(atom, -1);
+            self.open[atom] = 0;
+        }
+        for (atom, open) in turns {
+            self.open[atom] = open;
+        }
+        false
+    }
+
+    /// Puts an error into an atom (+1) or takes it back (−1).
+    fn place(&mut self, atom: usize, by: i64) {
+        self.taken[atom] = self.taken[atom].wrapping_add_signed(by as i32);
+        for &j in &self.tables_of[atom] {
+            self.deficit[j as usize] -= by;
+        }
+    }
+
+    fn outlook(&self, left: u32) -> Outlook {
+        let mut best: Option<(u32, usize)> = None;
+        let mut total = 0;
+        for (j, &deficit) in self.deficit.iter().enumerate().filter(|(_, d)| **d > 0) {
+            let (room, width) = self.members[j].iter().fold((0, 0), |(r, w), &a| {
+                (r + self.open[a], w + u32::from(self.open[a] > 0))
+            });
+            if deficit > i64::from(left.min(room)) {
+                return Outlook::Hopeless;
+            }
+            total += deficit;
+            if best.is_none_or(|(fewest, _)| width < fewest) {
+                best = Some((width, j));
+            }
+        }
+        let Some((_, table)) = best else {
+            return Outlook::Missed;
+        };
+        let serves = |a: usize| {
+            self.tables_of[a]
+                .iter()
+                .filter(|&&j| self.deficit[j as usize] > 0)
+                .count()
+        };
+        let rate = (0..self.open.len())
+            .filter(|&a| self.open[a] > 0)
+            .map(serves)
+            .max()
+            .unwrap_or(0);
+        if total > i64::from(left) * rate as i64 {
+            return Outlook::Hopeless;
+        }
+        Outlook::Branch(table)
+    }
+}

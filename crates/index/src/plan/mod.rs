@@ -1,0 +1,163 @@
+//! Plans: which permuted tables find every fingerprint within radius k.
+//!
+//! A plan is a list of masks M₁…M_T over the bit positions, each with a radius ρ. A table keyed by mask M finds a
+//! fingerprint when at most ρ of the differing bits lie inside M. The plan is *exact* for k iff for every set E of at
+//! most k bit positions some j has |E ∩ M_j| ≤ ρ_j; [`check::is_exact`] decides it.
+//!
+//! **Truncation.** A table may address its rows by any subset A_j ⊆ M_j of its key bits. Then |E ∩ A_j| ≤ |E ∩ M_j|, so
+//! whatever table j finds by its whole key it also finds by the shorter one, and an exact plan stays exact. Only the
+//! number of candidates grows. So a plan fixes the masks once, and the width of an address follows the number of rows.
+//!
+//! Constructions: Manku, Jain, Das Sarma 2007 (block designs); Norouzi, Punjani, Fleet 2012 and Qin et al. 2018
+//! (disjoint parts, general pigeonhole); Pagh 2016 and finite geometry (half-spaces).
+
+mod catalogue;
+pub mod check;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use catalogue::MAX_TABLES;
+
+/// One permuted table of a plan: the bits of its key and how many of them may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// The key bits: bit i of the mask stands for bit i of the fingerprint.
+    pub mask: u128,
+    /// How many key bits may differ between a query and what the table must find.
+    pub radius: u32,
+}
+
+/// A named set of tables for fingerprints of `bits` bits and radius `k`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Width of the fingerprints.
+    pub bits: u32,
+    /// Hamming radius the plan is meant for.
+    pub k: u32,
+    /// How the plan was built, for people: `parts [2,2,2,1]`, `QR-11`.
+    pub name: String,
+    /// The tables, in the order in which they are probed and joined.
+    pub tables: Vec<TableSpec>,
+}
+
+/// Why a plan could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Fingerprints have 1 to 128 bits.
+    #[error("a fingerprint has 1 to 128 bits, not {0}")]
+    Bits(u32),
+    /// A table's mask is empty or names bits that the fingerprint does not have.
+    #[error("table {table}: mask {mask:#x} is empty or reaches beyond {bits} bits")]
+    Mask {
+        /// Position of the table in the plan.
+        table: usize,
+        /// The mask refused.
+        mask: u128,
+        /// Width of the fingerprints.
+        bits: u32,
+    },
+    /// The construction asks for more blocks or points than there are bits, or for too few to leave one clean.
+    #[error("{what}: {parts} blocks do not suit {bits} bits at k = {k}")]
+    Blocks {
+        /// The construction.
+        what: &'static str,
+        /// Blocks, parts or points asked for.
+        parts: u32,
+        /// Width of the fingerprints.
+        bits: u32,
+        /// Radius asked for.
+        k: u32,
+    },
+    /// The radii of disjoint parts do not add up.
+    #[error("radii over {parts} parts must add up to k - parts + 1 = {expected}, not {got}")]
+    Radii {
+        /// Number of parts.
+        parts: usize,
+        /// What the radii must add up to.
+        expected: i64,
+        /// What they add up to.
+        got: i64,
+    },
+    /// The construction would need more tables than [`MAX_TABLES`].
+    #[error("{what}: {tables} tables are more than the limit of {MAX_TABLES}")]
+    Tables {
+        /// The construction.
+        what: &'static str,
+        /// Tables it would need.
+        tables: u128,
+    },
+    /// The construction exists for some radii only.
+    #[error("{what} serves k up to {limit}, not {k}")]
+    Radius {
+        /// The construction.
+        what: &'static str,
+        /// Largest radius it serves.
+        limit: u32,
+        /// Radius asked for.
+        k: u32,
+    },
+}
+
+impl Plan {
+    /// A plan from its parts, checked for sense (not for exactness: see [`check::is_exact`]).
+    ///
+    /// # Errors
+    /// `Bits` for a width outside 1..=128, `Mask` for a mask that is empty or too wide.
+    pub fn new(
+        bits: u32,
+        k: u32,
+        name: impl Into<String>,
+        tables: Vec<TableSpec>,
+    ) -> Result<Self, PlanError> {
+        let all = all_bits(bits)?;
+        for (table, spec) in tables.iter().enumerate() {
+            if spec.mask == 0 || spec.mask & !all != 0 {
+                return Err(PlanError::Mask {
+                    table,
+                    mask: spec.mask,
+                    bits,
+                });
+            }
+        }
+        Ok(Self {
+            bits,
+            k,
+            name: name.into(),
+            tables,
+        })
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ({} bits, k = {}, {} tables)",
+            self.name,
+            self.bits,
+            self.k,
+            self.tables.len()
+        )
+    }
+}
+
+/// The mask of all `bits` bits.
+pub(crate) fn all_bits(bits: u32) -> Result<u128, PlanError> {
+    match bits {
+        1..=127 => Ok((1 << bits) - 1),
+        128 => Ok(u128::MAX),
+        _ => Err(PlanError::Bits(bits)),
+    }
+}
+
+/// The `u` highest bits of `mask` (all of it when it has no more): the address bits of a table by default.
+pub fn leading_bits(mask: u128, u: u32) -> u128 {
+    let mut rest = mask;
+    for _ in 0..mask.count_ones().saturating_sub(u) {
+        rest &= rest - 1;
+    }
+    rest
+}

@@ -1,0 +1,174 @@
+//! The checker against exhaustive error sets, and the catalogue against the checker.
+
+use proptest::prelude::*;
+
+use super::check::{Counterexample, is_exact};
+use super::*;
+
+fn misses(plan: &Plan, errors: u128) -> bool {
+    plan.tables
+        .iter()
+        .all(|t| (errors & t.mask).count_ones() > t.radius)
+}
+
+/// Tries every error set.
+fn exhaustive(plan: &Plan) -> bool {
+    (0..1u128 << plan.bits)
+        .filter(|e| e.count_ones() <= plan.k)
+        .all(|e| !misses(plan, e))
+}
+
+fn check(plan: &Plan) -> bool {
+    match is_exact(plan) {
+        Ok(()) => true,
+        Err(Counterexample { errors }) => {
+            assert!(
+                errors.count_ones() <= plan.k && misses(plan, errors),
+                "{plan}: {errors:#x} is no counterexample"
+            );
+            false
+        }
+    }
+}
+
+fn plans(bits: u32, k: u32) -> Vec<Plan> {
+    let mut plans = vec![Plan::one_table(bits, k).unwrap()];
+    plans.extend((1..=k + 3).filter_map(|s| Plan::even_parts(bits, k, s).ok()));
+    plans.extend((k + 1..=k + 4).filter_map(|r| Plan::blocks(bits, k, r).ok()));
+    plans.extend(Plan::nested_blocks(bits, k, k + 1));
+    plans.extend(Plan::nested_blocks(bits, k, k + 2));
+    plans.extend(Plan::qr11(bits, k));
+    plans.extend(Plan::half_spaces(bits, k));
+    plans
+}
+
+#[test]
+fn the_catalogue_is_exact_by_exhaustion_at_small_widths() {
+    for bits in [11, 13, 16] {
+        for k in 0..=6 {
+            for plan in plans(bits, k) {
+                assert!(exhaustive(&plan) && check(&plan), "{plan}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_is_exact_at_64_and_128_bits() {
+    for bits in [64, 128] {
+        for k in 0..=if bits == 64 { 12 } else { 24 } {
+            for plan in plans(bits, k) {
+                let start = std::time::Instant::now();
+                assert!(check(&plan), "{plan}");
+                if start.elapsed().as_millis() > 50 {
+                    eprintln!("{plan} {:?}", start.elapsed());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_error_more_is_too_many() {
+    // Each of these is tight: at k + 1 some error set is missed.
+    for mut plan in [
+        Plan::blocks(64, 3, 4).unwrap(),
+        Plan::blocks(64, 3, 6).unwrap(),
+        Plan::nested_blocks(64, 3, 4).unwrap(),
+        Plan::qr11(64, 3).unwrap(),
+        Plan::half_spaces(64, 3).unwrap(),
+        Plan::half_spaces(64, 5).unwrap(),
+        Plan::halves(64, 3).unwrap(),
+        Plan::thirds(128, 20).unwrap(),
+    ] {
+        assert!(check(&plan), "{plan}");
+        plan.k += 1;
+        assert!(!check(&plan), "{plan}");
+    }
+}
+
+#[test]
+fn the_documents_plans_have_their_tables_and_key_widths() {
+    let widths = |plan: &Plan| {
+        let mut w: Vec<u32> = plan.tables.iter().map(|t| t.mask.count_ones()).collect();
+        w.sort_unstable();
+        w.dedup();
+        (plan.tables.len(), w)
+    };
+    assert_eq!(widths(&Plan::blocks(64, 3, 4).unwrap()), (4, vec![16]));
+    assert_eq!(widths(&Plan::blocks(64, 3, 5).unwrap()), (10, vec![25, 26]));
+    assert_eq!(widths(&Plan::nested_blocks(64, 3, 4).unwrap()), (16, vec![28]));
+    assert_eq!(widths(&Plan::blocks(64, 3, 6).unwrap()), (20, vec![31, 32, 33]));
+    assert_eq!(widths(&Plan::qr11(64, 3).unwrap()), (11, vec![28, 29, 30]));
+    assert_eq!(widths(&Plan::half_spaces(64, 3).unwrap()), (14, vec![32]));
+    assert_eq!(widths(&Plan::half_spaces(64, 4).unwrap()), (30, vec![32]));
+    let radii = |plan: Plan| plan.tables.iter().map(|t| t.radius).collect::<Vec<_>>();
+    assert_eq!(radii(Plan::halves(64, 3).unwrap()), [1, 1]);
+    assert_eq!(radii(Plan::thirds(64, 3).unwrap()), [1, 0, 0]);
+    assert_eq!(radii(Plan::even_parts(64, 10, 4).unwrap()), [2, 2, 2, 1]);
+    // A part beyond k + 1 is skipped.
+    assert_eq!(radii(Plan::even_parts(64, 3, 5).unwrap()), [0, 0, 0, 0]);
+}
+
+#[test]
+fn impossible_plans_are_refused() {
+    assert!(matches!(Plan::one_table(0, 3), Err(PlanError::Bits(0))));
+    assert!(matches!(Plan::one_table(129, 3), Err(PlanError::Bits(129))));
+    assert!(matches!(Plan::blocks(64, 3, 3), Err(PlanError::Blocks { .. })));
+    assert!(matches!(Plan::blocks(64, 20, 40), Err(PlanError::Tables { .. })));
+    assert!(matches!(
+        Plan::parts(64, 3, &[1, 1, 0]),
+        Err(PlanError::Radii {
+            expected: 1,
+            got: 2,
+            ..
+        })
+    ));
+    assert!(matches!(Plan::parts(64, 3, &[]), Err(PlanError::Blocks { .. })));
+    assert!(matches!(Plan::even_parts(8, 3, 9), Err(PlanError::Blocks { .. })));
+    assert!(matches!(Plan::qr11(64, 4), Err(PlanError::Radius { .. })));
+    assert!(matches!(Plan::half_spaces(64, 6), Err(PlanError::Radius { .. })));
+    assert!(matches!(Plan::half_spaces(16, 5), Err(PlanError::Blocks { .. })));
+    let outside = vec![TableSpec {
+        mask: 1 << 20,
+        radius: 0,
+    }];
+    assert!(matches!(
+        Plan::new(16, 3, "outside", outside),
+        Err(PlanError::Mask { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn the_checker_equals_exhaustion(
+        bits in 1u32..=12,
+        k in 0u32..=6,
+        tables in prop::collection::vec((1u128..4096, 0u32..3), 0..8),
+    ) {
+        let tables = tables
+            .into_iter()
+            .map(|(mask, radius)| TableSpec { mask: mask & ((1 << bits) - 1), radius })
+            .filter(|t| t.mask != 0)
+            .collect();
+        let plan = Plan::new(bits, k, "random", tables).unwrap();
+        prop_assert_eq!(check(&plan), exhaustive(&plan));
+    }
+
+    #[test]
+    fn any_radii_with_the_right_sum_are_exact(bits in 8u32..=14, radii in prop::collection::vec(-1i32..3, 1..5)) {
+        let k = radii.iter().sum::<i32>() + radii.len() as i32 - 1;
+        if let Ok(k) = u32::try_from(k) {
+            let plan = Plan::parts(bits, k, &radii).unwrap();
+            prop_assert!(exhaustive(&plan) && check(&plan));
+        }
+    }
+
+    #[test]
+    fn leading_bits_are_the_highest(mask: u128, u in 0u32..130) {
+        let kept = leading_bits(mask, u);
+        prop_assert_eq!(kept.count_ones(), u.min(mask.count_ones()));
+        prop_assert_eq!(kept & !mask, 0);
+        prop_assert!(mask & !kept < kept & kept.wrapping_neg() || kept == 0 || mask == kept);
+    }
+}

@@ -1,0 +1,74 @@
+//! Rows for tests: the shapes of data that break searches.
+
+use fingerprint::Width;
+use proptest::prelude::*;
+
+/// How the rows of a sample relate to one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Independent random bits.
+    Uniform,
+    /// A few centres, each row one of them with a few bits flipped.
+    Clumped,
+    /// One value.
+    Equal,
+    /// One value and its neighbours at one bit.
+    OneApart,
+}
+
+pub(crate) const SHAPES: [Shape; 4] = [Shape::Uniform, Shape::Clumped, Shape::Equal, Shape::OneApart];
+
+/// A small generator (splitmix64), so that fixed runs need no seed files.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    pub(crate) fn wide(&mut self) -> u128 {
+        u128::from(self.next()) << 64 | u128::from(self.next())
+    }
+
+    /// `row` with up to `most` random bits flipped.
+    pub(crate) fn near<W: Width>(&mut self, row: W, most: u32) -> W {
+        let flips = self.below(u64::from(most) + 1);
+        (0..flips).fold(row, |row, _| {
+            row ^ W::truncate(1 << self.below(u64::from(W::BITS)))
+        })
+    }
+}
+
+/// `n` rows of a shape. Uniform rows get a few planted neighbours within `k`, or small samples would hold none.
+pub(crate) fn rows<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) -> Vec<W> {
+    let mut random = Random(seed);
+    let centres: Vec<W> = (0..4).map(|_| W::truncate(random.wide())).collect();
+    let mut out: Vec<W> = Vec::with_capacity(n);
+    for i in 0..n {
+        let centre = centres[random.below(4) as usize];
+        let row = match shape {
+            Shape::Uniform if i > 0 && random.below(3) == 0 => {
+                let other = out[random.below(i as u64) as usize];
+                random.near(other, k + 2)
+            }
+            Shape::Uniform => W::truncate(random.wide()),
+            Shape::Clumped => random.near(centre, k / 2 + 2),
+            Shape::Equal => centres[0],
+            Shape::OneApart => random.near(centres[0], 1),
+        };
+        out.push(row);
+    }
+    out
+}
+
+/// Any shape.
+pub(crate) fn shape() -> impl Strategy<Value = Shape> {
+    (0..SHAPES.len()).prop_map(|i| SHAPES[i])
+}

@@ -1,0 +1,71 @@
+//! A global order of tokens, rare ones first, from approximate counts.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Counters. Tokens that share one are counted together, which only makes them look more frequent.
+const COUNTERS: usize = 1 << 22;
+
+/// A counter stops here: adds beyond it are dropped, and a reader sees at most this. Threads that pass the test together
+/// may each add one more, so half the range is left for them, more than there can be threads.
+const LIMIT: u32 = u32::MAX / 2;
+
+/// Approximate token frequencies in a fixed array of 2²² counters (16 MiB), and the total order (count, token).
+///
+/// Adds commute: the order depends on what was counted, not on when or by which thread. Any order is correct for a
+/// prefix index as long as it is the same for all sets, so count first, then sort prefixes.
+#[derive(Debug)]
+pub struct TokenOrder {
+    counters: Box<[AtomicU32]>,
+}
+
+impl Default for TokenOrder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TokenOrder {
+    /// All counts zero.
+    pub fn new() -> Self {
+        Self {
+            counters: (0..COUNTERS).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    fn counter(&self, token: u64) -> &AtomicU32 {
+        // The top bits of a product with an odd constant depend on all bits of the token.
+        let slot = (token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 42) as usize;
+        &self.counters[slot]
+    }
+
+    /// Counts each token once.
+    pub fn count(&self, tokens: &[u64]) {
+        for &token in tokens {
+            let counter = self.counter(token);
+            if counter.load(Ordering::Relaxed) < LIMIT {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The approximate count of a token: never below the true one, up to the limit of 2³¹ − 1.
+    pub fn frequency(&self, token: u64) -> u32 {
+        self.counter(token).load(Ordering::Relaxed).min(LIMIT)
+    }
+
+    /// The `len` rarest of `tokens` (distinct ones) in the global order (all of them when there are fewer). Clears `out`.
+    pub fn sort_prefix(&self, tokens: &[u64], len: usize, out: &mut Vec<u64>) {
+        out.clear();
+        let mut keyed: Vec<(u32, u64)> = tokens.iter().map(|&t| (self.frequency(t), t)).collect();
+        let len = len.min(keyed.len());
+        if len == 0 {
+            return;
+        }
+        if len < keyed.len() {
+            keyed.select_nth_unstable(len - 1);
+            keyed.truncate(len);
+        }
+        keyed.sort_unstable();
+        out.extend(keyed.iter().map(|&(_, token)| token));
+    }
+}

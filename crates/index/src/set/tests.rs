@@ -1,0 +1,1 @@
+//! Prefix index against brute force.

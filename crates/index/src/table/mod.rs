@@ -1,0 +1,143 @@
+//! Permuted tables in memory: every row within k of a query.
+//!
+//! Each table of a plan holds the rows ordered by its address, with a directory ([`crate::bucket`]). A lookup visits, in each
+//! table, the addresses within the table's radius of the query's own and compares what it finds there.
+//!
+//! Only the first table holds ids; the others hold fingerprints alone. A match in another table is a fingerprint, whose
+//! ids are in the first table at the fingerprint's own address. Matches are few and tables several, so this saves four
+//! bytes a row and table for one more probe a match. It also makes the results distinct: fingerprints are made distinct
+//! first, and each names its rows once.
+
+use fingerprint::{Width, kernel};
+
+use crate::address::{Address, MAX_ADDRESS_BITS};
+use crate::bucket::Buckets;
+use crate::flips;
+use crate::plan::check::{Counterexample, is_exact};
+use crate::plan::{Plan, leading_bits};
+
+/// A row within the radius of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Match {
+    /// Position of the row in the input.
+    pub id: u32,
+    /// Hamming distance from the query.
+    pub distance: u8,
+}
+
+/// What lookups did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Addresses visited.
+    pub probes: u64,
+    /// Rows compared.
+    pub candidates: u64,
+}
+
+/// Rows arranged for lookup by a plan.
+#[derive(Clone, Debug)]
+pub struct Tables<W> {
+    tables: Vec<Table<W>>,
+    k: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Table<W> {
+    buckets: Buckets<W>,
+    flips: Vec<u32>,
+}
+
+impl<W: Width> Tables<W> {
+    /// Arranges `rows` by an exact plan; each table is addressed by about log₂ n of its leading key bits.
+    /// O(tables · n) time.
+    ///
+    /// # Errors
+    /// An error set that the plan misses, when it is not exact for its k.
+    ///
+    /// # Panics
+    /// With 2³² rows or more, which a row number cannot name.
+    pub fn build(rows: &[W], plan: &Plan) -> Result<Self, Counterexample> {
+        is_exact(plan)?;
+        assert!(
+            u32::try_from(rows.len()).is_ok(),
+            "tables take fewer than 2^32 rows"
+        );
+        let wide = rows.len().max(2).ilog2().min(MAX_ADDRESS_BITS);
+        let mut tables = Vec::new();
+        for spec in &plan.tables {
+            let address = Address::new(leading_bits(spec.mask, wide));
+            let flips = flips::ball(address.bits(), spec.radius);
+            let mut buckets = Buckets::new();
+            buckets.order(rows, address);
+            buckets.shrink();
+            if !tables.is_empty() {
+                buckets.ids = Vec::new();
+            }
+            tables.push(Table { buckets, flips });
+        }
+        Ok(Self { tables, k: plan.k })
+    }
+
+    /// The radius the tables were built for.
+    pub fn radius(&self) -> u32 {
+        self.k
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.tables
+            .iter()
+            .map(|t| t.buckets.bytes() + t.flips.capacity() * 4)
+            .sum()
+    }
+
+    /// The rows within `k` of `query`, by (distance, id), each once. Clears `out`. A `k` beyond the plan's is answered by
+    /// comparing every row.
+    pub fn lookup(&self, query: W, k: u32, out: &mut Vec<Match>) -> Stats {
+        out.clear();
+        let mut stats = Stats::default();
+        let Some(first) = self.tables.first() else {
+            return stats;
+        };
+        let mut found = Vec::new();
+        let mut near = Vec::new();
+        if k > self.k {
+            kernel::hamming_one_to_many(query, &first.buckets.rows, k, &mut near);
+            stats.candidates = first.buckets.rows.len() as u64;
+            out.extend(near.iter().filter_map(|&(i, distance)| {
+                Some(Match {
+                    id: *first.buckets.ids.get(i as usize)?,
+                    distance,
+                })
+            }));
+            out.sort_unstable_by_key(|m| (m.distance, m.id));
+            return stats;
+        }
+        for table in &self.tables {
+            let address = table.buckets.address().of(query);
+            for &flip in &table.flips {
+                let rows = &table.buckets.rows[table.buckets.bucket(address ^ flip)];
+                stats.probes += 1;
+                stats.candidates += rows.len() as u64;
+                near.clear();
+                kernel::hamming_one_to_many(query, rows, k, &mut near);
+                found.extend(near.iter().map(|&(i, d)| (d, rows[i as usize])));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        for (distance, row) in found {
+            let bucket = first.buckets.bucket(first.buckets.address().of(row));
+            for at in bucket {
+                if first.buckets.rows[at] == row {
+                    out.push(Match {
+                        id: first.buckets.ids[at],
+                        distance,
+                    });
+                }
+            }
+        }
+        out.sort_unstable_by_key(|m| (m.distance, m.id));
+        stats
+    }
+}
