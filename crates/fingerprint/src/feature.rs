@@ -68,8 +68,7 @@ pub fn hash_features_at<W: Width>(
     for (spans, out) in spans.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
         let mut any_long = false;
         for (i, span) in spans.iter().enumerate() {
-            let (start, end) = span.clamped(bytes.len());
-            any_long |= fill(&mut batch, i, bytes, start, end - start);
+            any_long |= fill(&mut batch, i, bytes, *span);
         }
         if W::BITS <= 64 {
             batch.hash_low(level, key.words(), spans.len());
@@ -93,34 +92,37 @@ pub fn hash_features_at<W: Width>(
     }
 }
 
-/// Puts the blocks of the `length` bytes from `start` on into place i; true where they are too many.
+/// Puts the blocks of a span's bytes into place i of the batch; true where they are too many.
 #[inline]
-fn fill(batch: &mut Batch, i: usize, bytes: &[u8], start: usize, length: usize) -> bool {
-    let whole = length / 8;
+fn fill(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     let blocks = &mut batch.blocks[i / GROUP];
     let lane = i % GROUP;
-    // Most features have one block or two: both are written without asking, so that nothing is mispredicted.
-    let first = word(bytes, start);
-    let second = word(bytes, start + 8);
-    blocks[0][lane] = if whole == 0 {
-        kernel::last_block(first, length)
-    } else {
-        first
-    };
-    blocks[1][lane] = kernel::last_block(second, length);
-    batch.counts[i] = whole as u64 + 1;
-    if whole < 2 {
+    // Most features have one block or two and do not end the text. Both blocks are written without asking how
+    // many there are, because that branch would be mispredicted often.
+    let near = bytes
+        .get(span.start as usize..)
+        .and_then(|near| near.as_chunks::<8>().0.first_chunk());
+    let length = span.end.wrapping_sub(span.start) as usize;
+    if let (Some([first, second]), 0..16) = (near, length) {
+        let (first, second) = (u64::from_le_bytes(*first), u64::from_le_bytes(*second));
+        let short = length < 8;
+        let last = kernel::last_block(if short { first } else { second }, length);
+        blocks[0][lane] = if short { last } else { first };
+        blocks[1][lane] = last;
+        batch.counts[i] = 2 - u64::from(short);
         return false;
     }
-    if whole >= MAX_BLOCKS {
+    let (start, end) = span.clamped(bytes.len());
+    let (blocks_before, length) = ((end - start) / 8, end - start);
+    if blocks_before >= MAX_BLOCKS {
         batch.counts[i] = 1;
         return true;
     }
-    blocks[1][lane] = second;
-    for (b, block) in blocks.iter_mut().enumerate().take(whole).skip(2) {
+    for (b, block) in blocks.iter_mut().enumerate().take(blocks_before) {
         block[lane] = word(bytes, start + 8 * b);
     }
-    blocks[whole][lane] = kernel::last_block(word(bytes, start + 8 * whole), length);
+    blocks[blocks_before][lane] = kernel::last_block(word(bytes, start + 8 * blocks_before), length);
+    batch.counts[i] = blocks_before as u64 + 1;
     false
 }
 

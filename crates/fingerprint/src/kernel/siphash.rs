@@ -118,24 +118,24 @@ impl Batch {
 unsafe fn run_body<V: Words, const BOTH: bool>(key: [u64; 2], batch: &mut Batch, messages: usize) {
     const { assert!(GROUP.is_multiple_of(V::LANES) && BATCH.is_multiple_of(GROUP)) };
     for i in (0..messages.min(BATCH)).step_by(V::LANES) {
-        let counts = &batch.counts[i..i + V::LANES];
-        let (least, most) = counts
-            .iter()
-            .fold((u64::MAX, 0), |(least, most), &c| (c.min(least), c.max(most)));
         let (group, lane) = (&batch.blocks[i / GROUP], i % GROUP);
         // SAFETY: the caller vouches for the instructions of V. LANES divides GROUP, so loads stay in a group's
         // block and stores in the batch.
         unsafe {
-            let lane_counts = V::load(counts.as_ptr());
+            let counts = V::load(batch.counts.as_ptr().add(i));
             let mut state = State::<V>::keyed(key);
-            for (b, block) in (0u64..most).zip(group) {
+            for (b, block) in (0u64..).zip(group) {
+                let b = V::splat(b);
+                let going = b.below(counts);
+                if going == 0 {
+                    break;
+                }
                 let before = state.0;
                 state.absorb(V::load(block.as_ptr().add(lane)));
-                // Messages that have ended keep their state.
-                if b >= least {
-                    let b = V::splat(b);
+                if going != (1 << V::LANES) - 1 {
+                    // Messages that have ended keep their state.
                     for (after, before) in state.0.iter_mut().zip(before) {
-                        *after = b.where_below(lane_counts, *after, before);
+                        *after = b.where_below(counts, *after, before);
                     }
                 }
             }
