@@ -1,0 +1,130 @@
+//! The textbook distances between two documents, for people who compare them.
+//!
+//! Over the documents' terms: [`TermVector`] holds how often each feature occurs. Over their characters:
+//! [`edit_distance`].
+
+use crate::analyzer::Feature;
+
+/// How often each term occurs in a document: sorted by term, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TermVector(Vec<(u128, u32)>);
+
+impl TermVector {
+    /// The vector of a document's features, as [`Analyzer::explain`](crate::Analyzer::explain) lists them. Their
+    /// weights are not used, only how often they occur. Vectors may be compared when they come from one profile.
+    pub fn new(features: &[Feature]) -> Self {
+        let mut terms: Vec<_> = features
+            .iter()
+            .map(|feature| (feature.hash, feature.tf))
+            .collect();
+        terms.sort_unstable();
+        terms.dedup_by_key(|&mut (term, _)| term);
+        Self(terms)
+    }
+
+    /// The number of distinct terms.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the document has no terms.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Counts of each term of either document, in both.
+    fn pairs<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (f64, f64)> + 'a {
+        let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
+        std::iter::from_fn(move || {
+            let term = match (left.peek(), right.peek()) {
+                (None, None) => return None,
+                (Some(&&(term, _)), None) | (None, Some(&&(term, _))) => term,
+                (Some(&&(a, _)), Some(&&(b, _))) => a.min(b),
+            };
+            let a = left.next_if(|entry| entry.0 == term).map_or(0, |entry| entry.1);
+            let b = right.next_if(|entry| entry.0 == term).map_or(0, |entry| entry.1);
+            Some((f64::from(a), f64::from(b)))
+        })
+    }
+}
+
+/// Cosine of the angle between the count vectors, from 0 to 1. Two empty documents are the same, an empty one is
+/// at a right angle to any other.
+pub fn cosine(a: &TermVector, b: &TermVector) -> f64 {
+    if a.is_empty() && b.is_empty() {
+        return 1.0;
+    }
+    let (mut dot, mut square_a, mut square_b) = (0.0, 0.0, 0.0);
+    for (x, y) in a.pairs(b) {
+        dot += x * y;
+        square_a += x * x;
+        square_b += y * y;
+    }
+    if dot == 0.0 {
+        0.0
+    } else {
+        (dot / (square_a * square_b).sqrt()).min(1.0)
+    }
+}
+
+/// Common terms over all terms, 1 for two empty documents. Counts do not matter.
+pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
+    let (mut common, mut all) = (0u32, 0u32);
+    for (x, y) in a.pairs(b) {
+        common += u32::from(x > 0.0 && y > 0.0);
+        all += 1;
+    }
+    if all == 0 {
+        1.0
+    } else {
+        f64::from(common) / f64::from(all)
+    }
+}
+
+/// Straight-line distance between the count vectors.
+pub fn euclidean(a: &TermVector, b: &TermVector) -> f64 {
+    a.pairs(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+}
+
+/// Sum of the differences of the counts.
+pub fn manhattan(a: &TermVector, b: &TermVector) -> f64 {
+    a.pairs(b).map(|(x, y)| (x - y).abs()).sum()
+}
+
+/// The largest difference of the counts of one term.
+pub fn chebyshev(a: &TermVector, b: &TermVector) -> f64 {
+    a.pairs(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+}
+
+/// The most characters, after what both texts begin and end with is taken off, that [`edit_distance`] compares.
+pub const MAX_EDIT_CHARS: usize = 1 << 16;
+
+/// The fewest insertions, deletions and replacements of characters that turn one text into the other (Levenshtein
+/// 1966), or `None` where more than [`MAX_EDIT_CHARS`] of either text are left after the common beginning and end:
+/// the work is the product of what is left, 64 cells at a step (Myers 1999).
+///
+/// Give it canonical texts, or it counts punctuation and case.
+pub fn edit_distance(a: &str, b: &str) -> Option<usize> {
+    let mut x: Vec<char> = a.chars().collect();
+    let mut y: Vec<char> = b.chars().collect();
+    let end = x
+        .iter()
+        .rev()
+        .zip(y.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    x.truncate(x.len() - end);
+    y.truncate(y.len() - end);
+    let start = x.iter().zip(&y).take_while(|(a, b)| a == b).count();
+    let (x, y) = (x.split_off(start), y.split_off(start));
+    if x.len().max(y.len()) > MAX_EDIT_CHARS {
+        return None;
+    }
+    Some(rapidfuzz::distance::levenshtein::distance(
+        x.iter().copied(),
+        y.iter().copied(),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Jaccard and containment against measured truth: every listed pair of four data sets, to four places.
+//!
+//! The data are not part of the repository: `TWINPRINT_SHARED` names the directory that holds `data/`, by default
+//! `../shared` beside the workspace. Without it the test says so and passes.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use fingerprint::HashKey;
+use serde_json::Value;
+use text::overlap::{Shingler, overlap};
+use text::{Measure, canonical};
+
+fn data() -> Option<PathBuf> {
+    let shared = std::env::var_os("TWINPRINT_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    let data = shared.join("data");
+    if data.is_dir() {
+        return Some(data);
+    }
+    eprintln!(
+        "SKIPPED: no {} (set TWINPRINT_SHARED to the directory that holds data/)",
+        data.display()
+    );
+    None
+}
+
+/// The records of a compressed JSONL file.
+fn records(path: &Path) -> Vec<Value> {
+    let output = Command::new("zstd")
+        .args(["-dc", "--long=27"])
+        .arg(path)
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("zstd must be installed to read the data");
+    assert!(output.status.success(), "zstd failed on {}", path.display());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A document's measure and shingle sets, each made when first asked for.
+struct Document {
+    canonical: String,
+    measure: Measure,
+    sets: HashMap<Measure, Vec<u64>>,
+}
+
+impl Document {
+    fn set(&mut self, measure: Measure, shingler: &mut Shingler) -> &[u64] {
+        self.sets.entry(measure).or_insert_with(|| {
+            let mut set = Vec::new();
+            shingler.shingle(&self.canonical, measure, &mut set);
+            set
+        })
+    }
+}
+
+fn check(name: &str) {
+    let Some(data) = data() else { return };
+    let mut documents: HashMap<String, Document> = records(&data.join(format!("{name}.docs.jsonl.zst")))
+        .iter()
+        .map(|record| {
+            let canonical = canonical(record["text"].as_str().unwrap());
+            let id = record["id"].as_str().unwrap().to_owned();
+            // The data know Chinese and the rest; that kana are written without spaces either, they do not.
+            let measure = match record["lang"].as_str() {
+                Some("zh") => Measure::CharGrams,
+                _ => Measure::WordGrams,
+            };
+            let kana = canonical.contains(|c| matches!(c, '\u{3040}'..='\u{30FF}'));
+            assert!(
+                kana || Measure::of(&canonical) == measure,
+                "{id} is not measured as the data say"
+            );
+            (
+                id,
+                Document {
+                    canonical,
+                    measure,
+                    sets: HashMap::new(),
+                },
+            )
+        })
+        .collect();
+    let mut shingler = Shingler::new(HashKey::PUBLIC);
+    let pairs = records(&data.join(format!("{name}.pairs.jsonl.zst")));
+    let mut off = Vec::new();
+    for pair in &pairs {
+        let [a, b] = ["a", "b"].map(|side| pair[side].as_str().unwrap());
+        let measure = documents[a].measure.with(documents[b].measure);
+        let left = documents.get_mut(a).unwrap().set(measure, &mut shingler).to_vec();
+        let found = overlap(&left, documents.get_mut(b).unwrap().set(measure, &mut shingler));
+        for (what, value) in [("jaccard", found.jaccard()), ("containment", found.containment())] {
+            let expected = pair[what].as_f64().unwrap();
+            if (value - expected).abs() > 0.000_051 {
+                off.push(format!("{what} {value:.4}, measured {expected}: {a} / {b}"));
+            }
+        }
+    }
+    assert!(!pairs.is_empty());
+    assert!(
+        off.is_empty(),
+        "{} of {} pairs:\n{}",
+        off.len(),
+        pairs.len(),
+        off.join("\n")
+    );
+}
+
+#[test]
+fn revisions_zh() {
+    check("revisions-zh");
+}
+
+#[test]
+fn revisions_en() {
+    check("revisions-en");
+}
+
+#[test]
+fn newswire_en() {
+    check("newswire-en");
+}
+
+#[test]
+fn webpages_en() {
+    check("webpages-en");
+}
