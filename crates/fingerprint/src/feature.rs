@@ -63,26 +63,28 @@ pub fn hash_features_at<W: Width>(
     out: &mut Vec<W>,
 ) {
     out.clear();
-    out.resize(spans.len(), W::default());
+    out.reserve(spans.len());
     let mut batch = Batch::new();
-    for (spans, out) in spans.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+    for spans in spans.chunks(BATCH) {
         let mut any_long = false;
         for (i, span) in spans.iter().enumerate() {
             any_long |= fill(&mut batch, i, bytes, *span);
         }
+        let first = out.len();
         if W::BITS <= 64 {
             batch.hash_low(level, key.words(), spans.len());
-            for (out, &low) in out.iter_mut().zip(&batch.low) {
-                *out = W::truncate(u128::from(low));
-            }
+            out.extend(
+                batch.low[..spans.len()]
+                    .iter()
+                    .map(|&low| W::truncate(u128::from(low))),
+            );
         } else {
             batch.hash_full(level, key.words(), spans.len());
-            for ((out, &low), &high) in out.iter_mut().zip(&batch.low).zip(&batch.high) {
-                *out = W::truncate(u128::from(high) << 64 | u128::from(low));
-            }
+            let halves = batch.low[..spans.len()].iter().zip(&batch.high);
+            out.extend(halves.map(|(&low, &high)| W::truncate(u128::from(high) << 64 | u128::from(low))));
         }
         if any_long {
-            for (out, span) in out.iter_mut().zip(spans) {
+            for (out, span) in out[first..].iter_mut().zip(spans) {
                 let (start, end) = span.clamped(bytes.len());
                 if (end - start) / 8 >= MAX_BLOCKS {
                     *out = W::truncate(hash_one(key, &bytes[start..end]));
@@ -112,17 +114,25 @@ fn fill(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
         batch.counts[i] = 2 - u64::from(short);
         return false;
     }
+    fill_any(batch, i, bytes, span)
+}
+
+/// [`fill`] for any number of blocks, anywhere in the text.
+#[inline(never)]
+fn fill_any(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
+    let blocks = &mut batch.blocks[i / GROUP];
+    let lane = i % GROUP;
     let (start, end) = span.clamped(bytes.len());
-    let (blocks_before, length) = ((end - start) / 8, end - start);
-    if blocks_before >= MAX_BLOCKS {
+    let (before, length) = ((end - start) / 8, end - start);
+    if before >= MAX_BLOCKS {
         batch.counts[i] = 1;
         return true;
     }
-    for (b, block) in blocks.iter_mut().enumerate().take(blocks_before) {
+    for (b, block) in blocks.iter_mut().enumerate().take(before) {
         block[lane] = word(bytes, start + 8 * b);
     }
-    blocks[blocks_before][lane] = kernel::last_block(word(bytes, start + 8 * blocks_before), length);
-    batch.counts[i] = blocks_before as u64 + 1;
+    blocks[before][lane] = kernel::last_block(word(bytes, start + 8 * before), length);
+    batch.counts[i] = before as u64 + 1;
     false
 }
 
@@ -158,24 +168,9 @@ pub fn hash_windows_64_at(level: Level, key: &HashKey, bytes: &[u8], width: usiz
         return;
     }
     let windows = bytes.len() - width + 1;
-    out.reserve(windows);
-    let mut batch = Batch::new();
-    for first in (0..windows).step_by(BATCH) {
-        let count = BATCH.min(windows - first);
-        let window = &bytes[first..];
-        for (group, first) in batch.blocks.iter_mut().zip((0..count).step_by(GROUP)) {
-            // Eight bytes can be read at every window but the last few.
-            if let Some(near) = window.get(first..first + GROUP + 7) {
-                for (block, eight) in group[0].iter_mut().zip(near.array_windows::<8>()) {
-                    *block = kernel::last_block(u64::from_le_bytes(*eight), width);
-                }
-            } else {
-                for (i, block) in group[0].iter_mut().enumerate() {
-                    *block = kernel::last_block(word(window, first + i), width);
-                }
-            }
-        }
-        batch.hash_low(level, key.words(), count);
-        out.extend_from_slice(&batch.low[..count]);
+    out.resize(windows, 0);
+    let done = kernel::siphash_windows(level, key.words(), bytes, width, out);
+    for (out, window) in out[done..].iter_mut().zip(bytes[done..].windows(width)) {
+        *out = hash_one(key, window) as u64;
     }
 }

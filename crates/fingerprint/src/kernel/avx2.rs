@@ -69,6 +69,16 @@ impl Words for __m256i {
     }
 
     #[inline(always)]
+    unsafe fn load_windows(from: *const u8) -> Self {
+        unsafe {
+            let bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128(from.cast()));
+            let (lane, next) = (0x0706_0504_0302_0100, 0x0101_0101_0101_0101);
+            let order = _mm256_setr_epi64x(lane, lane + next, lane + 2 * next, lane + 3 * next);
+            _mm256_shuffle_epi8(bytes, order)
+        }
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
         unsafe { _mm256_storeu_si256(to.cast(), self) }
     }
@@ -76,6 +86,11 @@ impl Words for __m256i {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         unsafe { _mm256_add_epi64(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        unsafe { _mm256_and_si256(self, other) }
     }
 
     #[inline(always)]

@@ -62,6 +62,25 @@ impl Words for __m512i {
     }
 
     #[inline(always)]
+    unsafe fn load_windows(from: *const u8) -> Self {
+        unsafe {
+            let bytes = _mm512_broadcast_i32x4(_mm_loadu_si128(from.cast()));
+            let (lane, next) = (0x0706_0504_0302_0100, 0x0101_0101_0101_0101);
+            let order = _mm512_setr_epi64(
+                lane,
+                lane + next,
+                lane + 2 * next,
+                lane + 3 * next,
+                lane + 4 * next,
+                lane + 5 * next,
+                lane + 6 * next,
+                lane + 7 * next,
+            );
+            _mm512_shuffle_epi8(bytes, order)
+        }
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
         unsafe { _mm512_storeu_epi64(to.cast(), self) }
     }
@@ -69,6 +88,11 @@ impl Words for __m512i {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         unsafe { _mm512_add_epi64(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        unsafe { _mm512_and_si512(self, other) }
     }
 
     #[inline(always)]

@@ -22,10 +22,15 @@ pub(super) trait Words: Copy {
     /// The halves of `n < LANES` values from `from`, zeros above; reads nothing past them.
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self);
 
+    /// Lane i is the little-endian word of the eight bytes from `from + i` on; reads 16 bytes.
+    unsafe fn load_windows(from: *const u8) -> Self;
+
     /// The lanes to `to`.
     unsafe fn store(self, to: *mut u64);
 
     unsafe fn add(self, other: Self) -> Self;
+
+    unsafe fn and(self, other: Self) -> Self;
 
     unsafe fn xor(self, other: Self) -> Self;
 

@@ -31,7 +31,7 @@ mod vote;
 pub use dispatch::{Level, level};
 pub(crate) use hamming::RowKernels;
 pub use prefetch::prefetch_read;
-pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one};
+pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_windows};
 
 use crate::Width;
 

@@ -57,6 +57,17 @@ impl Words for uint64x2_t {
     }
 
     #[inline(always)]
+    unsafe fn load_windows(from: *const u8) -> Self {
+        unsafe {
+            let bytes = vld1q_u8(from);
+            vcombine_u64(
+                vreinterpret_u64_u8(vget_low_u8(bytes)),
+                vreinterpret_u64_u8(vget_low_u8(vextq_u8::<1>(bytes, bytes))),
+            )
+        }
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
         unsafe { vst1q_u64(to, self) }
     }
@@ -64,6 +75,11 @@ impl Words for uint64x2_t {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         unsafe { vaddq_u64(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        unsafe { vandq_u64(self, other) }
     }
 
     #[inline(always)]

@@ -37,6 +37,12 @@ impl Words for u64 {
     }
 
     #[inline(always)]
+    unsafe fn load_windows(from: *const u8) -> Self {
+        // SAFETY: valid for 16 bytes by the caller's word.
+        u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() })
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
         // SAFETY: valid for one value by the caller's word.
         unsafe { to.write_unaligned(self) }
@@ -45,6 +51,11 @@ impl Words for u64 {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        self & other
     }
 
     #[inline(always)]

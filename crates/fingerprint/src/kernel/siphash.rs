@@ -10,7 +10,7 @@ use super::dispatch::{Level, dispatch};
 use super::lanes::Words;
 
 /// Messages hashed by one call.
-pub(crate) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 32;
 /// Messages whose blocks lie together: a multiple of every number of lanes.
 pub(crate) const GROUP: usize = 8;
 /// The most blocks of a message in a batch; longer ones are hashed one by one.
@@ -150,10 +150,59 @@ unsafe fn run_body<V: Words, const BOTH: bool>(key: [u64; 2], batch: &mut Batch,
 dispatch!(run [const BOTH: bool] [BOTH]
     (key: [u64; 2], batch: &mut Batch, messages: usize) = run_body::<U64s>);
 
+#[inline(always)]
+unsafe fn windows_body<V: Words>(
+    key: [u64; 2],
+    bytes: &[u8],
+    width: usize,
+    low: &mut [u64],
+    done: &mut usize,
+) {
+    let mut i = 0;
+    while i + 16 <= bytes.len() && i + V::LANES <= low.len() {
+        // SAFETY: the caller vouches for the instructions of V; the condition for 16 bytes and LANES places.
+        unsafe {
+            let tail = V::load_windows(bytes.as_ptr().add(i)).and(V::splat(tail_mask(width)));
+            let mut state = State::<V>::keyed(key);
+            state.absorb(tail.xor(V::splat(length_tag(width))));
+            state.finish(2, WIDE).store(low.as_mut_ptr().add(i));
+        }
+        i += V::LANES;
+    }
+    *done = i;
+}
+
+dispatch!(windows [] [] (key: [u64; 2], bytes: &[u8], width: usize, low: &mut [u64], done: &mut usize)
+    = windows_body::<U64s>);
+
+/// The low halves of the hashes of the windows of `width` bytes (1..=7), one byte apart, for as many of the first
+/// windows as whole vectors allow; the number of them.
+pub(crate) fn siphash_windows(
+    level: Level,
+    key: [u64; 2],
+    bytes: &[u8],
+    width: usize,
+    low: &mut [u64],
+) -> usize {
+    let mut done = 0;
+    windows(level, key, bytes, width, low, &mut done);
+    done
+}
+
 /// The last block of a message: its last `length % 8` bytes, and the length in the top byte.
 #[inline]
 pub(crate) fn last_block(tail: u64, length: usize) -> u64 {
-    tail & !(u64::MAX << (8 * (length % 8))) | (length as u64) << 56
+    tail & tail_mask(length) | length_tag(length)
+}
+
+#[inline(always)]
+fn tail_mask(length: usize) -> u64 {
+    !(u64::MAX << (8 * (length % 8)))
+}
+
+#[inline(always)]
+fn length_tag(length: usize) -> u64 {
+    (length as u64) << 56
 }
 
 /// One message of any length.
