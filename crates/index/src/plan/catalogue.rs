@@ -46,7 +46,34 @@ fn unions(blocks: &[u128], take: usize, union: u128, visit: &mut impl FnMut(u128
     }
 }
 
+/// Radii over `s` ≥ 1 parts that add up to k − s + 1 and differ by at most one, larger ones first; −1 beyond k + 1 parts.
+pub(crate) fn even_radii(k: u32, s: u32) -> Vec<i32> {
+    let sum = i64::from(k) - i64::from(s) + 1;
+    let low = sum.div_euclid(i64::from(s));
+    let extra = sum.rem_euclid(i64::from(s));
+    (0..i64::from(s))
+        .map(|p| (low + i64::from(p < extra)) as i32)
+        .collect()
+}
+
 impl Plan {
+    /// The scan: every row is compared. As a plan, one table over a single bit which may differ.
+    ///
+    /// # Errors
+    /// `Bits` for a width outside 1..=128.
+    pub fn scan(bits: u32, k: u32) -> Result<Self, PlanError> {
+        let mask = all_bits(bits)?;
+        Self::new(
+            bits,
+            k,
+            "scan",
+            vec![TableSpec {
+                mask: super::leading_bits(mask, 1),
+                radius: 1,
+            }],
+        )
+    }
+
     /// One table over all bits, probed at radius k.
     ///
     /// # Errors
@@ -137,8 +164,30 @@ impl Plan {
                 k,
             });
         }
+        let widths: Vec<u32> = split(all, parts).iter().map(|mask| mask.count_ones()).collect();
+        Self::parts_of_widths(bits, k, radii, &widths)
+    }
+
+    /// As [`Plan::parts`] with a width for each part, from the highest bits down. Wider parts for larger radii make the
+    /// tables of one plan cost alike.
+    ///
+    /// # Errors
+    /// `Radii` unless Σρ = k − s + 1, `Blocks` unless there is one positive width for each part and they add up to
+    /// `bits`.
+    pub fn parts_of_widths(bits: u32, k: u32, radii: &[i32], widths: &[u32]) -> Result<Self, PlanError> {
+        let all = all_bits(bits)?;
+        let sum: u64 = widths.iter().map(|&w| u64::from(w)).sum();
+        if radii.len() != widths.len() || widths.contains(&0) || sum != u64::from(bits) {
+            let parts = u32::try_from(radii.len()).unwrap_or(u32::MAX);
+            return Err(PlanError::Blocks {
+                what: "parts",
+                parts,
+                bits,
+                k,
+            });
+        }
         let got = radii.iter().map(|&r| i64::from(r.max(-1))).sum();
-        let expected = i64::from(k) - i64::from(parts) + 1;
+        let expected = i64::from(k) - radii.len() as i64 + 1;
         if got != expected {
             return Err(PlanError::Radii {
                 parts: radii.len(),
@@ -146,11 +195,13 @@ impl Plan {
                 got,
             });
         }
-        let tables = split(all, parts)
-            .into_iter()
-            .zip(radii)
-            .filter_map(|(mask, &r)| u32::try_from(r).ok().map(|radius| TableSpec { mask, radius }))
-            .collect();
+        let mut rest = all;
+        let mut tables = Vec::new();
+        for (&r, &width) in radii.iter().zip(widths) {
+            let mask = super::leading_bits(rest, width);
+            rest &= !mask;
+            tables.extend(u32::try_from(r).ok().map(|radius| TableSpec { mask, radius }));
+        }
         let list: Vec<String> = radii.iter().map(ToString::to_string).collect();
         Self::new(bits, k, format!("parts [{}]", list.join(",")), tables)
     }
@@ -168,14 +219,7 @@ impl Plan {
                 k,
             });
         }
-        let sum = i64::from(k) - i64::from(s) + 1;
-        // With more than k + 1 parts the surplus is skipped, i.e. radius −1.
-        let low = sum.div_euclid(i64::from(s)).max(-1);
-        let extra = (sum - low * i64::from(s)).clamp(0, i64::from(s));
-        let radii: Vec<i32> = (0..i64::from(s))
-            .map(|p| (low + i64::from(p < extra)) as i32)
-            .collect();
-        Self::parts(bits, k, &radii)
+        Self::parts(bits, k, &even_radii(k, s))
     }
 
     /// Two halves with radii as even as possible: [1,1] for k = 3.

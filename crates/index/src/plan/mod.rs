@@ -19,6 +19,7 @@ mod tests;
 use std::fmt;
 
 pub use catalogue::MAX_TABLES;
+pub(crate) use catalogue::even_radii;
 
 /// One permuted table of a plan: the bits of its key and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

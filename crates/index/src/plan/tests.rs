@@ -32,7 +32,7 @@ fn check(plan: &Plan) -> bool {
 }
 
 fn plans(bits: u32, k: u32) -> Vec<Plan> {
-    let mut plans = vec![Plan::one_table(bits, k).unwrap()];
+    let mut plans = vec![Plan::one_table(bits, k).unwrap(), Plan::scan(bits, k).unwrap()];
     plans.extend((1..=k + 3).filter_map(|s| Plan::even_parts(bits, k, s).ok()));
     plans.extend((k + 1..=k + 4).filter_map(|r| Plan::blocks(bits, k, r).ok()));
     plans.extend(Plan::nested_blocks(bits, k, k + 1));

@@ -1,24 +1,350 @@
 //! Chooses among plans by cost, and says why the others lost.
+//!
+//! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
+//! each table the address width with the least cost is found; the scan is a candidate like any other. The model
+//! and its constants: [`cost`]; clumped rows are seen by a sample: [`skew`].
+
+mod cost;
+mod skew;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 
 use fingerprint::Width;
 
+use self::cost::{Load, Prices};
+use self::skew::Sample;
+use crate::address::MAX_ADDRESS_BITS;
 use crate::join::JoinPlan;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanError, even_radii};
 
-/// What the planner chose.
+/// Plans with more tables are not considered: every table is an ordering of all rows.
+const MAX_CONSIDERED: usize = 64;
+/// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
+const SMALL_JOIN: usize = 4096;
+/// How many of the plans that look best for uniform rows are priced again with the sample.
+const FINALISTS: usize = 6;
+/// Flips kept in memory for one table, at most.
+const MAX_BALL: f64 = 4e6;
+
+/// A plan considered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// The plan's name.
+    pub name: String,
+    /// Its tables.
+    pub tables: usize,
+    /// Estimated nanoseconds of one core: of the whole join, or of one lookup.
+    pub cost: f64,
+    /// Estimated bytes of memory beside the rows given.
+    pub bytes: f64,
+    /// `chosen`, or why not.
+    pub verdict: String,
+}
+
+/// What the planner chose, and what it weighed.
 #[derive(Clone, Debug)]
 pub struct Choice<P> {
     /// The plan chosen.
     pub plan: P,
+    /// All plans considered, the chosen one first, the others by cost.
+    pub alternatives: Vec<Alternative>,
+}
+
+impl<P> fmt::Display for Choice<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self
+            .alternatives
+            .iter()
+            .map(|a| a.name.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(4);
+        writeln!(
+            f,
+            "{:name$}  tables  {:>10}  {:>10}  verdict",
+            "plan", "cost", "memory"
+        )?;
+        for a in &self.alternatives {
+            let (cost, bytes) = (duration(a.cost), memory(a.bytes));
+            writeln!(
+                f,
+                "{:name$}  {:>6}  {cost:>10}  {bytes:>10}  {}",
+                a.name, a.tables, a.verdict
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn scaled(value: f64, units: [&str; 4]) -> String {
+    let step = (0..3).find(|&i| value < 1000f64.powi(i + 1)).unwrap_or(3);
+    format!("{:.3} {}", value / 1000f64.powi(step), units[step as usize])
+}
+
+fn duration(ns: f64) -> String {
+    scaled(ns, ["ns", "µs", "ms", "s"])
+}
+
+fn memory(bytes: f64) -> String {
+    scaled(bytes, ["B", "kB", "MB", "GB"])
+}
+
+/// A plan with its price.
+#[derive(Clone, Debug)]
+struct Priced {
+    plan: Plan,
+    address_bits: Vec<u32>,
+    cost: f64,
+    bytes: f64,
 }
 
 /// The cheapest way to join `rows` with themselves at radius `k`.
 pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
-    let s = (k / 3 + 2).min(W::BITS);
-    let bits = rows.len().max(2).ilog2();
-    let plan = match Plan::even_parts(W::BITS, k, s) {
-        Ok(plan) if rows.len() > 1 << 16 => JoinPlan::from_exact(&plan, &vec![bits; plan.tables.len()]),
-        _ => JoinPlan::Scan,
+    choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
+}
+
+/// As [`plan_join`] for `n` uniform rows of `bits` bits, without looking at them.
+///
+/// # Errors
+/// `Bits` for a width outside 1..=128.
+pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<Choice<JoinPlan>, PlanError> {
+    crate::plan::all_bits(bits)?;
+    Ok(choose_join(n, bits, k, None))
+}
+
+fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<JoinPlan> {
+    let prices = Prices::of(bits);
+    let rows = n as f64;
+    let scan = rows * rows / 2.0 * prices.compare;
+    let mut priced: Vec<Priced> = Vec::new();
+    if n > SMALL_JOIN {
+        let mut plans = catalogue(bits, k);
+        plans.extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| balanced(n, bits, k, s, &prices)));
+        priced = plans
+            .into_iter()
+            .map(|plan| price_join(plan, rows, &prices, None))
+            .collect();
+        priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        if let Some(sample) = sample {
+            let finalists: Vec<Priced> = priced
+                .drain(..FINALISTS.min(priced.len()))
+                .map(|p| price_join(p.plan, rows, &prices, Some(sample)))
+                .collect();
+            priced.splice(0..0, finalists);
+            let finalists = FINALISTS.min(priced.len());
+            priced[..finalists].sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        }
+    }
+    let best = priced.first().filter(|p| p.cost < scan);
+    let plan = best.map_or(JoinPlan::Scan, |p| JoinPlan::from_exact(&p.plan, &p.address_bits));
+    let chosen = best.map_or(scan, |p| p.cost);
+    let mut alternatives: Vec<Alternative> = priced
+        .iter()
+        .map(|p| alternative(p, &p.address_bits, chosen))
+        .collect();
+    alternatives.push(Alternative {
+        name: "scan".into(),
+        tables: 0,
+        cost: scan,
+        bytes: 0.0,
+        verdict: verdict(scan, chosen),
+    });
+    alternatives.sort_by(|a, b| {
+        (a.verdict != CHOSEN, a.cost)
+            .partial_cmp(&(b.verdict != CHOSEN, b.cost))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    Choice { plan, alternatives }
+}
+
+const CHOSEN: &str = "chosen";
+
+fn verdict(cost: f64, chosen: f64) -> String {
+    if cost <= chosen {
+        CHOSEN.into()
+    } else {
+        format!("{:.1} times the cost", cost / chosen.max(1.0))
+    }
+}
+
+fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
+    let widths: Vec<String> = address_bits.iter().map(ToString::to_string).collect();
+    let name = if widths.len() <= 8 {
+        format!("{} by {} bits", p.plan.name, widths.join(","))
+    } else {
+        p.plan.name.clone()
     };
-    Choice { plan }
+    Alternative {
+        name,
+        tables: p.plan.tables.len(),
+        cost: p.cost,
+        bytes: p.bytes,
+        verdict: verdict(p.cost, chosen),
+    }
+}
+
+/// Every construction that exists for these numbers and stays within [`MAX_CONSIDERED`] tables.
+fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
+    let mut plans: Vec<Plan> = Vec::new();
+    plans.extend(Plan::one_table(bits, k));
+    plans.extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| Plan::even_parts(bits, k, s).ok()));
+    if k <= 60 {
+        plans.extend((k + 2..=k + 4).filter_map(|r| Plan::blocks(bits, k, r).ok()));
+    }
+    plans.extend(Plan::nested_blocks(bits, k, k.saturating_add(1)));
+    plans.extend(Plan::qr11(bits, k));
+    plans.extend(Plan::half_spaces(bits, k));
+    plans.retain(|plan| plan.tables.len() <= MAX_CONSIDERED);
+    plans
+}
+
+/// Disjoint parts with even radii whose widths make the sum of the tables' costs least: each bit goes to the part that
+/// saves most by it.
+fn balanced(n: usize, bits: u32, k: u32, s: u32, prices: &Prices) -> Option<Plan> {
+    let radii = even_radii(k, s);
+    let cost = |radius: i32, width: u32| match u32::try_from(radius) {
+        Ok(radius) => {
+            cheapest_address(width, |u| {
+                Load {
+                    n: n as f64,
+                    u,
+                    radius,
+                    skew: 1.0,
+                }
+                .join(prices)
+            })
+            .1
+        }
+        Err(_) => 0.0,
+    };
+    let mut widths: Vec<u32> = radii
+        .iter()
+        .map(|&r| (r.max(0) as u32 + 1).min(bits / s))
+        .collect();
+    let mut costs: Vec<(f64, f64)> = radii
+        .iter()
+        .zip(&widths)
+        .map(|(&r, &w)| (cost(r, w), cost(r, w + 1)))
+        .collect();
+    for _ in widths.iter().sum::<u32>()..bits {
+        // The narrower part where savings are equal (in particular none).
+        let gain = |p: &usize| (costs[*p].0 - costs[*p].1, std::cmp::Reverse(widths[*p]));
+        let part = (0..widths.len())
+            .max_by(|a, b| gain(a).0.total_cmp(&gain(b).0).then(gain(a).1.cmp(&gain(b).1)))?;
+        widths[part] += 1;
+        costs[part] = (costs[part].1, cost(radii[part], widths[part] + 1));
+    }
+    let mut plan = Plan::parts_of_widths(bits, k, &radii, &widths).ok()?;
+    plan.name.push_str(" balanced");
+    Some(plan)
+}
+
+/// The address width up to `width` with the least cost, and that cost.
+fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
+    (1..=width.clamp(1, MAX_ADDRESS_BITS))
+        .map(|u| (u, cost(u)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap_or((1, f64::INFINITY))
+}
+
+fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> Priced {
+    let mut address_bits = Vec::new();
+    let (mut cost, mut bytes) = (0.0, 0f64);
+    for table in &plan.tables {
+        let skew = sample.map(|s| s.skew(table.mask));
+        let (u, least) = cheapest_address(table.mask.count_ones(), |u| {
+            if crate::flips::ball_size(u, table.radius) > MAX_BALL {
+                return f64::INFINITY;
+            }
+            let skew = skew
+                .as_ref()
+                .and_then(|s| s.get(u as usize))
+                .copied()
+                .unwrap_or(1.0);
+            Load {
+                n,
+                u,
+                radius: table.radius,
+                skew,
+            }
+            .join(prices)
+        });
+        address_bits.push(u);
+        cost += least;
+        // Two copies of rows and ids, and the directory, of one table at a time.
+        bytes = bytes.max(2.0 * n * (f64::from(plan.bits) / 8.0 + 4.0) + 4.0 * 2f64.powi(u as i32));
+    }
+    Priced {
+        plan,
+        address_bits,
+        cost,
+        bytes,
+    }
+}
+
+/// The cheapest plan for one lookup at a time among `n` rows within `memory` bytes; without bound where `memory` is
+/// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
+///
+/// # Errors
+/// `Bits` for a width outside 1..=128.
+pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
+    let prices = Prices::of(bits);
+    let rows = n as f64;
+    let row_bytes = f64::from(bits) / 8.0;
+    let width = n.max(2).ilog2().min(MAX_ADDRESS_BITS);
+    let scan = Priced {
+        plan: Plan::scan(bits, k)?,
+        address_bits: vec![1],
+        cost: prices.probe + rows * prices.scanned,
+        bytes: rows * (row_bytes + 4.0),
+    };
+    let mut priced = vec![scan];
+    for plan in catalogue(bits, k) {
+        let (mut cost, mut bytes) = (0.0, rows * 4.0);
+        let mut address_bits = Vec::new();
+        for table in &plan.tables {
+            let u = width.min(table.mask.count_ones());
+            let (probes, candidates) = Load {
+                n: rows,
+                u,
+                radius: table.radius,
+                skew: 1.0,
+            }
+            .lookup();
+            cost += probes * prices.probe + candidates * prices.candidate;
+            bytes += rows * row_bytes + 4.0 * 2f64.powi(u as i32) + 4.0 * probes;
+            address_bits.push(u);
+        }
+        priced.push(Priced {
+            plan,
+            address_bits,
+            cost,
+            bytes,
+        });
+    }
+    let fits = |p: &Priced| memory.is_none_or(|m| p.bytes <= m as f64);
+    priced.sort_by(|a, b| {
+        (a.cost, a.plan.tables.len())
+            .partial_cmp(&(b.cost, b.plan.tables.len()))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let best = priced
+        .iter()
+        .position(fits)
+        .or_else(|| priced.iter().position(|p| p.plan.name == "scan"));
+    let best = priced.remove(best.unwrap_or(0));
+    let mut alternatives = vec![alternative(&best, &best.address_bits, best.cost)];
+    alternatives.extend(priced.iter().map(|p| {
+        let mut loser = alternative(p, &p.address_bits, best.cost);
+        if !fits(p) {
+            loser.verdict = format!("needs {} of memory", self::memory(p.bytes));
+        }
+        loser
+    }));
+    Ok(Choice {
+        plan: best.plan,
+        alternatives,
+    })
 }

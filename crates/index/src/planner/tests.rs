@@ -1,0 +1,102 @@
+//! What the planner must choose, whatever the constants are exactly.
+
+use super::*;
+use crate::plan::check::is_exact;
+use crate::samples::{Shape, rows};
+
+#[test]
+fn few_rows_are_scanned_and_many_are_not() {
+    for k in [0, 3, 10, 12] {
+        assert_eq!(plan_join_uniform(1000, 64, k).unwrap().plan, JoinPlan::Scan);
+        assert!(matches!(
+            plan_join_uniform(10_000_000, 64, k).unwrap().plan,
+            JoinPlan::Parts(_)
+        ));
+    }
+    // Every pair is within the radius: nothing beats comparing them.
+    assert_eq!(
+        plan_join_uniform(10_000_000, 64, 64).unwrap().plan,
+        JoinPlan::Scan
+    );
+    assert_eq!(
+        plan_join_uniform(1_000_000, 16, u32::MAX).unwrap().plan,
+        JoinPlan::Scan
+    );
+}
+
+#[test]
+fn every_plan_considered_is_exact() {
+    let prices = Prices::of(64);
+    for (bits, most) in [(16, 6), (64, 12), (128, 24)] {
+        for k in 0..=most {
+            for plan in catalogue(bits, k) {
+                assert_eq!(is_exact(&plan), Ok(()), "{plan}");
+            }
+            for s in 2..=k + 1 {
+                if let Some(plan) = balanced(1_000_000, bits, k, s, &prices) {
+                    assert_eq!(is_exact(&plan), Ok(()), "{plan}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chosen_comes_first_and_the_others_say_why_not() {
+    for choice in [
+        plan_lookup(100_000_000, 64, 3, None).unwrap(),
+        plan_lookup(100_000_000, 64, 3, Some(2_500_000_000)).unwrap(),
+    ] {
+        assert_eq!(choice.alternatives[0].verdict, CHOSEN);
+        assert!(choice.alternatives.len() > 8);
+        let others = &choice.alternatives[1..];
+        assert!(
+            others
+                .iter()
+                .all(|a| a.verdict.contains("times") || a.verdict.contains("needs"))
+        );
+        let table = choice.to_string();
+        assert_eq!(table.lines().count(), choice.alternatives.len() + 1);
+        assert!(table.contains("QR-11") && table.contains("scan"), "{table}");
+    }
+}
+
+#[test]
+fn memory_bounds_the_lookup_plan() {
+    let n = 10_000_000;
+    let free = plan_lookup(n, 64, 3, None).unwrap();
+    let halves = plan_lookup(n, 64, 3, Some(300_000_000)).unwrap();
+    let tight = plan_lookup(n, 64, 3, Some(1)).unwrap();
+    assert!(free.plan.tables.len() > 2);
+    assert!(halves.plan.tables.len() == 2 && halves.alternatives[0].bytes <= 300e6);
+    assert_eq!(tight.plan.name, "scan");
+}
+
+#[test]
+fn clumped_rows_cost_more_than_uniform_ones() {
+    let uniform = rows::<u64>(Shape::Uniform, 200_000, 6, 1);
+    let clumped = rows::<u64>(Shape::Clumped, 200_000, 6, 1);
+    let cost = |rows: &[u64]| plan_join(rows, 6).alternatives[0].cost;
+    assert!(cost(&clumped) > 2.0 * cost(&uniform));
+    let equal = vec![7u64; 20_000];
+    assert_eq!(plan_join(&equal, 6).plan, JoinPlan::Scan);
+}
+
+#[test]
+fn the_skew_of_uniform_and_of_equal_rows() {
+    let uniform: Vec<u64> = {
+        let mut random = crate::samples::Random(5);
+        (0..50_000).map(|_| random.next()).collect()
+    };
+    let skew = Sample::of(&uniform).skew(0xFFFF_0000);
+    assert_eq!(skew.len(), 17);
+    assert!(skew.iter().all(|s| (1.0..1.2).contains(s)), "{skew:?}");
+    let skew = Sample::of(&vec![3u64; 1000]).skew(0xFF);
+    assert!((skew[8] - 256.0).abs() < 1e-6);
+    assert!(
+        Sample::of::<u64>(&[])
+            .skew(0xFF)
+            .iter()
+            .all(|&s| (s - 1.0).abs() < 1e-12)
+    );
+}
