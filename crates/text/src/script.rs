@@ -12,19 +12,13 @@ pub enum Measure {
 impl Measure {
     /// The measure of a canonical text: [`Measure::CharGrams`] when ideographs are at least a tenth of ideographs
     /// and Latin letters together, or when letters of other scripts written without spaces are at least a tenth
-    /// of those letters, ideographs and Latin letters together. Linear; a text of ASCII only is told at once.
+    /// of those letters, ideographs and Latin letters together. Linear.
     pub fn of(canonical: &str) -> Self {
-        if canonical.is_ascii() {
-            return Self::WordGrams;
-        }
-        let (mut ideographs, mut unspaced, mut latin) = (0usize, 0usize, 0usize);
-        for c in canonical.chars() {
-            match Script::of(c) {
-                Script::Ideograph => ideographs += 1,
-                Script::Unspaced => unspaced += 1,
-                Script::Spaced => latin += usize::from(is_latin(c)),
-            }
-        }
+        let Census {
+            latin,
+            ideographs,
+            unspaced,
+        } = Census::of(canonical);
         let chinese = ideographs > 0 && ideographs * 10 >= ideographs + latin;
         let other = unspaced > 0 && unspaced * 10 >= unspaced + ideographs + latin;
         if chinese || other {
@@ -76,12 +70,60 @@ impl Script {
     }
 }
 
+/// How many characters of each kind a canonical text has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Census {
+    latin: usize,
+    ideographs: usize,
+    unspaced: usize,
+}
+
+impl Census {
+    /// Reads lead bytes, which tell nearly all: a canonical text has letters, numbers, marks and spaces only. Of
+    /// these, `a` to `z` and all that U+00C0 to U+02BF hold (led by C3 to CA) are Latin, and all that U+4000 to
+    /// U+9FFF hold (E4 to E9) are ideographs. The characters led by E0 to E3 and from EA on are looked at.
+    fn of(canonical: &str) -> Self {
+        /// Counts of a chunk fit a byte, so that many are taken at once.
+        const CHUNK: usize = 128;
+        let bytes = canonical.as_bytes();
+        let mut census = Self::default();
+        for (number, chunk) in bytes.chunks(CHUNK).enumerate() {
+            let (mut latin, mut ideographs, mut others) = (0u8, 0u8, 0u8);
+            for &b in chunk {
+                latin += u8::from(b.is_ascii_lowercase()) + u8::from(matches!(b, 0xC3..=0xCA));
+                ideographs += u8::from(matches!(b, 0xE4..=0xE9));
+                others += u8::from(b >= 0xE0);
+            }
+            census.latin += usize::from(latin);
+            census.ideographs += usize::from(ideographs);
+            if others > ideographs {
+                for (i, _) in chunk
+                    .iter()
+                    .enumerate()
+                    .filter(|&(_, &b)| matches!(b, 0xE0..=0xE3 | 0xEA..))
+                {
+                    let rest = canonical.get(number * CHUNK + i..).unwrap_or_default();
+                    rest.chars().next().into_iter().for_each(|c| census.count(c));
+                }
+            }
+        }
+        census
+    }
+
+    fn count(&mut self, c: char) {
+        match Script::of(c) {
+            Script::Ideograph => self.ideographs += 1,
+            Script::Unspaced => self.unspaced += 1,
+            Script::Spaced => self.latin += usize::from(is_latin(c)),
+        }
+    }
+}
+
 /// Latin letters of a normalised text.
 fn is_latin(c: char) -> bool {
     matches!(c,
         'a'..='z'
-        | '\u{DF}'..='\u{F6}'
-        | '\u{F8}'..='\u{2AF}'
+        | '\u{C0}'..='\u{2BF}'
         | '\u{1E00}'..='\u{1EFF}'
         | '\u{2C60}'..='\u{2C7F}'
         | '\u{A722}'..='\u{A7FF}'
@@ -90,7 +132,11 @@ fn is_latin(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::canonical::canonical;
+    use crate::test_text::{any_text, plain_text, tricky_text};
 
     #[test]
     fn a_tenth_of_ideographs_makes_a_text_chinese() {
@@ -107,6 +153,26 @@ mod tests {
         assert_eq!(Measure::of("abcdefghi か"), Measure::CharGrams);
         assert_eq!(Measure::of("abcdefghij か"), Measure::WordGrams);
         assert_eq!(Measure::of("한국어 текст"), Measure::WordGrams);
+    }
+
+    proptest! {
+        #[test]
+        fn the_census_counts_every_character(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
+            let canonical = canonical(&text.repeat(3));
+            let mut expected = Census::default();
+            canonical.chars().for_each(|c| expected.count(c));
+            prop_assert_eq!(Census::of(&canonical), expected);
+        }
+    }
+
+    #[test]
+    fn the_census_knows_every_character() {
+        for c in '\0'..=char::MAX {
+            let canonical = canonical(&format!("{c}"));
+            let mut expected = Census::default();
+            canonical.chars().for_each(|c| expected.count(c));
+            assert_eq!(Census::of(&canonical), expected, "U+{:04X}", c as u32);
+        }
     }
 
     #[test]

@@ -2,6 +2,11 @@
 //!
 //! The data are not part of the repository: `TWINPRINT_SHARED` names the directory that holds `data/`, by default
 //! `../shared` beside the workspace. Without it the test says so and passes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test: it may panic, and must say when it is skipped"
+)]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -7,8 +7,9 @@
 const LANES: usize = 4;
 /// Sets smaller than this are merged in one lane.
 const SMALL: usize = 64;
-/// Steps between two looks at whether a threshold can still be reached.
-const STRIDE: usize = 128;
+/// Steps between two looks at whether a threshold can still be reached: a power of two, so that a masked index
+/// proves itself in bounds.
+const STRIDE: usize = 32;
 
 /// What two sets have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,15 +102,16 @@ fn count(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
         if possible == 0 {
             return Some(common);
         }
-        let together = lanes.iter().map(|lane| lane.steps()).min().unwrap_or(0);
-        if together > 0 {
-            common += advance(&mut lanes, together.min(STRIDE));
-        } else {
-            for lane in &mut lanes {
-                let steps = lane.steps().min(STRIDE);
-                let alone = std::array::from_mut(lane);
-                common += advance(alone, steps);
-            }
+        if let Some(found) = stride(&mut lanes) {
+            common += found;
+            continue;
+        }
+        for lane in &mut lanes {
+            common += match stride(std::array::from_mut(lane)) {
+                Some(found) => found,
+                None if lane.steps() < STRIDE => finish(lane),
+                None => 0,
+            };
         }
     }
 }
@@ -135,21 +137,40 @@ fn lanes<'a>(a: &'a [u64], b: &'a [u64]) -> [Lane<'a>; LANES] {
     lanes
 }
 
-/// Takes `steps` steps in every lane, at most what each has, and returns how many values were common.
-fn advance<const N: usize>(lanes: &mut [Lane<'_>; N], steps: usize) -> usize {
+/// Takes [`STRIDE`] steps in every lane and returns how many values were common; nothing where a lane is too
+/// short for that.
+fn stride<const N: usize>(lanes: &mut [Lane<'_>; N]) -> Option<usize> {
+    let mut chunks = [(&[0; STRIDE], &[0; STRIDE]); N];
+    for (chunk, lane) in chunks.iter_mut().zip(lanes.iter()) {
+        *chunk = (lane.a.first_chunk()?, lane.b.first_chunk()?);
+    }
     let mut at = [(0usize, 0usize); N];
-    let mut common = 0;
-    for _ in 0..steps {
-        for (lane, (i, j)) in lanes.iter().zip(&mut at) {
-            // A step moves each side by at most one, and no side is shorter than `steps`.
-            let (x, y) = (lane.a[*i], lane.b[*j]);
+    for _ in 0..STRIDE {
+        for ((a, b), (i, j)) in chunks.iter().zip(&mut at) {
+            // A step moves each side by at most one, so both are in bounds before each of the steps.
+            let (x, y) = (a[*i % STRIDE], b[*j % STRIDE]);
             *i += usize::from(x <= y);
             *j += usize::from(y <= x);
-            common += usize::from(x == y);
         }
     }
+    let mut common = 0;
     for (lane, (i, j)) in lanes.iter_mut().zip(at) {
         *lane = lane.past(i, j);
+        // Every step moved one side, or both for a common value.
+        common += i + j - STRIDE;
+    }
+    Some(common)
+}
+
+/// Merges a lane to the end of its shorter side, less than [`STRIDE`] away where that is consumed first.
+fn finish(lane: &mut Lane<'_>) -> usize {
+    let mut common = 0;
+    while let ([x, a @ ..], [y, b @ ..]) = (lane.a, lane.b) {
+        common += usize::from(x == y);
+        *lane = Lane {
+            a: if x <= y { a } else { lane.a },
+            b: if y <= x { b } else { lane.b },
+        };
     }
     common
 }

@@ -1,9 +1,11 @@
 //! Sorting keyed hashes: they are uniform, so one pass by their leading bits all but sorts them.
 
-/// The most buckets; more would leave the first cache.
-const MAX_BUCKETS: usize = 1 << 12;
+/// The most buckets; more would leave the second cache.
+const MAX_BUCKETS: usize = 1 << 16;
 /// Fewer values than this are sorted by comparing.
 const FEW: usize = 64;
+/// Moves a value that are granted to the insertion sort; uniform values need a quarter of one a bucket-mate.
+const MOVES: usize = 8;
 
 /// Buffers kept from one sort to the next.
 #[derive(Debug, Default)]
@@ -21,13 +23,30 @@ impl Sorter {
             values.dedup();
             return;
         }
+        self.scatter(values);
+        if !insertion_sort(&mut self.values, values.len() * MOVES) {
+            self.values.sort_unstable();
+        }
+        let mut kept = 0;
+        let mut last = None;
+        for &value in &self.values {
+            // `kept` counts some of the values gone through, and there are as many places.
+            values[kept] = value;
+            kept += usize::from(last != Some(value));
+            last = Some(value);
+        }
+        values.truncate(kept);
+    }
+
+    /// Copies the values in the order of their leading bits.
+    fn scatter(&mut self, values: &[u64]) {
         let buckets = values.len().next_power_of_two().min(MAX_BUCKETS);
         let shift = 64 - buckets.trailing_zeros();
         // Every index below is a value's leading bits, less than `buckets`, or a position summed up from the
         // counts, less than the number of values.
         self.ends.clear();
         self.ends.resize(buckets, 0);
-        for value in values.iter() {
+        for value in values {
             self.ends[(value >> shift) as usize] += 1;
         }
         let mut sum = 0;
@@ -35,26 +54,32 @@ impl Sorter {
             sum += std::mem::replace(end, sum);
         }
         self.values.resize(values.len(), 0);
-        for &value in values.iter() {
+        for &value in values {
             let end = &mut self.ends[(value >> shift) as usize];
             self.values[*end as usize] = value;
             *end += 1;
         }
-        values.clear();
-        let mut start = 0;
-        for &end in &self.ends {
-            let bucket = &mut self.values[start..end as usize];
-            if bucket.len() > 1 {
-                bucket.sort_unstable();
+    }
+}
+
+/// Sorts values that are nearly in order. Gives up after so many moves, leaving the same values in some order.
+fn insertion_sort(values: &mut [u64], mut moves: usize) -> bool {
+    for i in 1..values.len() {
+        let value = values[i];
+        let mut at = i;
+        while at > 0 && values[at - 1] > value {
+            values[at] = values[at - 1];
+            at -= 1;
+        }
+        if at < i {
+            values[at] = value;
+            if i - at > moves {
+                return false;
             }
-            for &value in bucket.iter() {
-                if values.last() != Some(&value) {
-                    values.push(value);
-                }
-            }
-            start = end as usize;
+            moves -= i - at;
         }
     }
+    true
 }
 
 #[cfg(test)]
