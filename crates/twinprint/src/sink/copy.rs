@@ -6,16 +6,17 @@
 //! file and stay in `kept/`. A line file always has its place in `kept/`, and one in `removed/` only if a record goes
 //! there. Rejects go nowhere.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::changed::{changed, unchanged};
+use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
-use super::output::OutputDir;
 use crate::source::{BOM, Body, Chunk, Lines, SourceFile, Sources, content, is_record};
 
 /// Bytes of one batch of the second pass.
@@ -300,27 +301,4 @@ fn copy_file(input: &SourceFile, fate: Fate, out: &OutputDir) -> Result<u64, Sin
 
 fn place(input: &SourceFile, fate: Fate) -> PathBuf {
     Path::new(if fate == Fate::Remove { "removed" } else { "kept" }).join(&input.relative)
-}
-
-/// Compares length and time of change to those when the file was found.
-fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
-    let now =
-        fs::metadata(&input.path).map_err(|e| changed(input, format!("it can no longer be read: {e}")))?;
-    if now.len() != input.bytes {
-        return Err(changed(
-            input,
-            format!("it had {} bytes and has {} now", input.bytes, now.len()),
-        ));
-    }
-    if now.modified().ok() != input.modified {
-        return Err(changed(input, "its time of change is another".to_owned()));
-    }
-    Ok(())
-}
-
-fn changed(input: &SourceFile, what: String) -> SinkError {
-    SinkError::Changed {
-        label: input.label.clone(),
-        what,
-    }
 }

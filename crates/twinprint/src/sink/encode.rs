@@ -6,7 +6,7 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 
 use super::error::SinkError;
-use super::output::OutputFile;
+use super::file::OutputFile;
 use crate::source::Codec;
 
 /// gzip's own default.

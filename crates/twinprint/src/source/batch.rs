@@ -201,7 +201,7 @@ impl Reading {
         let consumed = Arc::new(AtomicU64::new(0));
         match decode::open(&file.path, file.codec, file.bytes, &consumed) {
             Ok(stream) => {
-                let mut splitter = Splitter::new(stream, shared.options.max_document, limit);
+                let mut splitter = Splitter::new(stream, PIECE, shared.options.max_document, limit);
                 while let Some(piece) = splitter.next(|e| decode::reason(e, file.codec)) {
                     self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
                     self.piece(source, piece)?;

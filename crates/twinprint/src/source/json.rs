@@ -14,6 +14,10 @@ use super::options::SourceOptions;
 use super::record::SortValue;
 use super::reject::RejectReason;
 
+#[cfg(test)]
+mod tests;
+mod wrong;
+
 /// Which of the fields a value belongs to.
 const TEXT: usize = 0;
 const ID: usize = 1;
@@ -32,11 +36,11 @@ pub(crate) struct Picked<'a> {
 
 /// Reads one line. The line holds no line feed; white space around the object is allowed.
 pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
-    let found = not_an_object(line);
+    let found = wrong::not_an_object(line);
     if let Some(found) = found {
         return Err(match serde_json::from_str::<IgnoredAny>(line) {
             Ok(_) => RejectReason::NotAnObject { found },
-            Err(e) => invalid(&e),
+            Err(e) => wrong::invalid(&e),
         });
     }
     let paths = [
@@ -48,6 +52,7 @@ pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<
         text: Text::Missing,
         id: None,
         sort_value: None,
+        raw: options.raw,
     };
     let mut parser = serde_json::Deserializer::from_str(line);
     parser
@@ -56,7 +61,7 @@ pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<
             fields: &mut fields,
         })
         .and_then(|()| parser.end())
-        .map_err(|e| invalid(&e))?;
+        .map_err(|e| wrong::invalid(&e))?;
     let key = || options.text_key.clone();
     match fields.text {
         Text::Found(text) => Ok(Picked {
@@ -66,58 +71,11 @@ pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<
         }),
         Text::Missing => Err(RejectReason::FieldMissing {
             key: key(),
-            present: present(line),
+            present: wrong::present(line),
         }),
         Text::Null => Err(RejectReason::FieldNull { key: key() }),
         Text::Other(found) => Err(RejectReason::FieldNotText { key: key(), found }),
     }
-}
-
-/// The type of a line that cannot be an object, by its first byte.
-fn not_an_object(line: &str) -> Option<&'static str> {
-    match line.trim_ascii_start().as_bytes().first()? {
-        b'{' => None,
-        b'[' => Some("an array"),
-        b'"' => Some("a string"),
-        b't' | b'f' => Some("a boolean"),
-        b'n' => Some("null"),
-        _ => Some("a number"),
-    }
-}
-
-fn invalid(error: &serde_json::Error) -> RejectReason {
-    let text = error.to_string();
-    let message = text.split(" at line ").next().unwrap_or_default().to_owned();
-    RejectReason::InvalidJson {
-        message,
-        column: error.column() as u64,
-    }
-}
-
-/// The names of the first fields of an object, shortened, for a message.
-fn present(line: &str) -> Vec<String> {
-    struct Names(Vec<String>);
-    impl<'de> Visitor<'de> for &mut Names {
-        type Value = ();
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-                map.next_value::<IgnoredAny>()?;
-                match self.0.len() {
-                    0..8 => self.0.push(name.chars().take(40).collect()),
-                    8 => self.0.push("…".to_owned()),
-                    _ => {}
-                }
-            }
-            Ok(())
-        }
-    }
-    let mut names = Names(Vec::new());
-    // The line has been parsed before; should it fail all the same, fewer names are listed.
-    let _ = serde_json::Deserializer::from_str(line).deserialize_map(&mut names);
-    names.0
 }
 
 enum Text<'a> {
@@ -131,6 +89,8 @@ struct Fields<'a> {
     text: Text<'a>,
     id: Option<Cow<'a, str>>,
     sort_value: Option<SortValue>,
+    /// Take the text as the JSON it is written in.
+    raw: bool,
 }
 
 /// Visits an object, looking for paths.
@@ -150,7 +110,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
         while let Some(hit) = map.next_key_seed(Key { paths: self.paths })? {
             if hit.is_nothing() {
                 map.next_value::<IgnoredAny>()?;
-            } else if hit.ends[TEXT] || hit.goes_on() {
+            } else if hit.ends[TEXT] && !self.fields.raw || hit.goes_on() {
                 map.next_value_seed(Value {
                     hit,
                     fields: self.fields,
@@ -234,7 +194,7 @@ impl<'a> Fields<'a> {
         if hit.ends[ID] {
             self.id = Some(text.clone());
         }
-        if hit.ends[TEXT] {
+        if hit.ends[TEXT] && !self.raw {
             self.text = Text::Found(text);
         }
     }
@@ -246,7 +206,7 @@ impl<'a> Fields<'a> {
         if hit.ends[ID] {
             self.id = None;
         }
-        if hit.ends[TEXT] {
+        if hit.ends[TEXT] && !self.raw {
             self.text = if found == "null" {
                 Text::Null
             } else {
@@ -258,6 +218,9 @@ impl<'a> Fields<'a> {
     /// Takes a value for the id or the sort field.
     fn take_raw(&mut self, hit: &Hit<'_>, raw: &'a RawValue) {
         let raw = raw.get();
+        if self.raw && hit.ends[TEXT] {
+            self.text = Text::Found(Cow::Borrowed(raw));
+        }
         match raw.as_bytes().first() {
             Some(b'"') => {
                 let text: Option<Unescaped<'a>> = serde_json::from_str(raw).ok();

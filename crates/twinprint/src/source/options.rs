@@ -8,6 +8,8 @@ pub struct SourceOptions {
     /// The field of a JSON object that holds the text. A dot descends into nested objects; a field that has the
     /// dots in its own name is found as well.
     pub text_key: String,
+    /// Take the text field whatever its type, as the JSON it is written in; for fields that hold vectors.
+    pub raw: bool,
     /// The field that holds the id, if ids are wanted; it may be absent from a record.
     pub id_key: Option<String>,
     /// The format of stdin and of files named on the command line or by a glob. Files inside folders are known
@@ -31,6 +33,7 @@ impl Default for SourceOptions {
     fn default() -> Self {
         Self {
             text_key: "text".to_owned(),
+            raw: false,
             id_key: Some("id".to_owned()),
             format: None,
             lines: false,

@@ -83,6 +83,25 @@ pub enum RejectReason {
     },
 }
 
+impl RejectReason {
+    /// The kind of reason in a word or two, to count by.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::InvalidUtf8 { .. } => "invalid utf-8",
+            Self::Utf16 => "utf-16",
+            Self::InvalidJson { .. } => "invalid json",
+            Self::NotAnObject { .. } => "not an object",
+            Self::FieldMissing { .. } => "field missing",
+            Self::FieldNull { .. } => "field null",
+            Self::FieldNotText { .. } => "field not text",
+            Self::TooLong { .. } => "too long",
+            Self::Truncated { .. } => "truncated stream",
+            Self::Corrupt { .. } => "damaged stream",
+            Self::Unreadable { .. } => "unreadable file",
+        }
+    }
+}
+
 fn fields_there(present: &[String]) -> String {
     if present.is_empty() {
         "the object is empty".to_owned()

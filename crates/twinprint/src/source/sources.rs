@@ -59,6 +59,17 @@ pub(crate) struct Shared {
 
 const UNKNOWN: u64 = u64::MAX;
 
+impl SourceFile {
+    /// What a record without an id of its own is known by: `label:line`, or the label of a whole file.
+    pub fn name_of(&self, line: u64) -> String {
+        if self.format.is_by_line() {
+            format!("{}:{line}", self.label)
+        } else {
+            self.label.clone()
+        }
+    }
+}
+
 impl Sources {
     /// Finds the files that `inputs` name: files, folders, globs, or `-` for stdin, which is copied into `work_dir`.
     ///

@@ -70,6 +70,8 @@ pub(crate) fn is_record(content: &[u8], max: u64) -> bool {
 /// The splitter over one stream.
 pub(crate) struct Splitter<R> {
     stream: R,
+    /// Bytes to read before cutting, at least 1.
+    piece: usize,
     /// The beginning of a line whose end has not been read.
     carry: Vec<u8>,
     /// Lines yielded so far.
@@ -78,26 +80,32 @@ pub(crate) struct Splitter<R> {
     max: u64,
     /// Records that may still be yielded.
     left: u64,
-    state: State,
+    started: bool,
+    end: End,
 }
 
-enum State {
-    Start,
-    Reading,
-    /// The stream ended or broke; with an error, its rest is still to be reported.
-    Ended(Option<(io::Error, u64)>),
+/// How a stream stands.
+enum End {
+    Open,
+    Reached,
+    /// It broke; the error is still to be reported.
+    Broken(io::Error),
 }
 
 impl<R: Read> Splitter<R> {
-    /// Splits `stream`; yields at most `limit` records.
-    pub(crate) fn new(stream: R, max: u64, limit: u64) -> Self {
+    /// Splits `stream` into pieces of about `piece` bytes; yields at most `limit` records.
+    pub(crate) fn new(stream: R, piece: usize, max: u64, limit: u64) -> Self {
+        // The first reading must hold a whole mark.
+        let piece = piece.max(BOM.len());
         Self {
             stream,
+            piece,
             carry: Vec::new(),
             lines: 0,
             max,
             left: limit,
-            state: State::Start,
+            started: false,
+            end: End::Open,
         }
     }
 
@@ -106,94 +114,84 @@ impl<R: Read> Splitter<R> {
         if self.left == 0 {
             return None;
         }
-        if let State::Ended(rest) = &mut self.state {
-            let (error, raw_len) = rest.take()?;
-            return Some(self.rejected(raw_len, broken(&error)));
-        }
         let mut data = std::mem::take(&mut self.carry);
         let mut searched = 0;
         let mut bom = false;
         loop {
-            let ended = self.fill(&mut data);
-            if matches!(self.state, State::Start) {
-                self.state = State::Reading;
+            self.fill(&mut data);
+            if !self.started {
+                self.started = true;
                 if data.starts_with(BOM) {
                     data.drain(..BOM.len());
                     bom = true;
                 }
             }
-            let cut = memrchr(b'\n', &data[searched..]).map(|p| searched + p + 1);
-            match (cut, ended) {
-                (Some(cut), None) => {
-                    self.carry = data.split_off(cut);
-                    return Some(self.lines_piece(data, bom));
-                }
-                (_, Some(Ok(()))) => {
-                    self.state = State::Ended(None);
-                    return (!data.is_empty() || bom).then(|| self.lines_piece(data, bom));
-                }
-                (cut, Some(Err(error))) => {
-                    let cut = cut.unwrap_or(0);
-                    let lost = (data.len() - cut) as u64;
-                    if cut == 0 {
-                        self.state = State::Ended(None);
-                        return Some(self.rejected(lost, broken(&error)));
-                    }
-                    self.state = State::Ended(Some((error, lost)));
-                    data.truncate(cut);
-                    return Some(self.lines_piece(data, bom));
-                }
-                (None, None) if data.len() as u64 > self.max => return Some(self.skip_line(data, broken)),
-                (None, None) => searched = data.len(),
+            if matches!(self.end, End::Reached) {
+                return (bom || !data.is_empty()).then(|| self.lines_piece(data, bom));
             }
+            if let Some(last) = memrchr(b'\n', &data[searched..]) {
+                self.carry = data.split_off(searched + last + 1);
+                return Some(self.lines_piece(data, bom));
+            }
+            if let Some(error) = self.take_error() {
+                return Some(self.rejected(data.len() as u64, broken(&error)));
+            }
+            if data.len() as u64 > self.max {
+                return Some(self.skip_line(data, broken));
+            }
+            searched = data.len();
         }
     }
 
-    /// Reads on until `data` has grown by a good piece. Some when the stream is over: whole, or broken.
-    fn fill(&mut self, data: &mut Vec<u8>) -> Option<io::Result<()>> {
+    /// Reads on until `data` has grown by a good piece, or the stream is over.
+    fn fill(&mut self, data: &mut Vec<u8>) {
         // A line that fills the piece grows by doubling, but never beyond what shows that it is too long.
         let most = usize::try_from(self.max)
             .unwrap_or(usize::MAX)
             .saturating_add(1)
-            .max(PIECE);
+            .max(self.piece);
         let target = data
             .len()
             .saturating_mul(2)
-            .clamp(PIECE, most)
+            .clamp(self.piece, most)
             .max(data.len() + 1);
-        let wanted = target - data.len();
+        self.read(data, target - data.len());
+    }
+
+    /// Appends `wanted` bytes to `data`; fewer when the stream is over.
+    fn read(&mut self, data: &mut Vec<u8>, wanted: usize) {
+        if !matches!(self.end, End::Open) {
+            return;
+        }
         data.reserve_exact(wanted);
         match self.stream.by_ref().take(wanted as u64).read_to_end(data) {
-            Ok(read) if read == wanted => None,
-            Ok(_) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
+            Ok(read) if read == wanted => {}
+            Ok(_) => self.end = End::Reached,
+            // What came before the error has been appended.
+            Err(error) => self.end = End::Broken(error),
         }
     }
 
     /// Drops a line known to be too long and finds its end without holding it.
     fn skip_line(&mut self, mut data: Vec<u8>, broken: impl Fn(&io::Error) -> RejectReason) -> Piece {
         let mut length = data.len() as u64;
-        data.truncate(PIECE);
+        data.truncate(self.piece);
         data.shrink_to_fit();
         loop {
             data.clear();
-            match self.stream.by_ref().take(PIECE as u64).read_to_end(&mut data) {
-                Err(error) => {
-                    self.state = State::Ended(None);
-                    return self.rejected(length + data.len() as u64, broken(&error));
-                }
-                Ok(0) => {
-                    self.state = State::Ended(None);
-                    break;
-                }
-                Ok(_) => {}
-            }
+            self.read(&mut data, self.piece);
             if let Some(end) = memchr(b'\n', &data) {
                 length += end as u64;
                 self.carry = data.split_off(end + 1);
                 break;
             }
             length += data.len() as u64;
+            if let Some(error) = self.take_error() {
+                return self.rejected(length, broken(&error));
+            }
+            if matches!(self.end, End::Reached) {
+                break;
+            }
         }
         self.rejected(
             length,
@@ -202,6 +200,17 @@ impl<R: Read> Splitter<R> {
                 limit: self.max,
             },
         )
+    }
+
+    /// The error of a broken stream, once; after that the stream has ended.
+    fn take_error(&mut self) -> Option<io::Error> {
+        match std::mem::replace(&mut self.end, End::Reached) {
+            End::Broken(error) => Some(error),
+            other => {
+                self.end = other;
+                None
+            }
+        }
     }
 
     fn rejected(&mut self, raw_len: u64, reason: RejectReason) -> Piece {

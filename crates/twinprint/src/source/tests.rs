@@ -1,1 +1,211 @@
-//! Tests of what only this module can reach.
+//! The splitter against a twin that sees all bytes at once, and stdin.
+
+use std::io::{self, Read};
+
+use proptest::prelude::*;
+
+use super::discover::discover;
+use super::reject::RejectReason;
+use super::split::{BOM, Lines, Piece, Splitter, content, is_record};
+use super::{Codec, Format, SourceError, SourceOptions};
+
+/// A line as the splitter told of it: its number and its bytes, or the length of one that was too long.
+type Told = (u64, Result<Vec<u8>, u64>);
+
+fn broken(error: &io::Error) -> RejectReason {
+    RejectReason::Unreadable {
+        message: error.to_string(),
+    }
+}
+
+fn split(stream: impl Read, piece: usize, max: u64, limit: u64) -> (Vec<Told>, u64, Option<RejectReason>) {
+    let mut splitter = Splitter::new(stream, piece, max, limit);
+    let (mut told, mut count, mut lost) = (Vec::new(), 0, None);
+    while let Some(next) = splitter.next(broken) {
+        assert!(lost.is_none(), "nothing follows the rest of a broken stream");
+        match next {
+            Piece::Lines {
+                first_line,
+                records,
+                data,
+                ..
+            } => {
+                let lines: Vec<_> = Lines(&data).collect();
+                let counted = lines.iter().filter(|line| is_record(content(line), max)).count();
+                assert_eq!(counted as u64, records);
+                count += records;
+                for (line, number) in lines.into_iter().zip(first_line..) {
+                    let length = content(line).len() as u64;
+                    told.push((
+                        number,
+                        if length > max {
+                            Err(length)
+                        } else {
+                            Ok(line.to_vec())
+                        },
+                    ));
+                }
+            }
+            Piece::Rejected {
+                line,
+                raw_len,
+                reason,
+            } => {
+                count += 1;
+                match reason {
+                    RejectReason::TooLong { bytes, limit } => {
+                        assert_eq!((bytes, limit), (Some(raw_len), max));
+                        told.push((line, Err(raw_len)));
+                    }
+                    reason => lost = Some(reason),
+                }
+            }
+        }
+    }
+    (told, count, lost)
+}
+
+fn twin(bytes: &[u8], max: u64, limit: u64) -> (Vec<Told>, u64) {
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let (mut told, mut count) = (Vec::new(), 0);
+    for (line, number) in bytes.split_inclusive(|&b| b == b'\n').zip(1..) {
+        if count == limit {
+            break;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let length = text.len() as u64;
+        count += u64::from(length > max || text.iter().any(|b| !b" \t\r\x0c".contains(b)));
+        told.push((
+            number,
+            if length > max {
+                Err(length)
+            } else {
+                Ok(line.to_vec())
+            },
+        ));
+    }
+    (told, count)
+}
+
+/// Gives a few bytes at a time, then an error if it has one.
+struct Dribble<'a> {
+    bytes: &'a [u8],
+    step: usize,
+    error: bool,
+}
+
+impl Read for Dribble<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.bytes.is_empty() && self.error {
+            return Err(io::Error::other("broken"));
+        }
+        let take = self.step.min(buf.len()).min(self.bytes.len());
+        buf[..take].copy_from_slice(&self.bytes[..take]);
+        self.bytes = &self.bytes[take..];
+        Ok(take)
+    }
+}
+
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![4 => "[ab]{0,12}", 1 => "[ \t\r]{0,3}", 1 => "[ab]{12,60}", 1 => "[ab]{0,5}\r"];
+    (prop::collection::vec(line, 0..20), any::<bool>(), any::<bool>()).prop_map(|(lines, mark, end)| {
+        let mut bytes = if mark { BOM.to_vec() } else { Vec::new() };
+        bytes.extend_from_slice(lines.join("\n").as_bytes());
+        if end {
+            bytes.push(b'\n');
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn pieces_are_the_lines(
+        bytes in lines(), piece in 1usize..40, max in 0u64..70, limit in prop_oneof![0u64..10, Just(u64::MAX)], step in 1usize..20,
+    ) {
+        let stream = Dribble { bytes: &bytes, step, error: false };
+        let (told, count, lost) = split(stream, piece, max, limit);
+        prop_assert_eq!((told, count), twin(&bytes, max, limit));
+        prop_assert_eq!(lost, None);
+    }
+
+    #[test]
+    fn a_broken_stream_yields_its_whole_lines_and_one_reject(
+        bytes in lines(), piece in 1usize..40, max in 0u64..70, step in 1usize..20,
+    ) {
+        let (told, count, lost) = split(Dribble { bytes: &bytes, step, error: true }, piece, max, u64::MAX);
+        let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
+        let (expected, records) = twin(&bytes[..whole], max, u64::MAX);
+        prop_assert_eq!(told, expected);
+        prop_assert_eq!(count, records + 1);
+        prop_assert_eq!(lost, Some(RejectReason::Unreadable { message: "broken".to_owned() }));
+    }
+}
+
+#[test]
+fn a_long_line_is_not_held() {
+    // Half a gigabyte of one line, then a short one.
+    let long = 512u64 << 20;
+    let stream = io::repeat(b'x').take(long).chain(&b"\nshort\n"[..]);
+    let mut splitter = Splitter::new(stream, 1 << 16, 1 << 18, u64::MAX);
+    let first = splitter.next(broken);
+    assert!(matches!(first, Some(Piece::Rejected { line: 1, raw_len, .. }) if raw_len == long));
+    let Some(Piece::Lines {
+        first_line: 2,
+        records: 1,
+        data,
+        ..
+    }) = splitter.next(broken)
+    else {
+        panic!("the short line follows")
+    };
+    assert_eq!(data, b"short\n");
+    assert!(data.capacity() < 1 << 20);
+    assert_eq!(splitter.next(broken), None);
+}
+
+fn from_stdin(bytes: &[u8], options: &SourceOptions) -> Result<super::discover::Found, SourceError> {
+    let dir = tempfile::tempdir().expect("a directory");
+    discover(
+        &["-".to_owned()],
+        options,
+        dir.path(),
+        &false.into(),
+        &mut &bytes[..],
+    )
+}
+
+#[test]
+fn stdin_is_spooled_and_known_by_its_magic_number() {
+    let options = SourceOptions {
+        format: Some(Format::Jsonl),
+        ..SourceOptions::default()
+    };
+    for (bytes, codec, name) in [
+        (&b"{}\n"[..], Codec::Plain, "stdin.jsonl"),
+        (b"\x1f\x8b\x08", Codec::Gzip, "stdin.jsonl.gz"),
+        (b"\x28\xb5\x2f\xfd\x00", Codec::Zstd, "stdin.jsonl.zst"),
+        (b"", Codec::Plain, "stdin.jsonl"),
+    ] {
+        let found = from_stdin(bytes, &options).expect("found");
+        let file = &found.files[0];
+        assert_eq!(
+            (file.codec, file.label.as_str(), file.bytes),
+            (codec, "stdin", bytes.len() as u64)
+        );
+        assert_eq!(file.relative.to_str(), Some(name));
+    }
+    let none = from_stdin(b"", &SourceOptions::default());
+    assert!(matches!(none, Err(SourceError::StdinFormat)));
+    let dir = tempfile::tempdir().expect("a directory");
+    let twice = ["-".to_owned(), "-".to_owned()];
+    let twice = discover(&twice, &options, dir.path(), &false.into(), &mut io::empty());
+    assert!(matches!(twice, Err(SourceError::StdinTwice)));
+    assert_eq!(
+        std::fs::read_dir(dir.path()).expect("listed").count(),
+        0,
+        "the copy is gone with its user"
+    );
+}

@@ -1,0 +1,56 @@
+//! Says what is wrong with a line that yields no text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use crate::source::reject::RejectReason;
+
+/// The type of a line that cannot be an object, by its first byte.
+pub(super) fn not_an_object(line: &str) -> Option<&'static str> {
+    match line.trim_ascii_start().as_bytes().first()? {
+        b'{' => None,
+        b'[' => Some("an array"),
+        b'"' => Some("a string"),
+        b't' | b'f' => Some("a boolean"),
+        b'n' => Some("null"),
+        _ => Some("a number"),
+    }
+}
+
+/// What the parser says, without its line number, which is always 1.
+pub(super) fn invalid(error: &serde_json::Error) -> RejectReason {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or_default().to_owned();
+    RejectReason::InvalidJson {
+        message,
+        column: error.column() as u64,
+    }
+}
+
+/// The names of the first fields of an object, shortened, for a message.
+pub(super) fn present(line: &str) -> Vec<String> {
+    struct Names(Vec<String>);
+    impl<'de> Visitor<'de> for &mut Names {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                map.next_value::<IgnoredAny>()?;
+                match self.0.len() {
+                    0..8 => self.0.push(name.chars().take(40).collect()),
+                    8 => self.0.push("…".to_owned()),
+                    _ => {}
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut names = Names(Vec::new());
+    // The line has been parsed before; should it fail all the same, fewer names are listed.
+    let _ = serde_json::Deserializer::from_str(line).deserialize_map(&mut names);
+    names.0
+}

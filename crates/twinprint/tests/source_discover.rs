@@ -1,0 +1,322 @@
+//! From inputs to files: folders, globs, kinds, and what cannot be read.
+
+mod corpus_files;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use corpus_files::{Inputs, read_all};
+use twinprint::source::{Codec, Format, SourceError, SourceOptions, Sources};
+
+fn plain() -> SourceOptions {
+    SourceOptions::default()
+}
+
+fn relatives(sources: &Sources) -> Vec<&str> {
+    sources
+        .list()
+        .iter()
+        .map(|f| f.relative.to_str().expect("UTF-8"))
+        .collect()
+}
+
+#[test]
+fn a_folder_gives_its_files_by_path_bytes_and_counts_the_rest() {
+    let inputs = Inputs::new();
+    for name in [
+        "b.txt",
+        "a/z.jsonl",
+        "a.md",
+        "a/deep/q.ndjson.gz",
+        "Z.text",
+        "a-b.rst.zst",
+    ] {
+        inputs.put(name, "x");
+    }
+    for name in ["x.rs", "y.rs", "page.html", "data.parquet", "noext", "t.jsonl.xz"] {
+        inputs.put_raw(name, "x");
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(inputs.path("b.txt"), inputs.path("link.txt")).expect("linked");
+    let sources = inputs.find(&[&inputs.path("")], &plain()).expect("found");
+    assert_eq!(
+        relatives(&sources),
+        [
+            "Z.text",
+            "a-b.rst.zst",
+            "a.md",
+            "a/deep/q.ndjson.gz",
+            "a/z.jsonl",
+            "b.txt"
+        ]
+    );
+    assert!(sources.list().iter().all(|f| Path::new(&f.label) == f.path));
+    assert_eq!(
+        (sources.list()[3].format, sources.list()[3].codec),
+        (Format::Jsonl, Codec::Gzip)
+    );
+    assert_eq!(
+        sources.total_bytes(),
+        sources
+            .list()
+            .iter()
+            .map(|f| fs::metadata(&f.path).expect("there").len())
+            .sum::<u64>()
+    );
+    let skipped: Vec<_> = sources.skipped().iter().map(|(k, &n)| (k.as_str(), n)).collect();
+    let mut expected = vec![(".html", 1), (".parquet", 1), (".rs", 2), (".xz", 1)];
+    expected.insert(0, ("(no extension)", 1));
+    #[cfg(unix)]
+    expected.insert(1, ("(symbolic link)", 1));
+    assert_eq!(skipped, expected);
+}
+
+#[test]
+fn further_extensions_and_any_text_add_files() {
+    let inputs = Inputs::new();
+    inputs.put_raw("a.rs", "fn main() {}");
+    inputs.put_raw("b.toml", "x = 1");
+    inputs.put_raw("noext", "text");
+    inputs.put_raw("page.html", "<p>");
+    inputs.put_raw("image.png", b"\x89PNG\x0d\x0a\x1a\x0a\0\0");
+    inputs.put_raw("latin.c", b"caf\xe9");
+    // A character that straddles the bytes looked at.
+    inputs.put_raw("long.c", format!("{}é", "a".repeat((8 << 10) - 1)));
+    inputs.put("packed.rs.gz", "text");
+    let folder = inputs.path("");
+    let options = SourceOptions {
+        extra_extensions: vec![".RS".to_owned(), "toml".to_owned()],
+        ..plain()
+    };
+    assert_eq!(
+        relatives(&inputs.find(&[&folder], &options).expect("found")),
+        ["a.rs", "b.toml", "packed.rs.gz"]
+    );
+    let any = inputs
+        .find(
+            &[&folder],
+            &SourceOptions {
+                any_text: true,
+                ..plain()
+            },
+        )
+        .expect("found");
+    assert_eq!(
+        relatives(&any),
+        ["a.rs", "b.toml", "long.c", "noext", "packed.rs.gz", "page.html"]
+    );
+    assert_eq!(any.skipped().get("(not text)"), Some(&2));
+    assert_eq!(read_all(&any, 1 << 20).len(), 6);
+}
+
+#[test]
+fn globs_match_files_and_folders() {
+    let inputs = Inputs::new();
+    for name in [
+        "a1.jsonl",
+        "a2.jsonl",
+        "b.txt",
+        "sub/a3.jsonl",
+        "sub/c.rs",
+        "sub/deep/d.txt",
+        "[x].txt",
+    ] {
+        inputs.put(name, "{\"text\":\"t\"}\n");
+    }
+    let found = |pattern: &str| {
+        let sources = inputs.find(&[&inputs.path(pattern)], &plain()).expect("found");
+        relatives(&sources)
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found("*.jsonl"), ["a1.jsonl", "a2.jsonl"]);
+    assert_eq!(found("a?.jsonl"), ["a1.jsonl", "a2.jsonl"]);
+    assert_eq!(found("**/*.jsonl"), ["a1.jsonl", "a2.jsonl", "sub/a3.jsonl"]);
+    assert_eq!(found("{a1,b}.*"), ["a1.jsonl", "b.txt"]);
+    assert_eq!(found("su*"), ["sub/a3.jsonl", "sub/deep/d.txt"]);
+    assert_eq!(found("su[b]/*.jsonl"), ["sub/a3.jsonl"]);
+    assert_eq!(
+        found("sub/*.jsonl"),
+        ["a3.jsonl"],
+        "relative to where the wildcards begin"
+    );
+    assert_eq!(found("[x].txt"), ["[x].txt"], "a path that exists is no pattern");
+    let none = inputs.find(&[&inputs.path("*.md")], &plain());
+    assert!(matches!(none, Err(SourceError::NoMatch { .. })));
+    let skipped = inputs
+        .find(&[&inputs.path("sub/*.rs")], &plain())
+        .expect_err("nothing known");
+    assert!(skipped.to_string().contains("1 .rs"), "{skipped}");
+    let forced = inputs.find(
+        &[&inputs.path("sub/*.rs")],
+        &SourceOptions {
+            format: Some(Format::Lines),
+            ..plain()
+        },
+    );
+    assert_eq!(forced.expect("found").list()[0].format, Format::Lines);
+    assert!(matches!(
+        inputs.find(&["a["], &plain()),
+        Err(SourceError::BadPattern { .. })
+    ));
+    let nowhere = inputs.find(&[&inputs.path("nowhere/*.txt")], &plain());
+    assert!(matches!(nowhere, Err(SourceError::Missing { .. })));
+}
+
+#[test]
+fn errors_name_the_file_and_the_way_out() {
+    let inputs = Inputs::new();
+    let error = |name: &str| {
+        inputs
+            .find(&[&inputs.put_raw(name, "x")], &plain())
+            .expect_err(name)
+            .to_string()
+    };
+    for (name, parts) in [
+        ("a.html", ["a.html", ".html is not read yet", "--any-text"]),
+        ("a.json", ["a.json", "jq", "--format jsonl"]),
+        ("a.csv", ["a.csv", "this version reads", "jsonl"]),
+        ("a.parquet", ["a.parquet", "this version reads", "jsonl"]),
+        ("a.warc.gz", ["a.warc.gz", ".warc is not read yet", "Extract"]),
+        ("a.jsonl.bz2", ["a.jsonl.bz2", ".bz2", "bunzip2"]),
+        ("a.txt.xz", ["a.txt.xz", ".xz", "unxz"]),
+        ("a.lz4", ["a.lz4", ".lz4", "unlz4"]),
+        ("a.weird", ["a.weird", "extension .weird", "--format"]),
+        ("noext", ["noext", "the name says nothing", "--format"]),
+    ] {
+        let text = error(name);
+        for part in parts {
+            assert!(text.contains(part), "{part:?} in {text:?}");
+        }
+    }
+    let missing = inputs
+        .find(&[&inputs.path("not-there.txt")], &plain())
+        .expect_err("missing")
+        .to_string();
+    assert!(
+        missing.contains("not-there.txt") && missing.contains("no such file"),
+        "{missing}"
+    );
+    let empty = Inputs::new();
+    empty.put_raw("a.rs", "x");
+    empty.put_raw("b.rs", "x");
+    let nothing = empty
+        .find(&[&empty.path("")], &plain())
+        .expect_err("nothing")
+        .to_string();
+    for part in ["2 .rs", "--ext", "--any-text"] {
+        assert!(nothing.contains(part), "{nothing}");
+    }
+    assert!(matches!(
+        empty.find(&[], &plain()),
+        Err(SourceError::NothingFound { .. })
+    ));
+}
+
+#[test]
+fn a_format_given_holds_for_named_files_alone() {
+    let inputs = Inputs::new();
+    let odd = inputs.put("odd.json.gz", "{\"text\":\"x\"}\n{\"text\":\"y\"}\n");
+    let options = SourceOptions {
+        format: Some(Format::Jsonl),
+        ..plain()
+    };
+    assert_eq!(inputs.read(&[&odd], &options).len(), 2);
+    inputs.put("a.txt", "x");
+    let folder = inputs.find(&[&inputs.path("")], &options).expect("found");
+    assert_eq!(
+        (relatives(&folder), folder.list()[0].format),
+        (vec!["a.txt"], Format::Text)
+    );
+}
+
+#[test]
+fn a_file_named_twice_is_read_once() {
+    let inputs = Inputs::new();
+    let (a, b) = (inputs.put("sub/a.txt", "a"), inputs.put("sub/b.txt", "b"));
+    let odd = format!("{}/../sub/a.txt", inputs.path("sub"));
+    let sources = inputs
+        .find(&[&b, &inputs.path("sub"), &odd, &a], &plain())
+        .expect("found");
+    assert_eq!(relatives(&sources), ["b.txt", "a.txt"]);
+    assert_eq!(sources.repeated(), 3);
+}
+
+#[test]
+fn inputs_that_would_collide_are_parted_by_number() {
+    let inputs = Inputs::new();
+    inputs.put("a/x.txt", "1");
+    inputs.put("b/x.txt", "2");
+    inputs.put("c/y.txt", "3");
+    let (a, b, c) = (inputs.path("a"), inputs.path("b"), inputs.path("c"));
+    let apart = inputs.find(&[&a, &c], &plain()).expect("found");
+    assert_eq!(relatives(&apart), ["x.txt", "y.txt"]);
+    let parted = inputs.find(&[&a, &b, &c], &plain()).expect("found");
+    assert_eq!(relatives(&parted), ["1/x.txt", "2/x.txt", "3/y.txt"]);
+    // A file where another input needs a folder.
+    inputs.put("d/x.txt/deep.txt", "4");
+    let nested = inputs.find(&[&a, &inputs.path("d")], &plain()).expect("found");
+    assert_eq!(relatives(&nested), ["1/x.txt", "2/x.txt/deep.txt"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_directory_or_file_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let inputs = Inputs::new();
+    let file = inputs.put("shut/a.txt", "a");
+    inputs.put("b.txt", "b");
+    let shut = inputs.root().join("shut");
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+    mode(&shut, 0o000);
+    let ignored = fs::read_dir(&shut).is_ok();
+    let folder = inputs.find(&[&inputs.path("")], &plain());
+    mode(&shut, 0o755);
+    if ignored {
+        if let Err(why) = as_nobody("an_unreadable_directory_or_file_is_named") {
+            println!("SKIPPED: root may read everything, and {why}");
+        }
+        return;
+    }
+    let error = folder.expect_err("unreadable");
+    assert!(
+        matches!(&error, SourceError::UnreadableDirectory { path, .. } if *path == shut),
+        "{error}"
+    );
+    assert!(error.to_string().contains("chmod"), "{error}");
+    mode(Path::new(&file), 0o000);
+    assert!(matches!(
+        inputs.find(&[&file], &plain()),
+        Err(SourceError::UnreadableFile { .. })
+    ));
+    let records = inputs.read(&[&inputs.path("")], &plain());
+    assert_eq!(records[0].text(), "b");
+    assert!(records[1].reason().to_string().contains("cannot be read"));
+}
+
+/// Runs one test of this binary again as a user whom permissions bind.
+#[cfg(unix)]
+fn as_nobody(test: &str) -> Result<(), String> {
+    let binary = std::env::current_exe().expect("a path");
+    // Copied, since the build folder may be closed to that user.
+    let room = tempfile::tempdir().expect("a directory");
+    let copy = room.path().join("test");
+    fs::copy(binary, &copy).expect("copied");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(room.path(), open).expect("set");
+    let mut again = Command::new("setpriv");
+    again
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(copy)
+        .args(["--exact", test]);
+    let output = again
+        .current_dir("/")
+        .output()
+        .map_err(|error| format!("setpriv cannot be run: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    Ok(())
+}
