@@ -100,7 +100,10 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
     mut on_pair: impl FnMut(u32, Candidate, Similarity),
     mut on_progress: impl FnMut(u32) -> bool,
 ) -> Outcome {
-    let mut outcome = Outcome { groups: Vec::with_capacity(n as usize), ..Outcome::default() };
+    let mut outcome = Outcome {
+        groups: Vec::with_capacity(n as usize),
+        ..Outcome::default()
+    };
     let mut items = Vec::new();
     let mut found = Vec::new();
     let mut start = 0;
@@ -126,7 +129,10 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
             let group = nearest_leader(&found, &outcome.groups).unwrap_or(Group {
                 leader: item,
                 distance: 0,
-                similarity: Similarity { jaccard: 1.0, containment: 1.0 },
+                similarity: Similarity {
+                    jaccard: 1.0,
+                    containment: 1.0,
+                },
             });
             space.place(item, group.leader == item);
             outcome.groups.push(group);
@@ -199,7 +205,9 @@ fn verify_against_placed<S: Neighbors + Verify + Sync>(
         space.load(&pairs);
         let shared: &S = space;
         duplicates.par_extend(pairs.par_iter().filter_map(|&(item, candidate)| {
-            shared.verify(item, candidate).map(|similarity| (item, candidate, similarity))
+            shared
+                .verify(item, candidate)
+                .map(|similarity| (item, candidate, similarity))
         }));
         pairs = rest;
     }
@@ -218,8 +226,11 @@ fn verify_inside_block<S: Neighbors + Verify + Sync>(
     }
     let mut candidates = Vec::new();
     space.candidates(item, since, &mut candidates);
-    let check =
-        |&candidate: &Candidate| space.verify(item, candidate).map(|similarity| (candidate, similarity));
+    let check = |&candidate: &Candidate| {
+        space
+            .verify(item, candidate)
+            .map(|similarity| (candidate, similarity))
+    };
     if candidates.len() >= PARALLEL_FROM {
         found.par_extend(candidates.par_iter().filter_map(check));
     } else {
@@ -234,7 +245,10 @@ fn nearest_leader(found: &[(Candidate, Similarity)], groups: &[Group]) -> Option
         .iter()
         .filter(|(candidate, _)| groups[candidate.id as usize].leader == candidate.id)
         .min_by(|(a, x), (b, y)| {
-            y.jaccard.total_cmp(&x.jaccard).then(a.distance.cmp(&b.distance)).then(a.id.cmp(&b.id))
+            y.jaccard
+                .total_cmp(&x.jaccard)
+                .then(a.distance.cmp(&b.distance))
+                .then(a.id.cmp(&b.id))
         })
         .map(|(candidate, similarity)| Group {
             leader: candidate.id,

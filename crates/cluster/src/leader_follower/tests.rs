@@ -25,7 +25,10 @@ impl Neighbors for Line {
     fn candidates(&self, item: u32, since: u32, out: &mut Vec<Candidate>) {
         for id in since..self.placed.len() as u32 {
             if self.gap(item, id) <= self.reach && (!self.leaders_only || self.placed[id as usize]) {
-                out.push(Candidate { id, distance: self.gap(item, id) as u32 });
+                out.push(Candidate {
+                    id,
+                    distance: self.gap(item, id) as u32,
+                });
             }
         }
     }
@@ -44,7 +47,10 @@ impl Verify for Line {
     fn verify(&self, item: u32, candidate: Candidate) -> Option<Similarity> {
         let gap = self.gap(item, candidate.id);
         let jaccard = 1.0 - gap as f64 / 100.0;
-        (gap <= self.near).then_some(Similarity { jaccard, containment: jaccard })
+        (gap <= self.near).then_some(Similarity {
+            jaccard,
+            containment: jaccard,
+        })
     }
 }
 
@@ -89,7 +95,13 @@ proptest! {
 #[test]
 fn stops_when_asked() {
     let at: Vec<i64> = (0..40).collect();
-    let mut line = Line { at, reach: 1, near: 1, leaders_only: true, placed: Vec::new() };
+    let mut line = Line {
+        at,
+        reach: 1,
+        near: 1,
+        leaders_only: true,
+        placed: Vec::new(),
+    };
     let outcome = leader_follower(40, &mut line, Pairs::Leaders, 8, |_, _, _| {}, |done| done < 8);
     assert!(outcome.groups.len() >= 8 && outcome.groups.len() < 40);
 }

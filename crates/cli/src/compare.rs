@@ -1,0 +1,143 @@
+//! `twinprint compare`
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use twinprint::{Comparison, Explanation, compare};
+
+use crate::dedup::profile_named;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint compare old.txt new.txt
+      Hamming distance, Jaccard, containment and the textbook distances
+  twinprint compare old.txt new.txt --explain
+      also which words and which bits make the difference
+  twinprint compare --text 'the cat sat on the mat' 'the cat sat on a mat' --profile tp1-chars2-set-32";
+
+/// Most features and bits listed.
+const LISTED: usize = 30;
+
+/// Says how alike two documents are, and why
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The first text file
+    a: PathBuf,
+
+    /// The second text file
+    b: PathBuf,
+
+    /// Take A and B as the texts themselves
+    #[arg(long)]
+    text: bool,
+
+    /// How documents become fingerprints
+    #[arg(long, default_value = "tp1-words-lntf-64")]
+    profile: String,
+
+    /// Name the features and bits that differ
+    #[arg(long)]
+    explain: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let profile = profile_named(&args.profile, None)?;
+    let (a, b) = (text(&args.a, args.text)?, text(&args.b, args.text)?);
+    let comparison = compare(&a, &b, &profile, args.explain);
+    if args.json {
+        terminal::out(&format!("{}\n", serde_json::to_string_pretty(&comparison)?))?;
+    } else {
+        terminal::out(&table(&comparison))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(argument: &Path, itself: bool) -> anyhow::Result<String> {
+    if itself {
+        return argument
+            .to_str()
+            .map(str::to_owned)
+            .with_context(|| format!("{} is not UTF-8", argument.display()));
+    }
+    let bytes = std::fs::read(argument).with_context(|| format!("{}", argument.display()))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        anyhow::anyhow!(
+            "{}: byte {at} is not UTF-8; convert the file (iconv -t UTF-8)",
+            argument.display()
+        )
+    })
+}
+
+fn table(c: &Comparison) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = rows(&mut text, c);
+    text
+}
+
+fn rows(text: &mut String, c: &Comparison) -> std::fmt::Result {
+    let bits = c.fingerprints[0].len() * 4;
+    writeln!(
+        text,
+        "Hamming distance  {:>10}  of {bits} bits ({})",
+        c.hamming, c.profile
+    )?;
+    writeln!(text, "Jaccard           {:>10.4}  of {}", c.jaccard, c.shingles)?;
+    writeln!(text, "containment       {:>10.4}", c.containment)?;
+    writeln!(text, "cosine            {:>10.4}  of term counts", c.cosine)?;
+    writeln!(text, "term Jaccard      {:>10.4}", c.term_jaccard)?;
+    match c.edit {
+        Some(edit) => writeln!(text, "edit distance     {edit:>10}  characters")?,
+        None => writeln!(text, "edit distance              -  (too long and too different)")?,
+    }
+    writeln!(text, "Euclidean         {:>10.3}", c.euclidean)?;
+    writeln!(text, "Manhattan         {:>10}", c.manhattan)?;
+    writeln!(text, "Chebyshev         {:>10}", c.chebyshev)?;
+    writeln!(
+        text,
+        "features          {:>10}  and {}",
+        c.features[0], c.features[1]
+    )?;
+    writeln!(
+        text,
+        "fingerprints      {}\n                  {}",
+        c.fingerprints[0], c.fingerprints[1]
+    )?;
+    c.explanation
+        .as_ref()
+        .map_or(Ok(()), |explanation| explain(text, explanation))
+}
+
+fn explain(text: &mut String, e: &Explanation) -> std::fmt::Result {
+    writeln!(text, "\nbits that differ, with the votes of A and B:")?;
+    for votes in e.bits.iter().take(LISTED) {
+        writeln!(
+            text,
+            "  bit {:>3}  {:>8}  {:>8}",
+            votes.bit, votes.sums[0], votes.sums[1]
+        )?;
+    }
+    writeln!(
+        text,
+        "\nfeatures that weigh differently in A and B (1 + ln tf in sixteenths):"
+    )?;
+    for feature in e.features.iter().take(LISTED) {
+        let weight = |w: u16| if w == 0 { "-".to_owned() } else { w.to_string() };
+        let [a, b] = feature.weights.map(weight);
+        writeln!(text, "  {a:>6}  {b:>6}  {}", feature.feature)?;
+    }
+    if e.features.len() > LISTED {
+        writeln!(text, "  and {} more", e.features.len() - LISTED)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! `twinprint dedup`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use twinprint::{Auto, DedupOptions, Keep, Mode, PairRows, Profile, StopWords};
+
+use crate::input::InputArgs;
+use crate::progress::Bars;
+use crate::{interrupt, summary, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint dedup news.jsonl -o out
+      keep one of each group of near-duplicates: out/kept, out/removed, out/clusters.jsonl
+  twinprint dedup crawl/ -o out --threshold 0.9 --keep longest
+      a folder of text files; only closer copies count, the longest of each group stays
+  zcat dump.jsonl.gz | twinprint dedup - --format jsonl --text-key body.text -o out --mode report
+      from stdin, text in a nested field, no records copied
+  twinprint dedup a.jsonl b.jsonl -o out --pairs
+      also every pair found, with distance, Jaccard and containment";
+
+/// Finds near-duplicates and writes kept and removed records, groups and a report
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Directory for the result, new or empty
+    #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
+    output: PathBuf,
+
+    /// Least Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese
+    #[arg(
+        long,
+        default_value_t = 0.8,
+        value_name = "J",
+        help_heading = "What counts as a duplicate"
+    )]
+    threshold: f64,
+
+    /// Take matching fingerprints for duplicates without looking at the text (k = 3 unless given)
+    #[arg(long, help_heading = "What counts as a duplicate")]
+    no_verify: bool,
+
+    /// Which document of a group is kept; newest goes by --keep-key
+    #[arg(long, value_enum, default_value_t = KeepArg::First, help_heading = "What counts as a duplicate")]
+    keep: KeepArg,
+
+    /// Field that --keep newest sorts by (numbers, or text such as 2024-05-01)
+    #[arg(
+        long,
+        default_value = "time",
+        value_name = "FIELD",
+        help_heading = "What counts as a duplicate"
+    )]
+    keep_key: String,
+
+    /// How documents become fingerprints, such as tp1-words-lntf or tp1-chars4-tf; or paper: 64 bits, k = 3, no verification
+    #[arg(long, default_value = "tp1-words-lntf", help_heading = "Fingerprints")]
+    profile: String,
+
+    /// Width of the fingerprints: 64, 128, or auto
+    #[arg(long, default_value = "auto", value_parser = parse_auto, help_heading = "Fingerprints")]
+    bits: Auto,
+
+    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128, or auto: the largest the corpus affords
+    #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K", visible_alias = "bit-diff", help_heading = "Fingerprints")]
+    hamming: Auto,
+
+    /// File of words to leave out of the features, one a line
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
+    stop_words: Option<PathBuf>,
+
+    /// remove: copy records to kept/ and removed/; report: only say what is there
+    #[arg(long, value_enum, default_value_t = ModeArg::Remove, help_heading = "Output")]
+    mode: ModeArg,
+
+    /// Write every verified pair to pairs.jsonl; =distinct writes one of equal texts and a row for each copy
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
+    pairs: PairsArg,
+
+    /// No progress and no summary
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+
+    /// Fail (exit 1) when records were rejected
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
+
+    /// Worker threads; 0 takes all cores
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
+    threads: usize,
+
+    /// Directory for temporary files; inside the output directory unless given
+    #[arg(long, value_name = "DIR", help_heading = "Running")]
+    work_dir: Option<PathBuf>,
+
+    /// Seed of the samples
+    #[arg(long, default_value_t = 42, value_name = "N", help_heading = "Running")]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KeepArg {
+    First,
+    Longest,
+    Shortest,
+    Newest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ModeArg {
+    Remove,
+    Report,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PairsArg {
+    None,
+    All,
+    Distinct,
+}
+
+fn parse_auto(text: &str) -> Result<Auto, String> {
+    if text == "auto" {
+        return Ok(Auto::Auto);
+    }
+    text.parse()
+        .map(Auto::Fixed)
+        .map_err(|_| "write a number or auto".to_owned())
+}
+
+/// Runs the command.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut source = args.input.options();
+    let options = options(&args)?;
+    if options.keep == Keep::Newest {
+        source.sort_key = Some(args.keep_key.clone());
+    }
+    let bars = Bars::new(args.quiet);
+    let cancel = interrupt::flag()?;
+    let result = twinprint::dedup(
+        &args.input.inputs,
+        &source,
+        &options,
+        &args.output,
+        &bars,
+        &cancel,
+    );
+    bars.finish();
+    let report = result?;
+    if !args.quiet {
+        terminal::out(&summary::of(&report, &args.output))?;
+    }
+    let strict = args.strict && report.records.rejected > 0;
+    Ok(if strict {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn options(args: &Args) -> anyhow::Result<DedupOptions> {
+    let paper = args.profile == "paper";
+    let profile = if paper {
+        "tp1-words-lntf"
+    } else {
+        args.profile.as_str()
+    };
+    let mut options = DedupOptions::new()?;
+    options.profile = profile_named(profile, args.stop_words.as_deref())?;
+    options.bits = args.bits;
+    options.hamming = args.hamming;
+    options.threshold = args.threshold;
+    options.verify = !(args.no_verify || paper);
+    options.keep = match args.keep {
+        KeepArg::First => Keep::First,
+        KeepArg::Longest => Keep::Longest,
+        KeepArg::Shortest => Keep::Shortest,
+        KeepArg::Newest => Keep::Newest,
+    };
+    options.mode = match args.mode {
+        ModeArg::Remove => Mode::Remove,
+        ModeArg::Report => Mode::Report,
+    };
+    options.pairs = match args.pairs {
+        PairsArg::None => PairRows::None,
+        PairsArg::All => PairRows::All,
+        PairsArg::Distinct => PairRows::Distinct,
+    };
+    options.threads = args.threads;
+    options.work_dir.clone_from(&args.work_dir);
+    options.seed = args.seed;
+    if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
+        options.bits = Auto::Fixed(bits);
+    }
+    Ok(options)
+}
+
+/// The width a profile id ends in, if it does.
+fn width_named(id: &str) -> Option<u32> {
+    let base = id.split('+').next().unwrap_or(id);
+    ["16", "32", "64", "128"]
+        .into_iter()
+        .find(|bits| base.ends_with(&format!("-{bits}")))?
+        .parse()
+        .ok()
+}
+
+/// The profile of an id, whose width may be left out.
+pub(crate) fn profile_named(id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
+    let whole = if width_named(id).is_some() {
+        id.to_owned()
+    } else {
+        format!("{id}-128")
+    };
+    let profile = Profile::parse(&whole).with_context(|| format!("--profile {id}"))?;
+    let Some(path) = stop_words else {
+        return Ok(profile);
+    };
+    let list = std::fs::read_to_string(path).with_context(|| format!("--stop-words {}", path.display()))?;
+    let words = list.lines().map(str::trim).filter(|line| !line.is_empty());
+    Ok(profile.with_stop_words(StopWords::new(words)))
+}

@@ -1,0 +1,126 @@
+//! `twinprint fingerprint`
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use twinprint::{FingerprintRow, Subject};
+
+use crate::dedup::profile_named;
+use crate::input::InputArgs;
+use crate::progress::Bars;
+use crate::{interrupt, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint fingerprint news.jsonl
+      one line of JSON a document: id, source, line, fingerprint, features
+  twinprint fingerprint notes/ --profile tp1-chars4-tf-64 --format-out tsv
+      overlapping windows of 4 characters instead of words
+  twinprint fingerprint vectors.jsonl --vector-key embedding
+      fingerprints of given vectors, by random hyperplanes";
+
+/// Writes the fingerprint of every document
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// How documents become fingerprints; the id ends in the width: 16, 32, 64 or 128
+    #[arg(long, default_value = "tp1-words-lntf-64")]
+    profile: String,
+
+    /// File of words to leave out of the features, one a line
+    #[arg(long, value_name = "FILE")]
+    stop_words: Option<PathBuf>,
+
+    /// Field that holds a vector of numbers to fingerprint instead of a text
+    #[arg(long, value_name = "FIELD")]
+    vector_key: Option<String>,
+
+    /// Form of the rows
+    #[arg(long, value_enum, default_value_t = Rows::Jsonl, value_name = "FORM")]
+    format_out: Rows,
+
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Fail (exit 1) when records were rejected
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Rows {
+    /// One object a line
+    Jsonl,
+    /// Fingerprint, tab, id
+    Tsv,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let profile = profile_named(&args.profile, args.stop_words.as_deref())?;
+    let mut source = args.input.options();
+    let subject = match &args.vector_key {
+        Some(key) => {
+            source.text_key.clone_from(key);
+            Subject::Vector
+        }
+        None => Subject::Text,
+    };
+    let bars = Bars::new(args.quiet);
+    let cancel = interrupt::flag()?;
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut rejected = 0u64;
+    twinprint::fingerprints(
+        &args.input.inputs,
+        &source,
+        &profile,
+        subject,
+        &bars,
+        &cancel,
+        |row| {
+            if let Err(reason) = &row.fingerprint {
+                rejected += 1;
+                terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+                return Ok(());
+            }
+            write(&mut out, &row, args.format_out)
+        },
+    )?;
+    out.flush()?;
+    bars.finish();
+    if rejected > 0 {
+        terminal::note(&format!("{rejected} records rejected"));
+    }
+    Ok(if args.strict && rejected > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Result<()> {
+    let Ok((fingerprint, features)) = &row.fingerprint else {
+        return Ok(());
+    };
+    match form {
+        Rows::Jsonl => {
+            let json = serde_json::json!({
+                "id": row.id,
+                "source": row.source,
+                "line": row.line,
+                "fingerprint": fingerprint,
+                "features": features,
+            });
+            writeln!(out, "{json}")
+        }
+        Rows::Tsv => writeln!(out, "{fingerprint}\t{}", row.id),
+    }
+    .context("writing to stdout")
+}

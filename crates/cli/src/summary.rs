@@ -1,0 +1,138 @@
+//! What a run found, in a dozen lines for a person.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use twinprint::Report;
+
+use crate::number::{bytes, count, seconds};
+
+/// The summary of a dedup run.
+pub(crate) fn of(report: &Report, out: &Path) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, report, out);
+    text
+}
+
+fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
+    let records = &report.records;
+    let documents = (records.read - records.rejected).max(1);
+    let percent = |n: u64| 100.0 * n as f64 / documents as f64;
+    writeln!(text)?;
+    writeln!(
+        text,
+        "  read      {:>12}  records in {} files, {}",
+        count(records.read),
+        count(report.input.files),
+        bytes(report.input.bytes)
+    )?;
+    writeln!(
+        text,
+        "  kept      {:>12}  {:.1} %",
+        count(records.kept),
+        percent(records.kept)
+    )?;
+    writeln!(
+        text,
+        "  removed   {:>12}  {:.1} % ({} of equal text)",
+        count(records.removed),
+        percent(records.removed),
+        count(records.equal_texts)
+    )?;
+    if records.rejected > 0 {
+        let by: Vec<String> = records
+            .rejected_by
+            .iter()
+            .map(|(kind, n)| format!("{} {kind}", count(*n)))
+            .collect();
+        writeln!(
+            text,
+            "  rejected  {:>12}  {}: see rejects.jsonl",
+            count(records.rejected),
+            by.join(", ")
+        )?;
+    }
+    let skipped: u64 = report.input.skipped.values().sum();
+    if skipped > 0 {
+        writeln!(text, "  skipped   {:>12}  files of other kinds", count(skipped))?;
+    }
+    groups(text, report)?;
+    how(text, report)?;
+    writeln!(text, "\n  {}", out.join("report.json").display())
+}
+
+fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
+    if report.clusters.count == 0 {
+        return writeln!(text, "\n  no near-duplicates");
+    }
+    let largest = report.clusters.sizes.keys().next_back().copied().unwrap_or(0);
+    writeln!(
+        text,
+        "\n  {} groups of near-duplicates, the largest of {}:",
+        count(report.clusters.count),
+        count(u64::from(largest))
+    )?;
+    for group in report.largest.iter().take(5) {
+        writeln!(
+            text,
+            "  {:>7} × {}",
+            count(u64::from(group.size)),
+            shorten(&group.leader, 76)
+        )?;
+        if let Some(member) = group.members.first() {
+            writeln!(text, "          = {}", shorten(member, 76))?;
+        }
+    }
+    Ok(())
+}
+
+fn how(text: &mut String, report: &Report) -> std::fmt::Result {
+    let search = &report.search;
+    writeln!(
+        text,
+        "\n  {} bits, radius {}: {}",
+        report.radius.bits, report.radius.k, report.radius.reason
+    )?;
+    writeln!(
+        text,
+        "  {} candidates ({:.2} a document), {} verified, {} duplicate pairs; {} short texts joined by shingles",
+        count(search.fingerprint_candidates + search.shingle_candidates),
+        search.candidates_a_document,
+        count(search.verified),
+        count(search.duplicates),
+        count(search.short_texts)
+    )?;
+    if let Some(row) = report.hot_rows.first() {
+        writeln!(
+            text,
+            "  {} hot fingerprints, the hottest {} with {} texts and {} neighbours (such as {})",
+            count(report.hot_rows.len() as u64),
+            row.fingerprint,
+            count(row.texts),
+            count(row.neighbors),
+            shorten(&row.example, 40)
+        )?;
+    }
+    let memory = report
+        .run
+        .peak_memory_bytes
+        .map_or_else(String::new, |peak| format!(", {} of memory", bytes(peak)));
+    let rate = report.input.bytes as f64 / report.run.seconds.max(1e-9);
+    writeln!(
+        text,
+        "  {} ({}/s){memory}",
+        seconds(report.run.seconds),
+        bytes(rate as u64)
+    )
+}
+
+/// The end of a name tells more than its beginning.
+fn shorten(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().skip(length - most + 1).collect();
+    format!("…{tail}")
+}

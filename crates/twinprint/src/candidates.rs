@@ -1,0 +1,321 @@
+//! Who may be a duplicate of whom: the join of the fingerprints, and the classes that must not rely on it.
+//!
+//! Items are classes in keep order. Every pair within the radius is either an **edge** here or a pair of two **members** of the
+//! exact set join, which finds all pairs at the threshold by their shingles. Members are
+//! * texts of few features, whose fingerprints hang on tiny sums, and those little longer, which may be duplicates of them;
+//! * classes crowded on one fingerprint, or with very many fingerprints around theirs (**hot rows**), and their neighbours: there
+//!   the fingerprint says nothing, and edges would grow with the square of the crowd.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use fingerprint::Width;
+use index::join::{Pair, self_join};
+use rayon::prelude::*;
+
+use crate::corpus::Classes;
+use crate::error::DedupError;
+use crate::options::DedupOptions;
+use crate::radius::Radius;
+
+/// Classes on one fingerprint from which on it is hot.
+pub(crate) const HOT_ROW: usize = 64;
+/// Fingerprints within the radius of one from which on it is hot.
+pub(crate) const HOT_DEGREE: u32 = 1000;
+/// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
+/// itself, and the bound that makes the set join complete (see [`member_features`]) holds for short texts only.
+const SHORT_TEXT: usize = 600;
+/// Shingles a text of that length can have at most: characters of three bytes, a 5-gram at each.
+const SHORT_SHINGLES: f64 = SHORT_TEXT as f64 / 3.0;
+
+/// A later item and an earlier one within the radius.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edge {
+    pub(crate) item: u32,
+    pub(crate) earlier: u32,
+}
+
+/// A crowded fingerprint, for the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HotRow {
+    pub(crate) fingerprint: u128,
+    /// Different texts on it.
+    pub(crate) classes: u64,
+    /// Fingerprints within the radius.
+    pub(crate) neighbors: u64,
+    /// The first item on it.
+    pub(crate) item: u32,
+}
+
+/// The candidates of a run.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Sorted by item, then earlier.
+    pub(crate) edges: Vec<Edge>,
+    /// Which items take part in the set join.
+    pub(crate) member: Vec<bool>,
+    /// Largest first.
+    pub(crate) hot: Vec<HotRow>,
+    /// Rows: distinct fingerprints joined.
+    pub(crate) rows: u64,
+    /// Pairs of rows within the radius.
+    pub(crate) row_pairs: u64,
+    /// The plan of the join.
+    pub(crate) plan: String,
+    /// Items whose text is short.
+    pub(crate) short: u64,
+}
+
+/// Features below which a class takes part in the set join.
+///
+/// Let A have fewer than F features and at most S shingles, and J(A, B) ≥ t. Then |A ∪ B| ≤ S/t, so B has at most (1 − t)·S/t
+/// shingles that A lacks, and since each feature of B that A lacks stands in such a shingle, fewer than F + (1 − t)·S/t features.
+pub(crate) fn member_features(min_features: u32, threshold: f64) -> u32 {
+    min_features + (SHORT_SHINGLES * (1.0 - threshold) / threshold).ceil() as u32
+}
+
+/// Distinct fingerprints, each with its items.
+struct Rows<W> {
+    fingerprint: Vec<W>,
+    /// Items sorted by fingerprint, then item.
+    items: Vec<u32>,
+    /// Where each row's items begin, and the end.
+    starts: Vec<u32>,
+}
+
+impl<W: Width> Rows<W> {
+    fn new(items: Vec<u32>, fingerprint: impl Fn(u32) -> W + Sync) -> Self {
+        let mut items = items;
+        items.par_sort_unstable_by_key(|&item| (fingerprint(item), item));
+        let mut rows = Self {
+            fingerprint: Vec::new(),
+            items: Vec::new(),
+            starts: Vec::new(),
+        };
+        for (i, &item) in items.iter().enumerate() {
+            let own = fingerprint(item);
+            if rows.fingerprint.last() != Some(&own) {
+                rows.fingerprint.push(own);
+                rows.starts.push(i as u32);
+            }
+        }
+        rows.starts.push(items.len() as u32);
+        rows.items = items;
+        rows
+    }
+
+    fn items(&self, row: u32) -> &[u32] {
+        &self.items[self.starts[row as usize] as usize..self.starts[row as usize + 1] as usize]
+    }
+}
+
+/// Joins the fingerprints of all items; `order[item]` is the class.
+pub(crate) fn find(
+    classes: &Classes,
+    order: &[u32],
+    radius: &Radius,
+    options: &DedupOptions,
+) -> Result<Candidates, DedupError> {
+    if radius.bits == 64 {
+        find_at::<u64>(classes, order, radius.k, options)
+    } else {
+        find_at::<u128>(classes, order, radius.k, options)
+    }
+}
+
+/// Whether a class takes part in the join of the fingerprints.
+pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -> bool {
+    let features = classes.features[class as usize];
+    let repeats = options.verify && classes.text[class as usize].len() > SHORT_TEXT;
+    features >= options.min_features || features > 0 && repeats
+}
+
+fn find_at<W: Width>(
+    classes: &Classes,
+    order: &[u32],
+    k: u32,
+    options: &DedupOptions,
+) -> Result<Candidates, DedupError> {
+    let mut found = Candidates {
+        member: vec![false; order.len()],
+        ..Candidates::default()
+    };
+    let border = member_features(options.min_features, options.threshold);
+    for (item, &class) in order.iter().enumerate() {
+        let features = classes.features[class as usize];
+        found.short += u64::from(features < options.min_features);
+        found.member[item] = options.verify && features > 0 && features < border;
+    }
+    let joined = (0..order.len() as u32)
+        .filter(|&i| is_joined(classes, order[i as usize], options))
+        .collect();
+    let rows = Rows::new(joined, |item| {
+        W::truncate(classes.fingerprint[order[item as usize] as usize])
+    });
+    found.rows = rows.fingerprint.len() as u64;
+    let pairs = join_rows(&rows, k, options, &mut found)?;
+    found.edges = expand(&rows, pairs, &found.member);
+    Ok(found)
+}
+
+/// The row pairs to be expanded to edges. Marks the members that hot rows add.
+fn join_rows<W: Width>(
+    rows: &Rows<W>,
+    k: u32,
+    options: &DedupOptions,
+    found: &mut Candidates,
+) -> Result<Vec<Pair>, DedupError> {
+    let n = rows.fingerprint.len();
+    let limit = 16_000_000 + 8 * n;
+    let degrees: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
+    let total = AtomicU64::new(0);
+    let held = Mutex::new(Vec::new());
+    let stats = self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
+        for pair in batch {
+            degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
+            degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
+        }
+        let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        if before < limit as u64 {
+            hold(&held, batch);
+        }
+    });
+    found.row_pairs = stats.pairs;
+    found.plan = stats.plan;
+    let complete = total.into_inner() <= limit as u64;
+    if !options.verify {
+        let limit = limit as u64;
+        return if complete {
+            Ok(take(held))
+        } else {
+            Err(DedupError::TooManyMatches { limit, k })
+        };
+    }
+    let degrees: Vec<u32> = degrees.into_iter().map(AtomicU32::into_inner).collect();
+    let hot_degree = affordable_degree(&degrees, limit as u64);
+    let hot: Vec<bool> = (0..n)
+        .map(|row| degrees[row] > hot_degree || rows.items(row as u32).len() > HOT_ROW)
+        .collect();
+    found.hot = (0..n)
+        .filter(|&row| hot[row])
+        .map(|row| HotRow {
+            fingerprint: rows.fingerprint[row].widen(),
+            classes: rows.items(row as u32).len() as u64,
+            neighbors: u64::from(degrees[row]),
+            item: rows.items(row as u32)[0],
+        })
+        .collect();
+    found
+        .hot
+        .sort_by_key(|row| (std::cmp::Reverse(row.classes + row.neighbors), row.item));
+    if found.hot.is_empty() {
+        return Ok(take(held));
+    }
+    let mut pairs = take(held);
+    let warm = if complete {
+        warm_rows(&hot, |mark| pairs.iter().for_each(mark))
+    } else {
+        pairs = Vec::new();
+        let warm = Mutex::new(vec![false; n]);
+        self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
+            if let Ok(mut warm) = warm.lock() {
+                batch.iter().for_each(|pair| mark_warm(&hot, &mut warm, pair));
+            }
+        });
+        warm.into_inner().unwrap_or_default()
+    };
+    for row in 0..n as u32 {
+        if hot[row as usize] || warm[row as usize] {
+            for &item in rows.items(row) {
+                found.member[item as usize] = true;
+            }
+        }
+    }
+    let both_members = |pair: &Pair| {
+        let member = |row: u32| hot[row as usize] || warm[row as usize];
+        member(pair.a) && member(pair.b)
+    };
+    if complete {
+        pairs.retain(|pair| !both_members(pair));
+        return Ok(pairs);
+    }
+    let held = Mutex::new(Vec::new());
+    self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
+        let cold: Vec<Pair> = batch.iter().filter(|pair| !both_members(pair)).copied().collect();
+        hold(&held, &cold);
+    });
+    Ok(take(held))
+}
+
+fn hold(held: &Mutex<Vec<Pair>>, batch: &[Pair]) {
+    if let Ok(mut held) = held.lock() {
+        held.extend_from_slice(batch);
+    }
+}
+
+fn take(held: Mutex<Vec<Pair>>) -> Vec<Pair> {
+    held.into_inner().unwrap_or_default()
+}
+
+/// Rows next to a hot one.
+fn warm_rows(hot: &[bool], each: impl FnOnce(&mut dyn FnMut(&Pair))) -> Vec<bool> {
+    let mut warm = vec![false; hot.len()];
+    each(&mut |pair| mark_warm(hot, &mut warm, pair));
+    warm
+}
+
+fn mark_warm(hot: &[bool], warm: &mut [bool], pair: &Pair) {
+    if hot[pair.a as usize] {
+        warm[pair.b as usize] = true;
+    }
+    if hot[pair.b as usize] {
+        warm[pair.a as usize] = true;
+    }
+}
+
+/// The degree above which a row is hot: [`HOT_DEGREE`], or less where the pairs of the rows below would not fit.
+fn affordable_degree(degrees: &[u32], limit: u64) -> u32 {
+    let mut sorted: Vec<u32> = degrees.to_vec();
+    sorted.par_sort_unstable();
+    let mut sum = 0u64;
+    for degree in sorted {
+        sum += u64::from(degree);
+        if degree >= HOT_DEGREE || sum > limit {
+            return degree.min(HOT_DEGREE);
+        }
+    }
+    HOT_DEGREE
+}
+
+/// Edges of the items of each pair of rows and of the items within a row; pairs of two members are left to the set join.
+fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[bool]) -> Vec<Edge> {
+    let mut edges = Vec::with_capacity(pairs.len());
+    let mut push = |a: u32, b: u32| {
+        if !(member[a as usize] && member[b as usize]) {
+            edges.push(Edge {
+                item: a.max(b),
+                earlier: a.min(b),
+            });
+        }
+    };
+    for pair in pairs {
+        for &a in rows.items(pair.a) {
+            for &b in rows.items(pair.b) {
+                push(a, b);
+            }
+        }
+    }
+    for row in 0..rows.fingerprint.len() as u32 {
+        let items = rows.items(row);
+        // A hot row's items are all members: nothing to push, and nothing to enumerate.
+        if items.len() <= HOT_ROW {
+            for (i, &b) in items.iter().enumerate() {
+                for &a in &items[..i] {
+                    push(a, b);
+                }
+            }
+        }
+    }
+    edges.par_sort_unstable();
+    edges
+}

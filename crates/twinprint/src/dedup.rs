@@ -1,0 +1,290 @@
+//! The main job: read, choose a radius, join, verify and group, write.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use cluster::{Outcome, Pairs, leader_follower};
+
+use crate::candidates::{self, Candidates};
+use crate::corpus::Corpus;
+use crate::error::DedupError;
+use crate::keep::KeepOrder;
+use crate::matcher::Matcher;
+use crate::options::{DedupOptions, Mode, PairRows};
+use crate::output::{self, Run};
+use crate::pairs::PairWriter;
+use crate::progress::{Progress, Unit};
+use crate::radius::{self, Radius};
+use crate::read::{self, Read};
+use crate::report::{Report, Stage};
+use crate::rows::Names;
+use crate::sets::Sets;
+use crate::sink::OutputDir;
+use crate::source::{SourceOptions, Sources};
+use crate::spool::Spool;
+
+/// Bytes of shingle sets loaded at a time, and as much again kept for later pairs.
+const SET_MEMORY: usize = 96 << 20;
+
+/// Finds the near-duplicates among the documents of `inputs` and writes the result to `out`, which must be new or empty.
+///
+/// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, but for
+/// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`index::planner`]); memory is
+/// about 100 bytes a document beside a fixed amount. Setting `cancel` ends the run with [`DedupError::Cancelled`].
+///
+/// # Errors
+/// What stops the whole run; a record that cannot be used is rejected, counted and named instead.
+pub fn dedup(
+    inputs: &[String],
+    source_options: &SourceOptions,
+    options: &DedupOptions,
+    out: &Path,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Report, DedupError> {
+    options.check()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|error| DedupError::Threads(error.to_string()))?;
+    let job = Job {
+        source_options,
+        options,
+        progress,
+        cancel,
+        started: Instant::now(),
+        stages: Vec::new(),
+    };
+    let result = pool.install(|| job.run(inputs, out));
+    if cancel.load(Ordering::Relaxed) && result.is_err() {
+        Err(DedupError::Cancelled)
+    } else {
+        result
+    }
+}
+
+struct Job<'j> {
+    source_options: &'j SourceOptions,
+    options: &'j DedupOptions,
+    progress: &'j dyn Progress,
+    cancel: &'j Arc<AtomicBool>,
+    started: Instant,
+    stages: Vec<Stage>,
+}
+
+impl Job<'_> {
+    fn run(mut self, inputs: &[String], out: &Path) -> Result<Report, DedupError> {
+        let dir = OutputDir::create(out)?;
+        let work = self.work_dir(out)?;
+        let cancel = Arc::clone(self.cancel);
+        let sources = Sources::discover_cancellable(inputs, self.source_options, work.path(), cancel)?;
+
+        let read = self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
+            let mut rejects = dir.file("rejects.jsonl")?;
+            let read = read::read(
+                &sources,
+                job.options,
+                &work.path().join("texts"),
+                &mut rejects,
+                job.progress,
+            )?;
+            rejects.finish()?;
+            Ok(read)
+        })?;
+        let Read {
+            corpus,
+            spool,
+            counts,
+        } = read;
+        let keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
+
+        let (radius, candidates) = self.stage("match", 0, Unit::Steps, |job| {
+            let radius = job.choose_radius(&corpus, &keep);
+            let candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
+            job.check_cancelled()?;
+            Ok((radius, candidates))
+        })?;
+
+        let names = Names {
+            documents: &corpus.documents,
+            sources: &sources,
+        };
+        let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
+        let (outcome, probed) = self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {
+            job.group(
+                &corpus,
+                &keep,
+                spool.as_ref(),
+                &candidates,
+                radius.bits,
+                &mut pairs,
+            )
+        })?;
+        let pair_rows = pairs.finish()?;
+
+        let names = Names {
+            documents: &corpus.documents,
+            sources: &sources,
+        };
+        let mut run = Run {
+            options: self.options,
+            source_options: self.source_options,
+            inputs,
+            sources: &sources,
+            corpus: &corpus,
+            keep: &keep,
+            counts: &counts,
+            radius: &radius,
+            candidates: &candidates,
+            probed,
+            outcome: &outcome,
+            names,
+            spool: spool.as_ref(),
+            pair_rows,
+        };
+        self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
+            output::write_clusters(&mut run, &dir)?;
+            if job.options.mode == Mode::Remove {
+                output::copy_records(&run, &dir, job.progress)?;
+            }
+            output::write_config(&run, &dir)
+        })?;
+        let mut report = output::report(&run)?;
+        report.run.stages = self.stages;
+        report.run.seconds = self.started.elapsed().as_secs_f64();
+        output::write_report(&mut report, &dir)?;
+        Ok(report)
+    }
+
+    /// Runs one stage and notes its time.
+    fn stage<T>(
+        &mut self,
+        name: &'static str,
+        total: u64,
+        unit: Unit,
+        run: impl FnOnce(&mut Self) -> Result<T, DedupError>,
+    ) -> Result<T, DedupError> {
+        let started = Instant::now();
+        self.progress.stage(name, total, unit);
+        let result = run(self)?;
+        self.stages.push(Stage {
+            name,
+            seconds: started.elapsed().as_secs_f64(),
+        });
+        self.check_cancelled()?;
+        Ok(result)
+    }
+
+    fn check_cancelled(&self) -> Result<(), DedupError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            Err(DedupError::Cancelled)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A directory that goes away with the run.
+    fn work_dir(&self, out: &Path) -> Result<tempfile::TempDir, DedupError> {
+        let parent = self.options.work_dir.as_deref().unwrap_or(out);
+        std::fs::create_dir_all(parent)
+            .and_then(|()| {
+                tempfile::Builder::new()
+                    .prefix(".twinprint-work-")
+                    .tempdir_in(parent)
+            })
+            .map_err(|source| DedupError::WorkDir {
+                path: parent.to_owned(),
+                source,
+            })
+    }
+
+    fn choose_radius(&self, corpus: &Corpus, keep: &KeepOrder) -> Radius {
+        let classes = &corpus.classes;
+        if !self.options.verify {
+            let k = match self.options.hamming {
+                crate::options::Auto::Fixed(k) => k,
+                crate::options::Auto::Auto => 3,
+            };
+            let bits = self.options.width_without_verification();
+            return Radius {
+                bits,
+                k,
+                reason: "without verification the radius is the verdict".to_owned(),
+                expected_candidates: None,
+                expected_recall: f64::NAN,
+            };
+        }
+        let joined = keep
+            .classes
+            .iter()
+            .filter(|&&class| candidates::is_joined(classes, class, self.options));
+        let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class as usize]).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let Self { options, .. } = self;
+        radius::choose(
+            &rows,
+            options.bits,
+            options.hamming,
+            options.threshold,
+            options.seed,
+        )
+    }
+
+    /// Verifies and groups; also how many candidates the set join gave.
+    fn group(
+        &self,
+        corpus: &Corpus,
+        keep: &KeepOrder,
+        spool: Option<&Spool>,
+        candidates: &Candidates,
+        bits: u32,
+        pairs: &mut PairWriter<'_>,
+    ) -> Result<(Outcome, u64), DedupError> {
+        let wanted = if self.options.pairs == PairRows::None {
+            Pairs::Leaders
+        } else {
+            Pairs::All
+        };
+        let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, SET_MEMORY));
+        let mut matcher = Matcher::new(
+            &corpus.classes,
+            &keep.classes,
+            candidates,
+            sets,
+            bits,
+            self.options.threshold,
+            wanted,
+        );
+        matcher.count_members(SET_MEMORY)?;
+        let mut failure = None;
+        let failed = Cell::new(false);
+        let mut done = 0;
+        let outcome = leader_follower(
+            keep.classes.len() as u32,
+            &mut matcher,
+            wanted,
+            SET_MEMORY,
+            |item, candidate, similarity| {
+                if failure.is_none() {
+                    failure = pairs.write(item, candidate, similarity).err();
+                    failed.set(failure.is_some());
+                }
+            },
+            |items| {
+                self.progress.advance(u64::from(items - done));
+                done = items;
+                !failed.get() && !self.cancel.load(Ordering::Relaxed)
+            },
+        );
+        self.check_cancelled()?;
+        let probed = matcher.probed();
+        match failure.or(matcher.failure()) {
+            Some(error) => Err(error),
+            None => Ok((outcome, probed)),
+        }
+    }
+}

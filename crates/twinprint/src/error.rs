@@ -1,0 +1,82 @@
+//! What ends a run, as against a single record, which is only rejected.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::sink::SinkError;
+use crate::source::SourceError;
+
+/// Why a run ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DedupError {
+    /// The inputs cannot be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The outputs cannot be written.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// The spool of normalised texts in the work directory failed.
+    #[error("{}: the work directory's spool of texts failed ({source}); free space there or choose another place with --work-dir", .path.display())]
+    Spool {
+        /// The spool file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The work directory cannot be made.
+    #[error("{}: the work directory cannot be made ({source}); choose another place with --work-dir", .path.display())]
+    WorkDir {
+        /// Where it was to be.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The profile cannot be.
+    #[error("--profile or --bits: {0}")]
+    Profile(#[from] text::ProfileError),
+    /// An option makes no sense.
+    #[error("{0}")]
+    Option(String),
+    /// More documents than one run can number.
+    #[error("more than {limit} documents; split the input")]
+    TooManyDocuments {
+        /// The most there can be.
+        limit: u32,
+    },
+    /// `--pairs` would write too many rows.
+    #[error(
+        "--pairs would write {rows} rows or more (the limit is {limit}); --pairs=distinct writes one representative of equal texts and a row for each copy"
+    )]
+    TooManyPairs {
+        /// Rows known to be needed.
+        rows: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Too many fingerprint matches to hold, and no verification to thin them out.
+    #[error(
+        "more than {limit} pairs of fingerprints lie within {k} bits, too many to hold without verification; lower -k or leave out --no-verify"
+    )]
+    TooManyMatches {
+        /// The limit.
+        limit: u64,
+        /// The radius.
+        k: u32,
+    },
+    /// The worker threads could not be started.
+    #[error("the worker threads cannot be started: {0}")]
+    Threads(String),
+    /// Ctrl-C.
+    #[error("interrupted; the output directory holds nothing finished and can be removed")]
+    Cancelled,
+}
+
+impl DedupError {
+    pub(crate) fn spool(path: &Path, source: io::Error) -> Self {
+        Self::Spool {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

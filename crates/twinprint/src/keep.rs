@@ -1,0 +1,42 @@
+//! Keep order: which document of a group leads it.
+
+use crate::corpus::Documents;
+
+/// Classes in keep order, and the document each is kept by.
+pub(crate) struct KeepOrder {
+    /// The class of each item.
+    pub(crate) classes: Vec<u32>,
+    /// The item of each class.
+    pub(crate) item: Vec<u32>,
+    /// The document that stands for each item: the first of its class in keep order.
+    pub(crate) representative: Vec<u32>,
+}
+
+impl KeepOrder {
+    /// Sorts classes by their best document. O(documents), and a sort where `--keep` asks for one.
+    pub(crate) fn new(documents: &Documents, classes: u32) -> Self {
+        let mut best = vec![u32::MAX; classes as usize];
+        let key = |document: u32| (documents.sort.get(document as usize), document);
+        for document in 0..documents.len() {
+            let best = &mut best[documents.class[document as usize] as usize];
+            if *best == u32::MAX || key(document) < key(*best) {
+                *best = document;
+            }
+        }
+        let mut order: Vec<u32> = (0..classes).collect();
+        // Classes are numbered by their first document, so without sort keys they are in order already.
+        if !documents.sort.is_empty() {
+            order.sort_unstable_by_key(|&class| key(best[class as usize]));
+        }
+        let mut item = vec![0; classes as usize];
+        for (i, &class) in order.iter().enumerate() {
+            item[class as usize] = i as u32;
+        }
+        let representative = order.iter().map(|&class| best[class as usize]).collect();
+        Self {
+            classes: order,
+            item,
+            representative,
+        }
+    }
+}

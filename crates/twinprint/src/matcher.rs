@@ -1,0 +1,334 @@
+//! Wires the candidates and the texts to the grouping: answers who may be a duplicate of whom, and who is.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cluster::{Candidate, Neighbors, Pairs, Similarity, Verify};
+use fingerprint::Width;
+use index::set::{PrefixIndex, TokenOrder};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use text::Measure;
+use text::overlap::overlap_at_least;
+
+use crate::candidates::{Candidates, Edge};
+use crate::corpus::Classes;
+use crate::error::DedupError;
+use crate::sets::{Set, SetKey, Sets};
+
+/// One measure's part of the set join.
+struct SetJoin {
+    measure: Measure,
+    index: PrefixIndex,
+    order: TokenOrder,
+    /// Size and prefix of the block's members.
+    block: FxHashMap<u32, (u32, Vec<u64>)>,
+}
+
+impl SetJoin {
+    fn new(measure: Measure, threshold: f64) -> Self {
+        Self {
+            measure,
+            index: PrefixIndex::new(threshold),
+            order: TokenOrder::new(),
+            block: FxHashMap::default(),
+        }
+    }
+
+    fn prefix(&self, set: &Set) -> (u32, Vec<u64>) {
+        let mut prefix = Vec::new();
+        self.order
+            .sort_prefix(set, self.index.prefix_len(set.len()), &mut prefix);
+        (set.len() as u32, prefix)
+    }
+}
+
+/// Items are classes in keep order.
+pub(crate) struct Matcher<'c> {
+    classes: &'c Classes,
+    order: &'c [u32],
+    edges: &'c [Edge],
+    /// Where each item's edges begin, and the end.
+    starts: Vec<u64>,
+    member: &'c [bool],
+    connected: Vec<bool>,
+    bits: u32,
+    threshold: f64,
+    pairs: Pairs,
+    leads: Vec<bool>,
+    /// Absent when nothing is verified.
+    sets: Option<Sets<'c>>,
+    joins: Vec<SetJoin>,
+    /// The first failure of the spool; nothing is decided after it.
+    failure: Mutex<Option<DedupError>>,
+    probed: AtomicU64,
+}
+
+impl<'c> Matcher<'c> {
+    pub(crate) fn new(
+        classes: &'c Classes,
+        order: &'c [u32],
+        candidates: &'c Candidates,
+        sets: Option<Sets<'c>>,
+        bits: u32,
+        threshold: f64,
+        pairs: Pairs,
+    ) -> Self {
+        let n = order.len();
+        let mut connected = candidates.member.clone();
+        let mut starts = vec![0u64; n + 1];
+        for edge in &candidates.edges {
+            connected[edge.item as usize] = true;
+            connected[edge.earlier as usize] = true;
+            starts[edge.item as usize + 1] += 1;
+        }
+        for i in 0..n {
+            starts[i + 1] += starts[i];
+        }
+        Self {
+            classes,
+            order,
+            edges: &candidates.edges,
+            starts,
+            member: &candidates.member,
+            connected,
+            bits,
+            threshold,
+            pairs,
+            leads: Vec::with_capacity(n),
+            sets,
+            joins: Vec::new(),
+            failure: Mutex::default(),
+            probed: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts the shingles of all members, which fixes the order of the set join. Must come before grouping.
+    pub(crate) fn count_members(&mut self, memory: usize) -> Result<(), DedupError> {
+        let members: Vec<u32> = (0..self.order.len() as u32)
+            .filter(|&i| self.member[i as usize])
+            .collect();
+        let Some(sets) = &mut self.sets else { return Ok(()) };
+        if members.is_empty() {
+            return Ok(());
+        }
+        let by = |measure| members.iter().any(|&item| sets.measure(item) == measure);
+        // A pair is measured by characters when either text is, so beside such a text every other is too.
+        let measures = [
+            (Measure::WordGrams, by(Measure::WordGrams)),
+            (Measure::CharGrams, by(Measure::CharGrams)),
+        ];
+        self.joins = measures
+            .iter()
+            .filter(|m| m.1)
+            .map(|m| SetJoin::new(m.0, self.threshold))
+            .collect();
+        let mut rest = members.as_slice();
+        while !rest.is_empty() {
+            let mut cost = 0;
+            let fits = rest.iter().take_while(|&&item| {
+                cost += sets.cost(item);
+                cost <= memory
+            });
+            let (slice, after) = rest.split_at(fits.count().max(1));
+            rest = after;
+            for join in &self.joins {
+                let keys = || {
+                    slice
+                        .iter()
+                        .filter_map(|&item| set_key(sets.measure(item), join.measure, item))
+                };
+                let keys: Vec<SetKey> = keys().collect();
+                sets.begin_block();
+                sets.load(keys.iter().copied())?;
+                keys.par_iter().for_each(|&key| {
+                    if let Some(set) = sets.get(key) {
+                        join.order.count(set);
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Set-join candidates found so far.
+    pub(crate) fn probed(&self) -> u64 {
+        self.probed.load(Ordering::Relaxed)
+    }
+
+    /// The failure that ended the work, if one did.
+    pub(crate) fn failure(self) -> Option<DedupError> {
+        self.failure.into_inner().ok().flatten()
+    }
+
+    fn fail(&self, error: DedupError) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(error);
+        }
+    }
+
+    pub(crate) fn distance(&self, a: u32, b: u32) -> u32 {
+        let at = |item: u32| self.classes.fingerprint[self.order[item as usize] as usize];
+        if self.bits == 64 {
+            (at(a) as u64).distance(at(b) as u64)
+        } else {
+            at(a).distance(at(b))
+        }
+    }
+
+    fn own_edges(&self, item: u32) -> &[Edge] {
+        &self.edges[self.starts[item as usize] as usize..self.starts[item as usize + 1] as usize]
+    }
+
+    fn load_keys(&mut self, keys: impl Iterator<Item = SetKey>) {
+        let Some(sets) = &mut self.sets else { return };
+        if let Err(error) = sets.load(keys) {
+            self.fail(error);
+        }
+    }
+
+    /// Whether the pair's measure is the join's: then that join is the one that must find it.
+    fn joins_pair(&self, measure: Measure, a: u32, b: u32) -> bool {
+        self.sets
+            .as_ref()
+            .is_some_and(|sets| sets.measure(a).with(sets.measure(b)) == measure)
+    }
+}
+
+/// The key under which an item takes part in a join: texts measured by characters have no place among words.
+fn set_key(own: Measure, join: Measure, item: u32) -> Option<SetKey> {
+    (own.with(join) == join).then_some((item, join))
+}
+
+impl Neighbors for Matcher<'_> {
+    fn connected(&self, item: u32) -> bool {
+        self.connected[item as usize]
+    }
+
+    fn candidates(&self, item: u32, since: u32, out: &mut Vec<Candidate>) {
+        let placed = self.leads.len() as u32;
+        let wanted = |earlier: u32| {
+            earlier >= since && earlier < placed && (self.pairs == Pairs::All || self.leads[earlier as usize])
+        };
+        let own = self.own_edges(item);
+        let own = &own[own.partition_point(|edge| edge.earlier < since)..];
+        for edge in own.iter().filter(|edge| wanted(edge.earlier)) {
+            out.push(Candidate {
+                id: edge.earlier,
+                distance: self.distance(item, edge.earlier),
+            });
+        }
+        if !self.member[item as usize] {
+            return;
+        }
+        let before = out.len();
+        let mut ids = Vec::new();
+        for join in &self.joins {
+            let Some((size, prefix)) = join.block.get(&item) else {
+                continue;
+            };
+            join.index.probe(*size, prefix, &mut ids);
+            // Only this join's pairs: the other finds its own.
+            let new = ids
+                .iter()
+                .filter(|&&id| wanted(id) && self.joins_pair(join.measure, item, id));
+            out.extend(new.map(|&id| Candidate {
+                id,
+                distance: self.distance(item, id),
+            }));
+        }
+        self.probed
+            .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
+    }
+
+    fn place(&mut self, item: u32, leads: bool) {
+        self.leads.push(leads);
+        if self.member[item as usize] && (leads || self.pairs == Pairs::All) {
+            for join in &mut self.joins {
+                if let Some((size, prefix)) = join.block.get(&item) {
+                    join.index.insert(item, *size, prefix);
+                }
+            }
+        }
+    }
+}
+
+impl Verify for Matcher<'_> {
+    fn cost(&self, item: u32) -> usize {
+        self.sets.as_ref().map_or(0, |sets| sets.cost(item))
+    }
+
+    fn begin_block(&mut self, items: &[u32]) {
+        let Some(sets) = &mut self.sets else { return };
+        sets.begin_block();
+        let joins: Vec<Measure> = self.joins.iter().map(|join| join.measure).collect();
+        let keys: Vec<SetKey> = items
+            .iter()
+            .flat_map(|&item| {
+                let own = sets.measure(item);
+                let joined = self.member[item as usize];
+                let others = joins
+                    .iter()
+                    .filter_map(move |&join| set_key(own, join, item))
+                    .filter(move |_| joined);
+                std::iter::once((item, own)).chain(others)
+            })
+            .collect();
+        self.load_keys(keys.into_iter());
+        let Some(sets) = &self.sets else { return };
+        let members: Vec<u32> = items
+            .iter()
+            .copied()
+            .filter(|&item| self.member[item as usize])
+            .collect();
+        for join in &mut self.joins {
+            let shared: &SetJoin = join;
+            let block = members
+                .par_iter()
+                .filter_map(|&item| {
+                    let key = set_key(sets.measure(item), shared.measure, item)?;
+                    Some((item, shared.prefix(sets.get(key)?)))
+                })
+                .collect::<Vec<_>>();
+            join.block = block.into_iter().collect();
+        }
+    }
+
+    fn load(&mut self, pairs: &[(u32, Candidate)]) {
+        let Some(sets) = &self.sets else { return };
+        let keys: Vec<SetKey> = pairs
+            .iter()
+            .flat_map(|&(item, candidate)| {
+                let measure = sets.measure(item).with(sets.measure(candidate.id));
+                [(item, measure), (candidate.id, measure)]
+            })
+            .collect();
+        self.load_keys(keys.into_iter());
+    }
+
+    fn verify(&self, item: u32, candidate: Candidate) -> Option<Similarity> {
+        let Some(sets) = &self.sets else {
+            // Nothing to verify on: within the radius is all that is asked.
+            return Some(Similarity {
+                jaccard: f64::NAN,
+                containment: f64::NAN,
+            });
+        };
+        let measure = sets.measure(item).with(sets.measure(candidate.id));
+        let set = |item: u32| match sets.get((item, measure)) {
+            Some(set) => Ok(Set::clone(set)),
+            None => sets.load_one((item, measure)),
+        };
+        let overlap = match set(item).and_then(|a| Ok((a, set(candidate.id)?))) {
+            Ok((a, b)) => overlap_at_least(&a, &b, self.threshold)?,
+            Err(error) => {
+                self.fail(error);
+                return None;
+            }
+        };
+        Some(Similarity {
+            jaccard: overlap.jaccard(),
+            containment: overlap.containment(),
+        })
+    }
+}

@@ -1,0 +1,194 @@
+//! What a user can choose for `dedup`. Serialised to `config.toml` beside the output.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+use text::{Analyzer, Features, Profile, ProfileError, Weight};
+
+use crate::corpus::SortKey;
+use crate::error::DedupError;
+use crate::source::SortValue;
+
+/// Distinct features below which a fingerprint hangs on too few votes to be trusted, and candidates come from the exact join
+/// of shingle sets instead (see docs/quality.md for the measurement).
+pub const MIN_FEATURES: u32 = 50;
+
+/// Which document of a group is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The first in input order.
+    #[default]
+    First,
+    /// The longest text; ties go to the first.
+    Longest,
+    /// The shortest text; ties go to the first.
+    Shortest,
+    /// The largest value of the sort field; ties go to the first, documents without the field come last.
+    Newest,
+}
+
+impl Keep {
+    pub(crate) fn key(self, text_bytes: u64, field: Option<SortValue>) -> SortKey {
+        match self {
+            Self::First => SortKey::Input,
+            Self::Longest => SortKey::Longest(Reverse(text_bytes)),
+            Self::Shortest => SortKey::Shortest(text_bytes),
+            Self::Newest => SortKey::Newest(Reverse(field)),
+        }
+    }
+}
+
+/// What is written of the records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// `kept/` and `removed/`.
+    #[default]
+    Remove,
+    /// Reports only; no record is copied.
+    Report,
+}
+
+/// Which pairs are written to `pairs.jsonl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PairRows {
+    /// None.
+    #[default]
+    None,
+    /// Every verified pair of documents.
+    All,
+    /// One representative of equal texts, and one row for each copy.
+    Distinct,
+}
+
+/// A number, or the program's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Auto {
+    /// Chosen from the data.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// Given.
+    Fixed(u32),
+}
+
+/// How to find duplicates. Everything that decides the result, besides the input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DedupOptions {
+    /// What the features of a document are and what they weigh. Its own width is not used: see [`DedupOptions::bits`].
+    pub profile: Profile,
+    /// Width of the fingerprints: 64 or 128.
+    pub bits: Auto,
+    /// Radius of the candidates.
+    pub hamming: Auto,
+    /// Least Jaccard of a duplicate, in (0, 1].
+    pub threshold: f64,
+    /// Whether candidates are verified on the text.
+    pub verify: bool,
+    /// See [`MIN_FEATURES`].
+    pub min_features: u32,
+    /// Which document of a group is kept.
+    pub keep: Keep,
+    /// What is written of the records.
+    pub mode: Mode,
+    /// Which pairs are written.
+    pub pairs: PairRows,
+    /// Worker threads; 0 takes all cores.
+    pub threads: usize,
+    /// Seed of the samples.
+    pub seed: u64,
+    /// Where the spool goes; the output directory when none is given.
+    pub work_dir: Option<std::path::PathBuf>,
+}
+
+impl DedupOptions {
+    /// The defaults.
+    ///
+    /// # Errors
+    /// Never in practice: when the default profile were refused.
+    pub fn new() -> Result<Self, ProfileError> {
+        Ok(Self {
+            profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
+            bits: Auto::Auto,
+            hamming: Auto::Auto,
+            threshold: 0.8,
+            verify: true,
+            min_features: MIN_FEATURES,
+            keep: Keep::First,
+            mode: Mode::Remove,
+            pairs: PairRows::None,
+            threads: 0,
+            seed: 42,
+            work_dir: None,
+        })
+    }
+
+    /// Refuses what makes no sense, naming the option.
+    ///
+    /// # Errors
+    /// [`DedupError::Option`].
+    pub fn check(&self) -> Result<(), DedupError> {
+        let refuse = |message: String| Err(DedupError::Option(message));
+        if !(self.threshold > 0.0 && self.threshold <= 1.0) {
+            return refuse(format!(
+                "--threshold {}: give a Jaccard above 0 and at most 1",
+                self.threshold
+            ));
+        }
+        let width = match self.bits {
+            Auto::Auto => 128,
+            Auto::Fixed(bits @ (64 | 128)) => bits,
+            Auto::Fixed(bits) => {
+                return refuse(format!(
+                    "--bits {bits}: dedup joins fingerprints of 64 or 128 bits"
+                ));
+            }
+        };
+        if let Auto::Fixed(k) = self.hamming {
+            let most = if width == 64 { 12 } else { 24 };
+            if k > most {
+                return refuse(format!(
+                    "-k {k}: the join is exact up to 12 at 64 bits and up to 24 at 128"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The width compared when nothing is verified: there is no text to correct a wide radius, so the paper's 64 bits.
+    pub(crate) fn width_without_verification(&self) -> u32 {
+        match self.bits {
+            Auto::Auto => 64,
+            Auto::Fixed(bits) => bits.clamp(1, 128),
+        }
+    }
+
+    /// The profile of the fingerprints at `bits`.
+    ///
+    /// # Errors
+    /// When `bits` is no width of a fingerprint.
+    pub fn profile_at(&self, bits: u32) -> Result<Profile, ProfileError> {
+        let profile = Profile::new(self.profile.features(), self.profile.weight(), bits)?;
+        profile
+            .with_stop_words(self.profile.stop_words().clone())
+            .with_key_id(self.profile.key_id())
+    }
+
+    /// The width fingerprints are made at: the widest that may still be chosen.
+    pub(crate) fn width_made(&self) -> u32 {
+        match self.bits {
+            Auto::Auto if self.verify => 128,
+            _ => self.width_without_verification(),
+        }
+    }
+
+    pub(crate) fn analyzer(&self) -> Result<Analyzer, ProfileError> {
+        Ok(Analyzer::new(
+            &self.profile_at(self.width_made())?,
+            fingerprint::HashKey::PUBLIC,
+        ))
+    }
+}

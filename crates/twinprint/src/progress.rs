@@ -1,0 +1,40 @@
+//! How a run tells where it is.
+
+/// What a stage counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of input.
+    Bytes,
+    /// Documents.
+    Documents,
+    /// Nothing that can be counted beforehand.
+    Steps,
+}
+
+/// Receives the progress of a run. Calls come from one thread at a time.
+pub trait Progress: Sync {
+    /// A stage begins; it will count to about `total`.
+    fn stage(&self, name: &'static str, total: u64, unit: Unit);
+    /// So much more is done.
+    fn advance(&self, done: u64);
+    /// Something a user should know that is no error.
+    fn warn(&self, message: &str);
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn stage(&self, _: &'static str, _: u64, _: Unit) {}
+    fn advance(&self, _: u64) {}
+    fn warn(&self, _: &str) {}
+}
+
+/// The most memory this process has held so far, in bytes, where the system tells (Linux).
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}

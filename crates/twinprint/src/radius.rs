@@ -1,0 +1,241 @@
+//! The choice of width and radius: how far apart two fingerprints may lie to be looked at.
+//!
+//! A wide radius finds more and costs more, and how much more depends on the corpus: unrelated pages share common words, so
+//! their distances are far below those of random bits. Hence a seeded sample of fingerprints is compared with *all* of
+//! them, which gives the number of candidates a document at every radius at the true n, not an extrapolation. Of
+//! the radii that stay within the budget, the one with the best expected recall wins.
+
+use fingerprint::kernel::hamming_one_to_many;
+use rayon::prelude::*;
+
+use crate::options::Auto;
+
+/// Candidates a document that verification can afford without being felt.
+pub const CANDIDATE_BUDGET: f64 = 5.0;
+/// Widest radius of the exact join at 64 and at 128 bits.
+const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 24)];
+/// Fingerprint comparisons the sample may cost.
+const COMPARISONS: usize = 2_000_000_000;
+/// Most fingerprints in the sample.
+const SAMPLE: usize = 2048;
+/// A wider fingerprint must be expected to find so much more before it is worth its memory.
+const WORTH: f64 = 0.004;
+
+/// What was chosen, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radius {
+    /// Width compared, 64 or 128.
+    pub bits: u32,
+    /// The radius.
+    pub k: u32,
+    /// One sentence for people.
+    pub reason: String,
+    /// Expected candidates a document at the chosen radius; `None` when nothing was sampled.
+    pub expected_candidates: Option<f64>,
+    /// Expected share of pairs at the threshold that lie within the radius.
+    pub expected_recall: f64,
+}
+
+/// What is known of one width.
+struct Histogram {
+    bits: u32,
+    /// Candidates a document (each pair counted once) within each radius from 0.
+    within: Vec<f64>,
+}
+
+/// Chooses among 64 and 128 bits and all radii, or among what `bits` and `k` leave open.
+///
+/// `rows` are the distinct fingerprints at full width. `threshold` is the least Jaccard of a duplicate.
+pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u64) -> Radius {
+    let widths = WIDEST.iter().filter(|(width, _)| match bits {
+        Auto::Auto => true,
+        Auto::Fixed(bits) => bits == *width,
+    });
+    if let (Auto::Fixed(k), Auto::Fixed(bits)) = (k, bits) {
+        return given(bits, k, threshold);
+    }
+    if let Auto::Fixed(k) = k {
+        // Without a width, the narrow one as long as the join is exact there.
+        return given(if k <= WIDEST[0].1 { 64 } else { 128 }, k, threshold);
+    }
+    let sample = sample(rows, seed);
+    let histograms = widths.map(|&(bits, widest)| measure(rows, &sample, bits, widest));
+    let mut best: Option<Radius> = None;
+    for histogram in histograms {
+        let bits = histogram.bits;
+        let k = widest_affordable(&histogram, threshold);
+        let expected_recall = recall(bits, k, threshold);
+        if best
+            .as_ref()
+            .is_none_or(|best| expected_recall > best.expected_recall + WORTH)
+        {
+            let candidates = histogram.within[k as usize];
+            best = Some(Radius {
+                bits,
+                k,
+                expected_candidates: Some(candidates),
+                expected_recall,
+                reason: format!(
+                    "the largest radius at {bits} bits with about {candidates:.1} candidates a document, from {} sampled fingerprints against all {}",
+                    sample.len(),
+                    rows.len()
+                ),
+            });
+        }
+    }
+    best.unwrap_or_else(|| given(64, WIDEST[0].1, threshold))
+}
+
+fn given(bits: u32, k: u32, threshold: f64) -> Radius {
+    Radius {
+        bits,
+        k,
+        reason: "as given".to_owned(),
+        expected_candidates: None,
+        expected_recall: recall(bits, k, threshold),
+    }
+}
+
+/// Indices of the sample: a seeded start and an even stride, so that no run of equal neighbours dominates.
+fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
+    let n = rows.len();
+    let size = (COMPARISONS / n.max(1)).clamp(64, SAMPLE).min(n);
+    let stride = n as f64 / size.max(1) as f64;
+    let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let offset = (mixed >> 11) as f64 / (1u64 << 53) as f64;
+    (0..size)
+        .map(|i| (((i as f64 + offset) * stride) as usize).min(n - 1))
+        .collect()
+}
+
+fn measure(rows: &[u128], sample: &[usize], bits: u32, widest: u32) -> Histogram {
+    let counts = if bits == 64 {
+        let narrow: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
+        count(&narrow, sample, widest)
+    } else {
+        count(rows, sample, widest)
+    };
+    let mut sum = 0;
+    let within = counts
+        .iter()
+        .map(|&count| {
+            sum += count;
+            // Each pair is seen from both sides; every sampled row meets itself at distance 0.
+            sum.saturating_sub(sample.len() as u64) as f64 / 2.0 / sample.len().max(1) as f64
+        })
+        .collect();
+    Histogram { bits, within }
+}
+
+fn count<W: fingerprint::Width>(rows: &[W], sample: &[usize], widest: u32) -> Vec<u64> {
+    sample
+        .par_iter()
+        .map_init(Vec::new, |near, &i| {
+            near.clear();
+            hamming_one_to_many(rows[i], rows, widest, near);
+            let mut counts = vec![0u64; widest as usize + 1];
+            for &(_, distance) in near.iter() {
+                counts[distance as usize] += 1;
+            }
+            counts
+        })
+        .reduce(
+            || vec![0; widest as usize + 1],
+            |mut a, b| {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+                a
+            },
+        )
+}
+
+/// The largest radius within the budget. A corpus full of true duplicates exceeds any fixed budget, so the budget grows
+/// with what lies close by: pairs at half the distance expected at the threshold are duplicates that every choice finds.
+fn widest_affordable(histogram: &Histogram, threshold: f64) -> u32 {
+    let close = (flip_probability(threshold) * f64::from(histogram.bits) / 2.0) as usize;
+    let duplicates = histogram.within[close.min(histogram.within.len() - 1)];
+    let budget = CANDIDATE_BUDGET + 2.0 * duplicates;
+    let affordable = histogram
+        .within
+        .iter()
+        .take_while(|&&candidates| candidates <= budget)
+        .count();
+    affordable.saturating_sub(1) as u32
+}
+
+/// Probability that one bit differs between two texts at Jaccard `threshold`.
+///
+/// With word 3-grams, scattered edits of a share e of the words leave J = (1 − 3e)/(1 + 3e) and a cosine of about 1 − e, an
+/// edited stretch leaves J = (1 − e)/(1 + e). Taken between: e = 0.6 (1 − J)/(1 + J).
+fn flip_probability(threshold: f64) -> f64 {
+    let changed = 0.6 * (1.0 - threshold) / (1.0 + threshold);
+    (1.0 - changed).acos() / std::f64::consts::PI
+}
+
+/// Share of pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
+fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
+    let p = flip_probability(threshold);
+    if p <= 0.0 {
+        return 1.0;
+    }
+    let mut term = (f64::from(bits) * (1.0 - p).ln()).exp();
+    let mut sum = 0.0;
+    for i in 0..=k.min(bits) {
+        sum += term;
+        term *= f64::from(bits - i) / f64::from(i + 1) * p / (1.0 - p);
+    }
+    sum.min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(n: usize, seed: u64) -> Vec<u128> {
+        let mut x = u128::from(seed) | 1;
+        (0..n)
+            .map(|_| {
+                x = x
+                    .wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645)
+                    .wrapping_add(1);
+                x ^ (x >> 64)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn unrelated_fingerprints_allow_the_widest_radius() {
+        let radius = choose(&random(3000, 7), Auto::Auto, Auto::Auto, 0.8, 42);
+        assert_eq!((radius.bits, radius.k), (128, 24));
+        assert!(radius.expected_candidates.unwrap() < 0.1);
+    }
+
+    #[test]
+    fn a_clump_narrows_the_radius() {
+        let rows: Vec<u128> = random(3000, 7)
+            .iter()
+            .map(|r| r & 0xFFFF_FFFF_FFFF_FFFF)
+            .collect();
+        let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
+        assert!(radius.k < 24, "half of the bits are equal everywhere: {radius:?}");
+        assert!(radius.expected_candidates.unwrap() <= CANDIDATE_BUDGET);
+    }
+
+    #[test]
+    fn what_is_given_stays() {
+        let rows = random(10, 3);
+        let radius = choose(&rows, Auto::Fixed(64), Auto::Fixed(3), 0.8, 42);
+        assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
+        assert_eq!(choose(&rows, Auto::Auto, Auto::Fixed(20), 0.8, 42).bits, 128);
+        assert_eq!(choose(&[], Auto::Auto, Auto::Auto, 0.8, 42).bits, 128);
+    }
+
+    #[test]
+    fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
+        for k in 0..12 {
+            assert!(recall(64, k, 0.8) < recall(64, k + 1, 0.8));
+            assert!(recall(64, k, 0.5) < recall(64, k, 0.8));
+        }
+        assert!((recall(64, 64, 0.5) - 1.0).abs() < 1e-9);
+        assert!((recall(64, 3, 1.0) - 1.0).abs() < 1e-9);
+    }
+}

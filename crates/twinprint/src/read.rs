@@ -1,0 +1,263 @@
+//! The first stage: from records to classes with fingerprints, texts in the spool.
+//!
+//! A batch of input is analysed in parallel and merged in input order, so that numbering does not depend on threads.
+
+use std::hash::Hasher;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+use siphasher::sip128::{Hasher128, SipHasher13};
+use text::{Analyzer, Measure};
+
+use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
+use crate::error::DedupError;
+use crate::options::DedupOptions;
+use crate::progress::Progress;
+use crate::sink::OutputFile;
+use crate::source::{Chunk, RecordKind, SourceError, SourceOptions, Sources};
+use crate::spool::{Spool, SpoolWriter, TextRef};
+
+/// Bytes of input analysed at a time.
+const BATCH: usize = 8 << 20;
+
+/// What reading leaves.
+pub(crate) struct Read {
+    pub(crate) corpus: Corpus,
+    /// Absent when nothing will be verified.
+    pub(crate) spool: Option<Spool>,
+    pub(crate) counts: Counts,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Bytes of input, packed where it is packed.
+    pub(crate) input_bytes: u64,
+    /// Bytes of records, unpacked.
+    pub(crate) record_bytes: u64,
+    /// Bytes of text.
+    pub(crate) text_bytes: u64,
+    pub(crate) blank_lines: u64,
+    /// Rejected records by kind of reason.
+    pub(crate) rejects: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// One analysed chunk: rows in order over one text.
+#[derive(Default)]
+struct Analysed {
+    rows: Vec<Row>,
+    texts: String,
+    ids: String,
+    record_bytes: u64,
+    text_bytes: u64,
+    blank_lines: u64,
+}
+
+enum Row {
+    Document(DocumentRow),
+    Reject {
+        source: u32,
+        line: u64,
+        reason: crate::source::RejectReason,
+    },
+}
+
+struct DocumentRow {
+    source: u32,
+    line: u64,
+    id_len: usize,
+    text_len: usize,
+    key: ClassKey,
+    fingerprint: u128,
+    features: u32,
+    measure: Measure,
+    sort: SortKey,
+}
+
+/// Lends analyzers, with their grown buffers, to whichever thread needs one.
+struct Analyzers<'o> {
+    idle: Mutex<Vec<Analyzer>>,
+    options: &'o DedupOptions,
+}
+
+impl Analyzers<'_> {
+    fn with<T>(&self, f: impl FnOnce(&mut Analyzer) -> T) -> Result<T, DedupError> {
+        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+        let mut analyzer = match idle {
+            Some(analyzer) => analyzer,
+            None => self.options.analyzer()?,
+        };
+        let result = f(&mut analyzer);
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.push(analyzer);
+        }
+        Ok(result)
+    }
+}
+
+/// Reads everything. Rejected records go to `rejects` as they are met.
+pub(crate) fn read(
+    sources: &Sources,
+    options: &DedupOptions,
+    spool_path: &std::path::Path,
+    rejects: &mut OutputFile,
+    progress: &dyn Progress,
+) -> Result<Read, DedupError> {
+    let analyzers = Analyzers {
+        idle: Mutex::default(),
+        options,
+    };
+    let key = random_key();
+    let mut corpus = Corpus::default();
+    let mut counts = Counts::default();
+    let mut spool = if options.verify {
+        Some(SpoolWriter::create(spool_path)?)
+    } else {
+        None
+    };
+    for batch in sources.read(BATCH) {
+        let batch = batch?;
+        let analysed: Vec<Result<Analysed, DedupError>> = batch
+            .chunks
+            .par_iter()
+            .map(|chunk| analyzers.with(|analyzer| analyse(chunk, sources.options(), options, key, analyzer)))
+            .collect();
+        for chunk in analysed {
+            merge(chunk?, sources, &mut corpus, &mut counts, spool.as_mut(), rejects)?;
+        }
+        if let Some(spool) = &mut spool {
+            spool.flush()?;
+        }
+        counts.input_bytes += batch.input_bytes();
+        progress.advance(batch.input_bytes());
+    }
+    corpus.classes.seal();
+    let spool = spool.map(SpoolWriter::finish).transpose()?;
+    Ok(Read {
+        corpus,
+        spool,
+        counts,
+    })
+}
+
+/// A key that is different in every run; it decides nothing that is written.
+pub(crate) fn random_key() -> (u64, u64) {
+    use std::hash::{BuildHasher, RandomState};
+    (RandomState::new().hash_one(0), RandomState::new().hash_one(1))
+}
+
+fn class_key(key: (u64, u64), text: &str, kind: u8) -> ClassKey {
+    let mut hasher = SipHasher13::new_with_keys(key.0, key.1);
+    hasher.write(text.as_bytes());
+    hasher.write_u8(kind);
+    let hash = hasher.finish128();
+    [hash.h1, hash.h2]
+}
+
+fn analyse(
+    chunk: &Chunk,
+    source_options: &SourceOptions,
+    options: &DedupOptions,
+    key: (u64, u64),
+    analyzer: &mut Analyzer,
+) -> Analysed {
+    let mut out = Analysed {
+        rows: Vec::with_capacity(chunk.records() as usize),
+        ..Analysed::default()
+    };
+    chunk.documents(source_options, &mut |record| match record.kind {
+        RecordKind::Blank => out.blank_lines += 1,
+        RecordKind::Rejected { reason } => {
+            out.rows.push(Row::Reject {
+                source: record.source,
+                line: record.line,
+                reason,
+            });
+        }
+        RecordKind::Document { id, text, sort_value } => {
+            out.record_bytes += record.raw_len;
+            out.text_bytes += text.len() as u64;
+            let analysis = analyzer.analyze(&text);
+            let unsafe_fingerprint = analysis.features < options.min_features;
+            let class = if analysis.canonical.is_empty() {
+                // No feature at all: equal only to an equal text.
+                class_key(key, &text::normalise(&text), 0)
+            } else if !options.verify && !unsafe_fingerprint {
+                // Without verification the fingerprint is all that counts.
+                let width = options.width_without_verification();
+                let low = analysis.fingerprint & (u128::MAX >> (128 - width));
+                [low as u64, (low >> 64) as u64]
+            } else {
+                class_key(key, analysis.canonical, 1)
+            };
+            let id = id.unwrap_or_default();
+            out.ids.push_str(&id);
+            if options.verify {
+                out.texts.push_str(analysis.canonical);
+            }
+            out.rows.push(Row::Document(DocumentRow {
+                source: record.source,
+                line: record.line,
+                id_len: id.len(),
+                text_len: if options.verify {
+                    analysis.canonical.len()
+                } else {
+                    0
+                },
+                key: class,
+                fingerprint: analysis.fingerprint,
+                features: analysis.features,
+                measure: analysis.measure,
+                sort: options.keep.key(text.len() as u64, sort_value),
+            }));
+        }
+    });
+    out
+}
+
+fn merge(
+    chunk: Analysed,
+    sources: &Sources,
+    corpus: &mut Corpus,
+    counts: &mut Counts,
+    mut spool: Option<&mut SpoolWriter>,
+    rejects: &mut OutputFile,
+) -> Result<(), DedupError> {
+    counts.record_bytes += chunk.record_bytes;
+    counts.text_bytes += chunk.text_bytes;
+    counts.blank_lines += chunk.blank_lines;
+    let (mut texts, mut ids) = (chunk.texts.as_str(), chunk.ids.as_str());
+    for row in chunk.rows {
+        match row {
+            Row::Reject { source, line, reason } => {
+                if sources.cancelled() {
+                    return Err(SourceError::Cancelled.into());
+                }
+                *counts.rejects.entry(reason.kind()).or_default() += 1;
+                corpus.documents.reject();
+                let label = &sources.list()[source as usize].label;
+                crate::rows::write_reject(rejects, label, line, &reason)?;
+            }
+            Row::Document(row) => {
+                let (text, rest) = texts.split_at(row.text_len);
+                let (id, rest_ids) = ids.split_at(row.id_len);
+                (texts, ids) = (rest, rest_ids);
+                let class = corpus.classes.join(row.key).unwrap_or_else(|| {
+                    let place = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
+                    corpus
+                        .classes
+                        .add(row.key, row.fingerprint, row.features, row.measure, place)
+                });
+                let id = (!id.is_empty()).then_some(id);
+                let document = NewDocument {
+                    source: row.source,
+                    line: row.line,
+                    id,
+                    sort: row.sort,
+                };
+                corpus.documents.push(class, document)?;
+            }
+        }
+    }
+    Ok(())
+}

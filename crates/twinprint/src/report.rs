@@ -1,0 +1,185 @@
+//! `report.json`: what a run found, in numbers.
+//!
+//! Everything but the `run` object depends on input, options and version alone; times, memory and the machine live there.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The report of a dedup run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// Version of twinprint.
+    pub version: String,
+    /// Id of the profile of the fingerprints.
+    pub profile: String,
+    /// Its checksum, in hexadecimal.
+    pub profile_checksum: String,
+    /// Records read, and what became of them: documents = kept + removed + rejected.
+    pub records: RecordCounts,
+    /// Input that is no record.
+    pub input: InputCounts,
+    /// Width and radius.
+    pub radius: RadiusReport,
+    /// Least Jaccard of a duplicate; absent where nothing was verified.
+    pub threshold: Option<f64>,
+    /// What the search and the verification did.
+    pub search: SearchCounts,
+    /// Duplicate groups of two documents or more.
+    pub clusters: ClusterCounts,
+    /// Removed documents by Hamming distance to what they duplicate; those of equal text count at 0.
+    pub distances: BTreeMap<u32, u64>,
+    /// Removed documents by Jaccard with what they duplicate, in bands of 0.02 from the band's lower end, in per cent.
+    pub jaccards: BTreeMap<u32, u64>,
+    /// The ten largest groups.
+    pub largest: Vec<LargeCluster>,
+    /// Fingerprints crowded with different texts or with near fingerprints.
+    pub hot_rows: Vec<HotRowReport>,
+    /// Times and the machine.
+    pub run: Run,
+}
+
+/// See [`Report::records`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RecordCounts {
+    /// All of them.
+    pub read: u64,
+    /// Kept.
+    pub kept: u64,
+    /// Removed as duplicates.
+    pub removed: u64,
+    /// No documents; see `rejects.jsonl`.
+    pub rejected: u64,
+    /// Rejected by kind of reason.
+    pub rejected_by: BTreeMap<String, u64>,
+    /// Documents of a text some other has exactly (after normalising), not counting the first of each.
+    pub equal_texts: u64,
+    /// Documents without any letter or digit.
+    pub empty: u64,
+    /// Documents whose own id some earlier one had.
+    pub repeated_ids: u64,
+}
+
+/// See [`Report::input`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct InputCounts {
+    /// Files read.
+    pub files: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Bytes of text in the documents.
+    pub text_bytes: u64,
+    /// Lines of white space alone.
+    pub blank_lines: u64,
+    /// Files left out, by extension.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+/// See [`Report::radius`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RadiusReport {
+    /// Width of the fingerprints compared.
+    pub bits: u32,
+    /// Largest Hamming distance of a candidate.
+    pub k: u32,
+    /// Why these.
+    pub reason: String,
+    /// Expected candidates a document.
+    pub expected_candidates: Option<f64>,
+}
+
+/// See [`Report::search`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SearchCounts {
+    /// Different texts.
+    pub texts: u64,
+    /// Of these, too short for their fingerprint to be trusted; found by the exact join of their shingles.
+    pub short_texts: u64,
+    /// Different fingerprints joined.
+    pub fingerprints: u64,
+    /// Pairs of them within the radius.
+    pub matches: u64,
+    /// Candidate pairs of texts from the join of the fingerprints.
+    pub fingerprint_candidates: u64,
+    /// Candidate pairs of texts from the join of shingle sets.
+    pub shingle_candidates: u64,
+    /// Both of these, a document.
+    pub candidates_a_document: f64,
+    /// Pairs verified on the text.
+    pub verified: u64,
+    /// Of these, duplicates.
+    pub duplicates: u64,
+    /// Rows of `pairs.jsonl`.
+    pub pair_rows: Option<u64>,
+}
+
+/// See [`Report::clusters`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ClusterCounts {
+    /// How many.
+    pub count: u64,
+    /// How many there are of each size.
+    pub sizes: BTreeMap<u32, u64>,
+}
+
+/// One of the largest groups.
+#[derive(Clone, Debug, Serialize)]
+pub struct LargeCluster {
+    /// Its number in `clusters.jsonl`.
+    pub cluster_id: u32,
+    /// Documents.
+    pub size: u32,
+    /// The id of the one kept.
+    pub leader: String,
+    /// Where it stands.
+    pub source: String,
+    /// Its line.
+    pub line: u64,
+    /// Ids of a few that were removed.
+    pub members: Vec<String>,
+    /// How the kept text begins (normalised).
+    pub text: String,
+}
+
+/// A crowded fingerprint.
+#[derive(Clone, Debug, Serialize)]
+pub struct HotRowReport {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// Different texts on it.
+    pub texts: u64,
+    /// Fingerprints within the radius.
+    pub neighbors: u64,
+    /// The id of the first document on it.
+    pub example: String,
+}
+
+/// See [`Report::run`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Run {
+    /// Worker threads.
+    pub threads: usize,
+    /// Level of the kernels, such as avx512.
+    pub kernels: String,
+    /// The plan of the join.
+    pub plan: String,
+    /// All of it, in seconds.
+    pub seconds: f64,
+    /// Stages in order.
+    pub stages: Vec<Stage>,
+    /// Most memory held, where the system tells.
+    pub peak_memory_bytes: Option<u64>,
+    /// Bytes the spool took on disk.
+    pub spool_bytes: u64,
+    /// Bytes written to the output directory.
+    pub written_bytes: u64,
+}
+
+/// A stage and what it took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stage {
+    /// Its name.
+    pub name: &'static str,
+    /// Wall time in seconds.
+    pub seconds: f64,
+}
