@@ -5,9 +5,10 @@
 //! that never composes with what precedes (Unicode Standard Annex #15, section 9.1), before and after lower
 //! casing. What is not simple joins the character before it and takes the slow path together with it.
 //!
-//! The classes of the basic plane are a table built once from the Unicode crates; other planes are classified
-//! as they come. Invariant, tested for every character: the table says what the definitions say.
+//! The classes of the basic plane and of the pictographs are tables built once from the Unicode crates; other
+//! characters are classified as they come. Invariant, tested for every character: the table says what the definitions say.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
@@ -122,15 +123,27 @@ fn is_plain_block(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-static BASIC_PLANE: LazyLock<Box<[Class]>> = LazyLock::new(|| {
-    (0..0x1_0000u32)
+/// Blocks beyond the basic plane that nothing changes, all ideographs where they are assigned.
+fn is_rare_ideograph_block(c: char) -> bool {
+    matches!(c, '\u{20000}'..='\u{2F7FF}' | '\u{30000}'..='\u{3FFFD}')
+}
+
+/// The classes of all characters of a range.
+fn table(range: Range<u32>) -> Box<[Class]> {
+    range
         .map(|code| match char::from_u32(code) {
             Some(c) if is_plain_block(c) => Class::Word,
             Some('\u{E000}'..='\u{F8FF}') | None => Class::Gap,
             Some(c) => classify(c),
         })
         .collect()
-});
+}
+
+/// The range of pictographs, frequent in what people write.
+const PICTOGRAPHS: Range<u32> = 0x1_F000..0x1_FC00;
+
+static BASIC_TABLE: LazyLock<Box<[Class]>> = LazyLock::new(|| table(0..0x1_0000));
+static PICTOGRAPH_TABLE: LazyLock<Box<[Class]>> = LazyLock::new(|| table(PICTOGRAPHS));
 
 /// The classes of all characters, by table where there is one.
 #[derive(Clone, Copy)]
@@ -141,12 +154,27 @@ pub(crate) struct Classes {
 impl Classes {
     /// Builds the table on the first call of the process (a few milliseconds).
     pub(crate) fn get() -> Self {
-        Self { basic: &BASIC_PLANE }
+        Self { basic: &BASIC_TABLE }
     }
 
     pub(crate) fn of(self, c: char) -> Class {
-        self.basic.get(c as usize).copied().unwrap_or_else(|| classify(c))
+        self.basic
+            .get(c as usize)
+            .copied()
+            .unwrap_or_else(|| beyond_basic_plane(c))
     }
+}
+
+#[cold]
+fn beyond_basic_plane(c: char) -> Class {
+    if is_rare_ideograph_block(c) {
+        return if is_word(c) { Class::Word } else { Class::Gap };
+    }
+    let pictograph = (c as usize).checked_sub(PICTOGRAPHS.start as usize);
+    pictograph
+        .and_then(|at| PICTOGRAPH_TABLE.get(at))
+        .copied()
+        .unwrap_or_else(|| classify(c))
 }
 
 #[cfg(test)]
@@ -155,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_table_equals_the_definition() {
-        for c in '\0'..='\u{FFFF}' {
+        for c in '\0'..=char::MAX {
             assert_eq!(Classes::get().of(c), classify(c), "U+{:04X}", c as u32);
         }
     }

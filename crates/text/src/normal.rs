@@ -104,7 +104,14 @@ fn pass(run: &str, class: Class, sink: &mut impl Sink) {
         Class::Word => sink.word(run),
         Class::Gap => sink.gap(run),
         Class::MappedGap => run.chars().for_each(|c| sink.mapped_gap(c)),
-        Class::Mapped | Class::Joiner | Class::Stripped => normal_form(run.chars()).for_each(|c| sink.any(c)),
+        // The full-width forms of ASCII, many in Chinese texts, are ASCII at a constant distance.
+        Class::Mapped => run
+            .chars()
+            .for_each(|c| match u8::try_from(u32::from(c).wrapping_sub(0xFEE0)) {
+                Ok(ascii) if ascii.is_ascii_graphic() => sink.any(ascii.to_ascii_lowercase().into()),
+                _ => normal_form(std::iter::once(c)).for_each(|c| sink.any(c)),
+            }),
+        Class::Joiner | Class::Stripped => normal_form(run.chars()).for_each(|c| sink.any(c)),
     }
 }
 

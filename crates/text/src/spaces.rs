@@ -34,33 +34,34 @@ pub(crate) fn split(
 
 /// The length of the leading run of ASCII.
 pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
-    let (chunks, _) = bytes.as_chunks::<16>();
-    let whole = chunks
-        .iter()
-        .take_while(|chunk| chunk.iter().fold(0, |all, b| all | b) < 0x80)
-        .count()
-        * 16;
-    let tail = bytes.get(whole..).unwrap_or_default();
-    whole + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (chunks, _) = bytes.as_chunks::<32>();
+    let mut length = chunks.iter().take_while(|chunk| chunk.is_ascii()).count() * 32;
+    let (eights, tail) = bytes.get(length..).unwrap_or_default().as_chunks::<8>();
+    for eight in eights {
+        let beyond = u64::from_le_bytes(*eight) & HIGH;
+        if beyond != 0 {
+            return length + beyond.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    length + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
 }
 
 /// Pushes what stands between the spaces of ASCII `bytes`, found at position `at`.
 fn split_ascii(bytes: &[u8], at: usize, words: &mut Vec<Span>) {
-    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    let (chunks, tail) = bytes.as_chunks::<8>();
+    let (chunks, tail) = bytes.as_chunks::<64>();
     let mut start = at as u32;
     let mut base = start;
     for chunk in chunks {
-        let differs = u64::from_le_bytes(*chunk) ^ u64::from_le_bytes([b' '; 8]);
-        // In ASCII the sum's high bit is clear just where the byte is a space.
-        let mut spaces = !(differs + LOW) & !LOW;
-        while spaces != 0 {
-            let space = base + spaces.trailing_zeros() / 8;
+        let mut spaces = spaces(chunk);
+        for _ in 0..spaces.count_ones() {
+            let space = base + spaces.trailing_zeros();
             words.push(Span { start, end: space });
             start = space + 1;
             spaces &= spaces - 1;
         }
-        base += 8;
+        base += 64;
     }
     for &b in tail {
         if b == b' ' {
@@ -72,6 +73,20 @@ fn split_ascii(bytes: &[u8], at: usize, words: &mut Vec<Span>) {
     if start < base {
         words.push(Span { start, end: base });
     }
+}
+
+/// A bit for each byte of an ASCII chunk that is a space.
+fn spaces(chunk: &[u8; 64]) -> u64 {
+    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+    /// Moves the low bit of byte i to bit i of the top byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let (eights, _) = chunk.as_chunks::<8>();
+    eights.iter().rev().fold(0, |mask, eight| {
+        let differs = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8]);
+        // In ASCII the sum's high bit is clear just where the byte is a space.
+        let found = (!(differs + LOW) & !LOW) >> 7;
+        mask << 8 | found.wrapping_mul(GATHER) >> 56
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const CHAR_BITS: u32 = 21;
 #[derive(Debug)]
 pub struct Shingler {
     key: HashKey,
-    secrets: [u64; 4],
+    secrets: [u64; 2],
     words: Vec<Span>,
     hashes: Vec<u64>,
     sorter: Sorter,
@@ -28,8 +28,8 @@ pub struct Shingler {
 impl Shingler {
     /// A shingler under `key`. Sets made under different keys have nothing in common.
     pub fn new(key: HashKey) -> Self {
-        let [a, b] = [b"shingle secrets 0 1", b"shingle secrets 2 3"].map(|label| hash_one(&key, label));
-        let secrets = [a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64];
+        let secret = hash_one(&key, b"secrets of character grams");
+        let secrets = [secret as u64, (secret >> 64) as u64];
         Self {
             key,
             secrets,
@@ -77,7 +77,7 @@ impl Shingler {
 
     /// The window is the shingle itself: five characters, or fewer above zeros.
     fn char_gram(&self, window: u128) -> u64 {
-        let [a, b, ..] = self.secrets;
+        let [a, b] = self.secrets;
         fold(window as u64 ^ a, (window >> 64) as u64 ^ b)
     }
 
@@ -85,19 +85,21 @@ impl Shingler {
         self.words.clear();
         split(text, &mut self.words, mixed_words);
         hash_features_64(&self.key, text.as_bytes(), &self.words, &mut self.hashes);
-        let [a, b, c, d] = self.secrets;
-        let gram = |first: u64, second: u64, third: u64| fold(fold(first ^ a, second ^ b) ^ c, third ^ d);
         match *self.hashes.as_slice() {
             [] => {}
-            [only] => out.push(gram(only, 0, 0)),
-            [first, second] => out.push(gram(first, second, 0)),
-            _ => out.extend(
-                self.hashes
-                    .array_windows()
-                    .map(|&[first, second, third]| gram(first, second, third)),
-            ),
+            [only] => out.push(only),
+            [first, second] => out.push(word_gram(first, second, 0)),
+            _ => out.extend(self.hashes.array_windows().map(|&[a, b, c]| word_gram(a, b, c))),
         }
     }
+}
+
+/// The hash of three words in a row. The words' own hashes are uniform and secret, so a sum is enough; the
+/// rotations tell the places apart.
+fn word_gram(first: u64, second: u64, third: u64) -> u64 {
+    first
+        .wrapping_add(second.rotate_left(21))
+        .wrapping_add(third.rotate_left(42))
 }
 
 /// Words of letters and numbers up to the next space; a mark parts them, an ideograph is one by itself.
