@@ -175,6 +175,19 @@ proptest! {
 }
 
 #[test]
+fn long_blocks_with_hits_in_every_tile() {
+    // Enough rows for every step of the loops: pairs of vectors, one vector, the rest.
+    for n in [1usize, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257] {
+        let rows: Vec<u128> = (0..n as u128).map(|i| (1 << (i % 5)) | (i % 3) << 70).collect();
+        let low: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
+        for k in [0, 1, 2, 3, 200] {
+            check(&rows[..n.min(9)], &rows, k).expect("wide rows");
+            check(&low[..n.min(9)], &low, k).expect("narrow rows");
+        }
+    }
+}
+
+#[test]
 fn every_bit_counts_at_every_level() {
     let rows: Vec<u128> = (0..128).map(|b| 1 << b).collect();
     for level in Level::available() {

@@ -139,6 +139,11 @@ impl Words for __m256i {
     }
 
     #[inline(always)]
+    unsafe fn or_xor(self, x: Self, y: Self) -> Self {
+        unsafe { _mm256_or_si256(self, _mm256_xor_si256(x, y)) }
+    }
+
+    #[inline(always)]
     unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
         unsafe { _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi64(bound, self)) }
     }

@@ -122,6 +122,12 @@ impl Words for __m512i {
     }
 
     #[inline(always)]
+    unsafe fn or_xor(self, x: Self, y: Self) -> Self {
+        // The table of a | (b ^ c).
+        unsafe { _mm512_ternarylogic_epi64::<0b1111_0110>(self, x, y) }
+    }
+
+    #[inline(always)]
     unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
         unsafe { _mm512_mask_blend_epi64(_mm512_cmplt_epu64_mask(self, bound), no, yes) }
     }

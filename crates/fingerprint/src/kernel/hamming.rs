@@ -1,8 +1,8 @@
 //! Hamming distances of blocks of fingerprints.
 //!
-//! The work is register-blocked: four rows of `a` stay in registers while `b` streams by, and the distances of
-//! a tile are reduced to their minimum, so that one comparison and one branch serve 4 rows × 2 vectors. Only a
-//! tile with a hit is looked at again.
+//! The work is register-blocked: four rows of `a` stay in registers while `b` streams by, and lower bounds of
+//! the distances of a tile are reduced to their minimum, so that one comparison and one branch serve 4 rows × 2
+//! vectors. Only where a bound is within k are distances computed.
 //!
 //! Invariant: the order of hits is that of [`by_definition`], whatever the number of lanes: groups of four
 //! rows of `a` in turn; within a group j ascending, and for each j, i ascending.
@@ -25,6 +25,11 @@ pub trait RowKernels: Sized {
 }
 
 /// A fingerprint whose rows fill lanes of 64 bits.
+///
+/// The lanes compare the *floor*, a lower bound of the distance, and a row whose floor is within k is checked
+/// exactly. At 64 bits the floor is the distance. At 128 bits it is the ones of (the difference of the low
+/// halves) | (that of the high halves), one count instead of two: for unrelated rows it is Binomial(64, ¾), of
+/// which one in 10⁷ lies within 30.
 trait LaneRow: Width {
     type Lanes<V: Words>: Copy;
 
@@ -33,7 +38,7 @@ trait LaneRow: Width {
     unsafe fn load<V: Words>(from: *const Self) -> Self::Lanes<V>;
     /// `n < V::LANES` rows, zeros above.
     unsafe fn load_partial<V: Words>(from: *const Self, n: usize) -> Self::Lanes<V>;
-    unsafe fn distances<V: Words>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
+    unsafe fn floor<V: Words>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
 }
 
 impl LaneRow for u64 {
@@ -58,7 +63,7 @@ impl LaneRow for u64 {
     }
 
     #[inline(always)]
-    unsafe fn distances<V: Words>(a: V, b: V) -> V {
+    unsafe fn floor<V: Words>(a: V, b: V) -> V {
         // SAFETY: the caller vouches for the instructions.
         unsafe { a.xor(b).count_ones() }
     }
@@ -86,21 +91,21 @@ impl LaneRow for u128 {
     }
 
     #[inline(always)]
-    unsafe fn distances<V: Words>(a: (V, V), b: (V, V)) -> V {
+    unsafe fn floor<V: Words>(a: (V, V), b: (V, V)) -> V {
         // SAFETY: the caller vouches for the instructions.
-        unsafe { a.0.xor(b.0).count_ones().add(a.1.xor(b.1).count_ones()) }
+        unsafe { a.0.xor(b.0).or_xor(a.1, b.1).count_ones() }
     }
 }
 
-/// The smallest distance of each row of a block to the rows of the group. Not a closure: those are not always
+/// The smallest floor of each row of a block to the rows of the group. Not a closure: those are not always
 /// compiled inside the function that enables the instructions.
 #[inline(always)]
 unsafe fn least<V: Words, R: LaneRow, const G: usize>(rows: &[R::Lanes<V>; G], block: R::Lanes<V>) -> V {
     // SAFETY: the caller vouches for the instructions of V.
     unsafe {
-        let mut least = R::distances::<V>(rows[0], block);
+        let mut least = R::floor::<V>(rows[0], block);
         for row in &rows[1..] {
-            least = least.min_small(R::distances::<V>(*row, block));
+            least = least.min_small(R::floor::<V>(*row, block));
         }
         least
     }
@@ -120,42 +125,66 @@ unsafe fn group<V: Words, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
         // Distances are at most 128, so a greater radius means the same as 128.
         let bound = V::splat(u64::from(k.min(128)) + 1);
         let mut splats = [rows[0].splat::<V>(); G];
-        for g in 1..G {
-            splats[g] = rows[g].splat::<V>();
+        for (splat, row) in splats.iter_mut().zip(rows) {
+            *splat = row.splat::<V>();
         }
-        let mut emit = |near: u32, j: usize| {
-            let mut near = near;
-            while near != 0 {
-                let at = j + near.trailing_zeros() as usize;
-                near &= near - 1;
-                for (i, row) in (first..).zip(rows) {
-                    let distance = row.distance(b[at]);
-                    if distance <= k {
-                        hit(i, first_b + at as u32, distance as u8);
-                    }
-                }
-            }
-        };
+        let group = (first, rows.as_slice());
         let mut j = 0;
-        while j + 2 * V::LANES <= b.len() {
-            let one = least::<V, R, G>(&splats, R::load::<V>(b.as_ptr().add(j)));
-            let two = least::<V, R, G>(&splats, R::load::<V>(b.as_ptr().add(j + V::LANES)));
-            if one.min_small(two).below(bound) != 0 {
-                emit(one.below(bound) | two.below(bound) << V::LANES, j);
-            }
+        // The inner loop calls nothing, so that the rows stay in registers.
+        'tiles: loop {
+            let near = loop {
+                if j + 2 * V::LANES > b.len() {
+                    break 'tiles;
+                }
+                let one = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j)));
+                let two = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j + V::LANES)));
+                if one.min_small(two).below(bound) != 0 {
+                    break one.below(bound) | two.below(bound) << V::LANES;
+                }
+                j += 2 * V::LANES;
+            };
+            emit(group, (first_b, b), near, j, k, hit);
             j += 2 * V::LANES;
         }
         if j + V::LANES <= b.len() {
-            emit(
-                least::<V, R, G>(&splats, R::load::<V>(b.as_ptr().add(j))).below(bound),
-                j,
-            );
+            let near = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j))).below(bound);
+            if near != 0 {
+                emit(group, (first_b, b), near, j, k, hit);
+            }
             j += V::LANES;
         }
         let left = b.len() - j;
         if left > 0 {
-            let tail = least::<V, R, G>(&splats, R::load_partial::<V>(b.as_ptr().add(j), left));
-            emit(tail.below(bound) & ((1 << left) - 1), j);
+            let tail = least::<V, R, G>(&splats, R::load_partial(b.as_ptr().add(j), left));
+            let near = tail.below(bound) & ((1 << left) - 1);
+            if near != 0 {
+                emit(group, (first_b, b), near, j, k, hit);
+            }
+        }
+    }
+}
+
+/// Reports the hits among the rows `j + i` of `b` for the bits i of `near`.
+///
+/// Cold, because tiles with hits are rare and the rows of the others should not be saved around this call.
+#[cold]
+#[inline(never)]
+fn emit<R: LaneRow, F: FnMut(u32, u32, u8)>(
+    (first, rows): (u32, &[R]),
+    (first_b, b): (u32, &[R]),
+    mut near: u32,
+    j: usize,
+    k: u32,
+    hit: &mut F,
+) {
+    while near != 0 {
+        let at = j + near.trailing_zeros() as usize;
+        near &= near - 1;
+        for (i, row) in (first..).zip(rows) {
+            let distance = row.distance(b[at]);
+            if distance <= k {
+                hit(i, first_b + at as u32, distance as u8);
+            }
         }
     }
 }

@@ -37,6 +37,9 @@ pub(super) trait Words: Copy {
     /// Rotates left by `LEFT`; `RIGHT` is 64 − `LEFT`, given because constants cannot yet be computed with.
     unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
 
+    /// `self | (x ^ y)`.
+    unsafe fn or_xor(self, x: Self, y: Self) -> Self;
+
     /// The number of ones in each lane.
     unsafe fn count_ones(self) -> Self;
 

@@ -1,9 +1,9 @@
 //! The hot loops, behind safe slice functions.
 //!
-//! Each is written once over a vector type ([`lanes`](self)) and compiled for scalar code, AVX2, AVX-512 and
-//! NEON; [`level`] says which is used, found out once. Every function `x` has a twin `x_at` that takes the
-//! [`Level`]: a level is a proof that the CPU has it, so both are safe. Results, the order of hits included,
-//! are the same at every level; the tests hold each level against the plain definition.
+//! Each is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON; [`level`] says
+//! which is used, found out once. Every function `x` has a twin `x_at` that takes the [`Level`]: a level is a
+//! proof that the CPU has it, so both are safe. Results, the order of hits included, are the same at every level;
+//! the tests hold each level against the plain definition.
 //!
 //! This module is the only one with unsafe code.
 #![allow(

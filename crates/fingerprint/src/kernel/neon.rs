@@ -116,6 +116,11 @@ impl Words for uint64x2_t {
     }
 
     #[inline(always)]
+    unsafe fn or_xor(self, x: Self, y: Self) -> Self {
+        unsafe { vorrq_u64(self, veorq_u64(x, y)) }
+    }
+
+    #[inline(always)]
     unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
         unsafe { vbslq_u64(vcltq_u64(self, bound), yes, no) }
     }

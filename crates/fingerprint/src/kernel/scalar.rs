@@ -84,6 +84,11 @@ impl Words for u64 {
     }
 
     #[inline(always)]
+    unsafe fn or_xor(self, x: Self, y: Self) -> Self {
+        self | (x ^ y)
+    }
+
+    #[inline(always)]
     unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
         if self < bound { yes } else { no }
     }

@@ -4,7 +4,7 @@
 //! b / 8. What lies past the end reads as zeros. Eight values take exactly w bytes, so the AVX-512 code
 //! repeats one byte permutation and one row of shifts every eight values.
 
-use super::dispatch::{Kind, Level};
+use super::dispatch::Level;
 
 /// Unpacks `out.len()` values from value `first` on. `width` is 1..=64 here.
 pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out: &mut [u64]) {
@@ -14,12 +14,15 @@ pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out:
         .and_then(|byte| packed.get(byte..))
         .unwrap_or_default();
     let shift = (start % 8) as u32;
+    #[cfg(target_arch = "x86_64")]
     let done = match level.kind() {
-        #[cfg(target_arch = "x86_64")]
         // SAFETY: the level exists only where its instructions were detected.
-        Kind::Avx512 => unsafe { avx512(bytes, width, shift, out) },
+        super::dispatch::Kind::Avx512 => unsafe { avx512(bytes, width, shift, out) },
         _ => 0,
     };
+    // Elsewhere one load, one shift and one mask a value are hard to beat.
+    #[cfg(not(target_arch = "x86_64"))]
+    let (done, _) = (0, level);
     scalar(
         bytes,
         width,

@@ -1,0 +1,13 @@
+//! The environment variable that lowers the level. Its own binary, because the level is found out once.
+
+use fingerprint::kernel::{Level, level};
+
+#[test]
+fn the_variable_lowers_the_level_once() {
+    // SAFETY: this binary has one test and no other thread that reads the environment.
+    unsafe { std::env::set_var("TWINPRINT_SIMD", "scalar") };
+    assert_eq!(level(), Level::SCALAR);
+    // SAFETY: as above.
+    unsafe { std::env::set_var("TWINPRINT_SIMD", "auto") };
+    assert_eq!(level(), Level::SCALAR);
+}
