@@ -1,6 +1,6 @@
 //! From a text to its fingerprint, document after document.
 //!
-//! One pass each: canonical text, measure, byte ranges of the features, their hashes in one batch, counts,
+//! One pass each: canonical text, measure, byte ranges of the features, their hashes in batches, counts,
 //! weights, one vote for each distinct feature (Charikar 2002). Integer sums make the order of votes irrelevant.
 //! All that follows the first step reads the canonical text alone, so texts with one canonical form have one
 //! fingerprint.
@@ -16,6 +16,9 @@ use crate::weight::Weight;
 
 /// The longest canonical text whose byte positions fit a [`Span`].
 const MAX_CANONICAL: usize = u32::MAX as usize;
+
+/// Features hashed at a time: their hashes stay in the first cache until they are counted.
+const BATCH: usize = 512;
 
 /// What one text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +127,11 @@ impl Voter {
         let text = canonical.get(..end).unwrap_or_default();
         let measure = Measure::of(text);
         let (source, spans) = self.cutter.cut(self.features, text, measure);
-        hash_features(&self.key, source.as_bytes(), spans, &mut self.hashes);
-        self.tally.count(&self.hashes);
+        self.tally.start(spans.len());
+        for batch in spans.chunks(BATCH) {
+            hash_features(&self.key, source.as_bytes(), batch, &mut self.hashes);
+            self.tally.add(&self.hashes);
+        }
         self.weights.clear();
         let distinct = if self.stop_words.is_empty() {
             self.weights

@@ -14,7 +14,10 @@ use crate::normal::{Sink, walk};
 /// assert_eq!(text::canonical("  Hello,\nＷｏｒｌｄ! snake_case 中文。"), "hello world snake case 中文");
 /// ```
 pub fn canonical(text: &str) -> String {
-    let mut canonicaliser = Canonicaliser::default();
+    let mut canonicaliser = Canonicaliser {
+        text: String::with_capacity(text.len()),
+        in_word: false,
+    };
     canonicaliser.run(text);
     canonicaliser.text
 }

@@ -33,6 +33,10 @@ pub(crate) struct Count {
 pub(crate) struct Tally {
     slots: Vec<Slot>,
     document: u32,
+    /// How many slots the document uses.
+    size: usize,
+    /// Features counted so far, repeats included.
+    features: u32,
     multiplier: u64,
     hashes: Vec<u128>,
     counts: Vec<Count>,
@@ -43,13 +47,15 @@ impl Tally {
         Self {
             slots: vec![Slot::default(); FIRST_SLOTS],
             document: 0,
+            size: FIRST_SLOTS,
+            features: 0,
             multiplier: RandomState::new().hash_one(0) | 1,
             hashes: Vec::new(),
             counts: Vec::new(),
         }
     }
 
-    /// The distinct feature hashes of the document counted last.
+    /// The distinct feature hashes of the document.
     pub(crate) fn hashes(&self) -> &[u128] {
         &self.hashes
     }
@@ -59,30 +65,42 @@ impl Tally {
         &self.counts
     }
 
-    /// Forgets the document before and counts `hashes`, fewer than 2³². Expected linear time.
-    pub(crate) fn count(&mut self, hashes: &[u128]) {
+    /// Forgets the document before. The next has about `features` features, repeats included.
+    pub(crate) fn start(&mut self, features: usize) {
         self.hashes.clear();
         self.counts.clear();
+        self.features = 0;
+        self.size = (features.saturating_mul(2))
+            .clamp(64, FIRST_SLOTS)
+            .next_power_of_two();
         self.next_document();
-        let mut size = (hashes.len() * 2).next_power_of_two().clamp(64, FIRST_SLOTS);
-        for (position, &hash) in hashes.iter().enumerate() {
-            let slot = self.slot(hash as u64, size);
+    }
+
+    /// Counts more features of the document, fewer than 2³² in all. Expected linear time.
+    pub(crate) fn add(&mut self, hashes: &[u128]) {
+        for &hash in hashes {
+            let key = hash as u64;
+            let at = self.place(key);
+            let slot = self.slots[at];
             if slot.document == self.document {
                 // The slot was written together with its entry in `counts`.
                 self.counts[slot.index as usize].tf += 1;
-                continue;
-            }
-            self.push(
-                hash,
-                Count {
+            } else {
+                self.slots[at] = Slot {
+                    key,
+                    index: self.hashes.len() as u32,
+                    document: self.document,
+                };
+                self.hashes.push(hash);
+                self.counts.push(Count {
                     tf: 1,
-                    first: position as u32,
-                },
-                size,
-            );
-            if self.hashes.len() * 2 > size {
-                size = self.grow(size);
+                    first: self.features,
+                });
+                if self.hashes.len() * 2 > self.size {
+                    self.grow();
+                }
             }
+            self.features += 1;
         }
     }
 
@@ -96,8 +114,8 @@ impl Tally {
 
     /// Where the probe for `key` ends among the first `size` slots (a power of two, at most half of them
     /// taken): at its slot or at a free one.
-    fn place(&self, key: u64, size: usize) -> usize {
-        let mask = size - 1;
+    fn place(&self, key: u64) -> usize {
+        let mask = self.size - 1;
         let mut at = (key.wrapping_mul(self.multiplier) >> 32) as usize & mask;
         // In bounds: `size` never exceeds the slots there are.
         while self.slots[at].document == self.document && self.slots[at].key != key {
@@ -106,38 +124,22 @@ impl Tally {
         at
     }
 
-    fn slot(&self, key: u64, size: usize) -> Slot {
-        self.slots[self.place(key, size)]
-    }
-
-    fn push(&mut self, hash: u128, count: Count, size: usize) {
-        let at = self.place(hash as u64, size);
-        self.slots[at] = Slot {
-            key: hash as u64,
-            index: self.hashes.len() as u32,
-            document: self.document,
-        };
-        self.hashes.push(hash);
-        self.counts.push(count);
-    }
-
     /// Spreads the distinct features over twice the slots.
-    fn grow(&mut self, size: usize) -> usize {
-        let size = size * 2;
-        if self.slots.len() < size {
-            self.slots.resize(size, Slot::default());
+    fn grow(&mut self) {
+        self.size *= 2;
+        if self.slots.len() < self.size {
+            self.slots.resize(self.size, Slot::default());
         }
         self.next_document();
         for index in 0..self.hashes.len() {
             let key = self.hashes[index] as u64;
-            let at = self.place(key, size);
+            let at = self.place(key);
             self.slots[at] = Slot {
                 key,
                 index: index as u32,
                 document: self.document,
             };
         }
-        size
     }
 }
 
@@ -150,7 +152,10 @@ mod tests {
     use super::*;
 
     fn check(tally: &mut Tally, hashes: &[u128]) {
-        tally.count(hashes);
+        tally.start(hashes.len());
+        let (some, more) = hashes.split_at(hashes.len() / 3);
+        tally.add(some);
+        tally.add(more);
         let mut expected: HashMap<u64, Count> = HashMap::new();
         for (position, &hash) in hashes.iter().enumerate() {
             expected
