@@ -4,6 +4,8 @@
 //! the distances of a tile are reduced to their minimum, so that one comparison and one branch serve 4 rows × 2
 //! vectors. Only where a bound is within k are distances computed.
 //!
+//! Counters are zipped second everywhere, so that none is advanced past the last row and overflows.
+//!
 //! Invariant: the order of hits is that of [`by_definition`], whatever the number of lanes: groups of four
 //! rows of `a` in turn; within a group j ascending, and for each j, i ascending.
 
@@ -180,7 +182,7 @@ fn emit<R: LaneRow, F: FnMut(u32, u32, u8)>(
     while near != 0 {
         let at = j + near.trailing_zeros() as usize;
         near &= near - 1;
-        for (i, row) in (first..).zip(rows) {
+        for (row, i) in rows.iter().zip(first..) {
             let distance = row.distance(b[at]);
             if distance <= k {
                 hit(i, first_b + at as u32, distance as u8);
@@ -218,7 +220,7 @@ unsafe fn rows_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(
 
 #[inline(always)]
 unsafe fn many_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(a: &[R], b: &[R], k: u32, hit: &mut F) {
-    for (first, rows) in (0..).step_by(GROUP).zip(a.chunks(GROUP)) {
+    for (rows, first) in a.chunks(GROUP).zip((0..).step_by(GROUP)) {
         // SAFETY: the caller vouches for the instructions of V.
         unsafe { rows_body::<V, R, F>((first, rows), (0, b), k, hit) }
     }
@@ -226,7 +228,7 @@ unsafe fn many_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(a: &[R], b: &[
 
 #[inline(always)]
 unsafe fn within_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(rows: &[R], k: u32, hit: &mut F) {
-    for (first, group) in (0..).step_by(GROUP).zip(rows.chunks(GROUP)) {
+    for (group, first) in rows.chunks(GROUP).zip((0..).step_by(GROUP)) {
         // The pairs inside the group come first: their j is smaller than any after it.
         for (j, &y) in (0u32..).zip(group) {
             for (i, &x) in (0..j).zip(group) {
@@ -278,9 +280,9 @@ pub(super) fn by_definition<W: Width>(
     wanted: impl Fn(u32, u32) -> bool,
     hit: &mut impl FnMut(u32, u32, u8),
 ) {
-    for (first, group) in (0u32..).step_by(GROUP).zip(a.chunks(GROUP)) {
-        for (j, &y) in (0u32..).zip(b) {
-            for (i, &x) in (first..).zip(group) {
+    for (group, first) in a.chunks(GROUP).zip((0u32..).step_by(GROUP)) {
+        for (&y, j) in b.iter().zip(0u32..) {
+            for (&x, i) in group.iter().zip(first..) {
                 let distance = x.distance(y);
                 if wanted(i, j) && distance <= k {
                     hit(i, j, distance as u8);

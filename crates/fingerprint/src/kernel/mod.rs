@@ -37,7 +37,7 @@ use crate::Width;
 
 /// Appends (index, distance) of every row within k of the query, by ascending index.
 ///
-/// Indices are 32 bits: at most 2³² rows are looked at. O(rows).
+/// Indices are 32 bits: at most 2³² − 1 rows are looked at. O(rows).
 pub fn hamming_one_to_many<W: Width>(query: W, rows: &[W], k: u32, out: &mut Vec<(u32, u8)>) {
     hamming_one_to_many_at(level(), query, rows, k, out);
 }
@@ -56,7 +56,7 @@ pub fn hamming_one_to_many_at<W: Width>(
 /// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within k of each other.
 ///
 /// The order is the same everywhere: rows of `a` in groups of four (0–3, 4–7, …), the groups in turn; within a
-/// group by ascending j, and for each j by ascending i. At most 2³² rows of each are looked at. O(a · b); `b` is
+/// group by ascending j, and for each j by ascending i. At most 2³² − 1 rows of each are looked at. O(a · b); `b` is
 /// walked once for every four rows of `a`, so let it be the block that fits the cache.
 pub fn hamming_many_to_many<W: Width>(a: &[W], b: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
     hamming_many_to_many_at(level(), a, b, k, hit);
