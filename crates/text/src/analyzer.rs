@@ -5,6 +5,8 @@
 //! All that follows the first step reads the canonical text alone, so texts with one canonical form have one
 //! fingerprint.
 
+use std::fmt;
+
 use fingerprint::{HashKey, Span, hash_features, simhash};
 
 use crate::canonical::Canonicaliser;
@@ -49,10 +51,29 @@ pub struct Feature {
 
 /// Turns texts into fingerprints under one profile. Keeps its buffers: one for each thread, and nothing is
 /// allocated once they have grown to the documents (segmenting ideographs apart).
-#[derive(Debug)]
 pub struct Analyzer {
     canonicaliser: Canonicaliser,
     voter: Voter,
+}
+
+impl fmt::Debug for Analyzer {
+    /// Leaves out the feature hashes it holds, which come from the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Voter {
+            features,
+            weight,
+            bits,
+            key,
+            ..
+        } = &self.voter;
+        let mut analyzer = f.debug_struct("Analyzer");
+        analyzer
+            .field("features", features)
+            .field("weight", weight)
+            .field("bits", bits)
+            .field("key", key);
+        analyzer.finish_non_exhaustive()
+    }
 }
 
 impl Analyzer {
@@ -105,7 +126,6 @@ impl Analyzer {
 }
 
 /// The part of an analyzer that reads canonical text.
-#[derive(Debug)]
 struct Voter {
     features: Features,
     weight: Weight,

@@ -98,7 +98,7 @@ fn starts_afresh(c: char) -> bool {
     canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
 }
 
-/// The class by definition. Costly; see [`class`].
+/// The class by definition. Costly; see [`Classes::of`].
 fn classify(c: char) -> Class {
     if is_invisible(c) {
         return Class::Stripped;

@@ -213,6 +213,8 @@ impl Profile {
         checksum(self.parts().as_bytes())
     }
 
+    /// Whether fingerprints of the two profiles may be compared.
+    ///
     /// # Errors
     /// When the other profile's fingerprints mean something else than this one's.
     pub fn check_same(&self, other: &Self) -> Result<(), ProfileMismatch> {
