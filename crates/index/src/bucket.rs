@@ -128,6 +128,18 @@ impl<W: Width> Buckets<W> {
         self.bounds[x as usize] as usize..self.bounds[x as usize + 1] as usize
     }
 
+    /// Asks memory for the bounds of a bucket soon to be read.
+    #[inline]
+    pub(crate) fn prefetch_bounds(&self, x: u32) {
+        fingerprint::kernel::prefetch_read(&self.bounds, x as usize);
+    }
+
+    /// Asks memory for the rows of a bucket whose bounds are at hand.
+    #[inline]
+    pub(crate) fn prefetch_rows(&self, x: u32) {
+        fingerprint::kernel::prefetch_read(&self.rows, self.bounds[x as usize] as usize);
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         (self.rows.capacity() + self.spare_rows.capacity()) * size_of::<W>()

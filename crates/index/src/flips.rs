@@ -51,7 +51,7 @@ mod tests {
             for radius in 0..=w + 1 {
                 let expected: Vec<u32> = (0..1u32 << w).filter(|p| p.count_ones() <= radius).collect();
                 assert_eq!(ball(w, radius), expected);
-                assert_eq!(ball_size(w, radius), expected.len() as f64);
+                assert_eq!(ball_size(w, radius) as usize, expected.len());
                 let grouped: Vec<u32> = by_top(w, radius).concat();
                 assert_eq!(grouped, expected[1..]);
             }

@@ -40,14 +40,11 @@ pub struct JoinStats {
 }
 
 impl JoinStats {
-    fn absorb(&mut self, other: &Self) {
+    /// The sum of two tallies, under the first one's plan.
+    fn merged(mut self, other: &Self) -> Self {
         self.pairs += other.pairs;
         self.comparisons += other.comparisons;
         self.bucket_pairs += other.bucket_pairs;
-    }
-
-    fn merged(mut self, other: Self) -> Self {
-        self.absorb(&other);
         self
     }
 }
@@ -67,7 +64,7 @@ pub struct Parts {
     name: String,
     bits: u32,
     k: u32,
-    parts: Vec<Part>,
+    list: Vec<Part>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +87,7 @@ impl JoinPlan {
     /// As [`JoinPlan::from_plan`] for a plan known to be exact.
     pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
         let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
-        let parts = plan
+        let list = plan
             .tables
             .iter()
             .zip(widths)
@@ -103,7 +100,7 @@ impl JoinPlan {
             name: plan.name.clone(),
             bits: plan.bits,
             k: plan.k,
-            parts,
+            list,
         })
     }
 }

@@ -18,6 +18,8 @@ use crate::flips;
 const TILE: usize = 2048;
 /// Rows gathered before a kernel call; with the tile's run they fit the first-level cache.
 const GATHER: usize = 1024;
+/// Rows copied at once when gathering.
+const COPY: usize = 8;
 /// Buckets of this many rows are joined where they lie.
 const LARGE: usize = 128;
 /// Rows of a large bucket met at once, to stay in cache over the run's rows.
@@ -35,7 +37,7 @@ pub(super) fn join<W: Width>(
         plan: plan.name.clone(),
         ..JoinStats::default()
     };
-    for part in &plan.parts {
+    for part in &plan.list {
         buckets.order(rows, Address::new(part.address));
         let flips = flips::by_top(buckets.address().bits(), part.radius);
         let tiles = rows.len().div_ceil(TILE);
@@ -45,8 +47,8 @@ pub(super) fn join<W: Width>(
                 || Walker::new(&buckets, &flips, &earlier, k, sink),
                 |walker, tile| walker.tile(tile * TILE, ((tile + 1) * TILE).min(rows.len())),
             )
-            .reduce(JoinStats::default, JoinStats::merged);
-        stats.absorb(&done);
+            .reduce(JoinStats::default, |a, b| a.merged(&b));
+        stats = stats.merged(&done);
         earlier.push((W::truncate(part.address), part.radius));
     }
     stats
@@ -58,7 +60,9 @@ struct Walker<'p, W, S> {
     flips: &'p [Vec<u32>],
     k: u32,
     emit: Emit<'p, W, S>,
+    /// Copies of small buckets; the first `filled` rows count.
     gathered: Vec<W>,
+    filled: usize,
     /// Where each gathered bucket starts: in `gathered`, and in the ordered rows.
     pieces: Vec<(u32, u32)>,
 }
@@ -104,7 +108,8 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
                 earlier,
                 batch: Batch::new(sink),
             },
-            gathered: Vec::with_capacity(GATHER + LARGE),
+            gathered: vec![W::default(); GATHER + LARGE + COPY],
+            filled: 0,
             pieces: Vec::new(),
         }
     }
@@ -140,10 +145,8 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
                     if partner.len() >= LARGE {
                         self.meet(start, run, partner.start, partner.end);
                     } else if !partner.is_empty() {
-                        self.pieces
-                            .push((self.gathered.len() as u32, partner.start as u32));
-                        self.gathered.extend_from_slice(&buckets.rows[partner]);
-                        if self.gathered.len() >= GATHER {
+                        self.gather(partner);
+                        if self.filled >= GATHER {
                             self.meet_gathered(start, run);
                         }
                     }
@@ -171,17 +174,35 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
+    /// Copies a bucket of fewer than [`LARGE`] rows behind those gathered.
+    #[inline]
+    fn gather(&mut self, bucket: std::ops::Range<usize>) {
+        self.pieces.push((self.filled as u32, bucket.start as u32));
+        let rows = &self.buckets.rows;
+        let (mut to, mut from) = (self.filled, bucket.start);
+        self.filled += bucket.len();
+        // Whole stretches of fixed length, though they overrun the bucket, are far cheaper than copying exact lengths.
+        while from < bucket.end && from + COPY <= rows.len() {
+            self.gathered[to..to + COPY].copy_from_slice(&rows[from..from + COPY]);
+            to += COPY;
+            from += COPY;
+        }
+        if from < bucket.end {
+            self.gathered[to..to + bucket.end - from].copy_from_slice(&rows[from..bucket.end]);
+        }
+    }
+
     /// Joins a run with what has been gathered, and forgets that.
     fn meet_gathered(&mut self, start: usize, run: &[W]) {
         let (emit, pieces) = (&mut self.emit, &self.pieces);
-        kernel::hamming_many_to_many(run, &self.gathered, self.k, &mut |i, j, d| {
+        kernel::hamming_many_to_many(run, &self.gathered[..self.filled], self.k, &mut |i, j, d| {
             // The first piece starts at 0, so some piece starts at or before j.
             let piece = pieces.partition_point(|&(at, _)| at <= j).saturating_sub(1);
             if let Some(&(at, position)) = pieces.get(piece) {
                 emit.pair(start + i as usize, (position + (j - at)) as usize, d);
             }
         });
-        self.gathered.clear();
+        self.filled = 0;
         self.pieces.clear();
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync
                 bucket_pairs: 1,
             }
         })
-        .reduce(JoinStats::default, JoinStats::merged);
+        .reduce(JoinStats::default, |a, b| a.merged(&b));
     JoinStats {
         plan: "scan".into(),
         ..stats

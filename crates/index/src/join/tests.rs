@@ -58,7 +58,18 @@ fn check<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, expected: &[Pair]) {
     );
 }
 
+/// One worker: thousands of tiny joins would spend their time waking a second.
+fn alone<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    static POOL: std::sync::OnceLock<rayon::ThreadPool> = std::sync::OnceLock::new();
+    POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap())
+        .install(run)
+}
+
 fn check_all<W: Width>(rows: &[W], k: u32, widths: &[u32]) {
+    alone(|| check_each(rows, k, widths));
+}
+
+fn check_each<W: Width>(rows: &[W], k: u32, widths: &[u32]) {
     let expected = brute(rows, k);
     check(rows, k, &JoinPlan::Scan, &expected);
     assert_eq!(collect(|sink| self_join(rows, k, &sink)), expected);
@@ -98,7 +109,7 @@ proptest! {
     ) {
         let expected = |rows: &[u64]| brute(rows, k);
         let wide = rows::<u64>(shape, n, k.min(64), seed);
-        prop_assert_eq!(collect(|sink| self_join(&wide, k, &sink)), expected(&wide));
+        prop_assert_eq!(alone(|| collect(|sink| self_join(&wide, k, &sink))), expected(&wide));
         check_all::<u16>(&rows(shape, n, k.min(16), seed), k, &[8; 16]);
         check_all::<u32>(&rows(shape, n, k.min(32), seed), k, &[8; 32]);
     }
@@ -117,7 +128,7 @@ fn large_buckets_and_many_tiles() {
                 check(
                     &sample,
                     k,
-                    &JoinPlan::from_plan(&plan, &vec![u; 8]).unwrap(),
+                    &JoinPlan::from_plan(&plan, &[u; 8]).unwrap(),
                     &expected,
                 );
             }

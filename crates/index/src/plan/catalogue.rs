@@ -105,7 +105,7 @@ impl Plan {
         }
         let mut tables = Vec::new();
         unions(&split(all, r), (r - k) as usize, 0, &mut |mask| {
-            tables.push(TableSpec { mask, radius: 0 })
+            tables.push(TableSpec { mask, radius: 0 });
         });
         Self::new(bits, k, format!("blocks C({r},{k})"), tables)
     }

@@ -1,9 +1,11 @@
 //! The cost model: nanoseconds of one core.
 //!
 //! The constants were measured with `cargo bench --bench join` on an AMD EPYC 9004 core (AVX-512, 1 MiB second-level cache)
-//! with uniform rows: `compare` from the scan of 4·10⁵ rows; `sort` from parts with radius 0, where little else is
-//! left; `bucket_pair` and `run` from joins of 10⁶ rows with address widths from 14 to 20. They need only be right to a
-//! factor of two or so: plans of nearly equal cost are nearly equally good.
+//! with uniform rows, user time: `compare` from the scan of 4·10⁵ rows (64 bits) and 1.5·10⁵ (128); `sort` and `run` from
+//! 4·10⁶ rows in parts of radius 0 addressed by 16 to 23 bits, where little else is left; `bucket_pair` and `gather` from
+//! 10⁶ rows in two parts of radius 3 addressed by 14 to 18 bits. `probe`, `candidate` and `scanned` are those of one core
+//! with 10⁸ rows in memory beyond the cache. They need only be right to a factor of two or so: plans of nearly equal
+//! cost are nearly equally good.
 
 use crate::flips::ball_size;
 
@@ -32,11 +34,11 @@ impl Prices {
     pub(super) fn of(bits: u32) -> Self {
         let wide = if bits > 64 { 2.0 } else { 1.0 };
         Self {
-            compare: if bits > 64 { 0.11 } else { 0.035 },
-            sort: 16.0 * wide,
-            run: 60.0,
-            bucket_pair: 4.0,
-            gather: 0.4 * wide,
+            compare: if bits > 64 { 0.12 } else { 0.056 },
+            sort: if bits > 64 { 32.0 } else { 22.0 },
+            run: 80.0,
+            bucket_pair: 6.0,
+            gather: 0.25 * wide,
             probe: 28.0,
             candidate: 0.6 * wide,
             scanned: 0.28 * wide,
@@ -81,7 +83,7 @@ impl Load {
             + occupied * (prices.run + partners * prices.bucket_pair)
             + gathered * prices.gather
             + comparisons * (1.0 + 1.5 / length) * prices.compare
-            + space * 1.0
+            + space
     }
 
     /// Probes and candidates of one table for one query.

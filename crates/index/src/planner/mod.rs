@@ -23,8 +23,6 @@ use crate::plan::{Plan, PlanError, even_radii};
 const MAX_CONSIDERED: usize = 64;
 /// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
 const SMALL_JOIN: usize = 4096;
-/// How many of the plans that look best for uniform rows are priced again with the sample.
-const FINALISTS: usize = 6;
 /// Flips kept in memory for one table, at most.
 const MAX_BALL: f64 = 4e6;
 
@@ -128,45 +126,50 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<J
             .collect();
         priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         if let Some(sample) = sample {
-            let finalists: Vec<Priced> = priced
-                .drain(..FINALISTS.min(priced.len()))
-                .map(|p| price_join(p.plan, rows, &prices, Some(sample)))
-                .collect();
-            priced.splice(0..0, finalists);
-            let finalists = FINALISTS.min(priced.len());
-            priced[..finalists].sort_by(|a, b| a.cost.total_cmp(&b.cost));
+            // Skew only adds to a cost, so a plan that is too dear for uniform rows need not be priced again.
+            let mut least = scan;
+            for p in &mut priced {
+                if p.cost >= least {
+                    break;
+                }
+                *p = price_join(p.plan.clone(), rows, &prices, Some(sample));
+                least = least.min(p.cost);
+            }
+            priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         }
     }
     let best = priced.first().filter(|p| p.cost < scan);
-    let plan = best.map_or(JoinPlan::Scan, |p| JoinPlan::from_exact(&p.plan, &p.address_bits));
     let chosen = best.map_or(scan, |p| p.cost);
-    let mut alternatives: Vec<Alternative> = priced
-        .iter()
-        .map(|p| alternative(p, &p.address_bits, chosen))
-        .collect();
-    alternatives.push(Alternative {
+    let plan = best.map_or(JoinPlan::Scan, |p| JoinPlan::from_exact(&p.plan, &p.address_bits));
+    let mut scan_row = Alternative {
         name: "scan".into(),
         tables: 0,
         cost: scan,
         bytes: 0.0,
         verdict: verdict(scan, chosen),
-    });
-    alternatives.sort_by(|a, b| {
-        (a.verdict != CHOSEN, a.cost)
-            .partial_cmp(&(b.verdict != CHOSEN, b.cost))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    };
+    let mut alternatives: Vec<Alternative> = priced
+        .iter()
+        .map(|p| alternative(p, &p.address_bits, chosen))
+        .collect();
+    match alternatives.first_mut() {
+        Some(first) if plan != JoinPlan::Scan => {
+            first.verdict = CHOSEN.into();
+            alternatives.push(scan_row);
+            alternatives[1..].sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        }
+        _ => {
+            scan_row.verdict = CHOSEN.into();
+            alternatives.insert(0, scan_row);
+        }
+    }
     Choice { plan, alternatives }
 }
 
 const CHOSEN: &str = "chosen";
 
 fn verdict(cost: f64, chosen: f64) -> String {
-    if cost <= chosen {
-        CHOSEN.into()
-    } else {
-        format!("{:.1} times the cost", cost / chosen.max(1.0))
-    }
+    format!("{:.1} times the cost", cost / chosen.max(1.0))
 }
 
 fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
@@ -335,7 +338,9 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
         .position(fits)
         .or_else(|| priced.iter().position(|p| p.plan.name == "scan"));
     let best = priced.remove(best.unwrap_or(0));
-    let mut alternatives = vec![alternative(&best, &best.address_bits, best.cost)];
+    let mut chosen = alternative(&best, &best.address_bits, best.cost);
+    chosen.verdict = CHOSEN.into();
+    let mut alternatives = vec![chosen];
     alternatives.extend(priced.iter().map(|p| {
         let mut loser = alternative(p, &p.address_bits, best.cost);
         if !fits(p) {

@@ -1,1 +1,168 @@
-//! Prefix index against brute force.
+//! The prefix index against brute force over families of sets.
+
+use std::collections::{BTreeSet, HashMap};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Jaccard as a caller would compute it.
+fn jaccard(x: &BTreeSet<u64>, y: &BTreeSet<u64>) -> f64 {
+    let both = x.intersection(y).count();
+    both as f64 / (x.len() + y.len() - both) as f64
+}
+
+/// Families with near-duplicates: each set is a fresh draw, or an earlier set with a few tokens changed.
+fn family() -> impl Strategy<Value = Vec<BTreeSet<u64>>> {
+    let set = prop::collection::btree_set(0u64..60, 1..40);
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0u64..60), 0..6);
+    prop::collection::vec((set, edits, any::<bool>(), any::<prop::sample::Index>()), 1..24).prop_map(
+        |drafts| {
+            let mut sets: Vec<BTreeSet<u64>> = Vec::new();
+            for (fresh, edits, copy, of) in drafts {
+                let mut set = if copy && !sets.is_empty() {
+                    of.get(&sets).clone()
+                } else {
+                    fresh
+                };
+                for (at, token) in edits {
+                    let old = at.get(&set.iter().copied().collect::<Vec<_>>()).to_owned();
+                    if token % 2 == 0 && set.len() > 1 {
+                        set.remove(&old);
+                    }
+                    set.insert(token);
+                }
+                sets.push(set);
+            }
+            sets
+        },
+    )
+}
+
+fn scramble(token: u64) -> u64 {
+    (token + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+proptest! {
+    #[test]
+    fn no_pair_at_or_above_the_threshold_is_lost(
+        sets in family(),
+        steps in 1u32..=20,
+        odd in 0.001f64..=1.0,
+        backwards: bool,
+    ) {
+        for threshold in [f64::from(steps) / 20.0, odd] {
+            let order = TokenOrder::new();
+            let sets: Vec<BTreeSet<u64>> =
+                sets.iter().map(|s| s.iter().map(|&t| scramble(t)).collect()).collect();
+            let tokens: Vec<Vec<u64>> = sets.iter().map(|s| s.iter().copied().collect()).collect();
+            for set in &tokens {
+                order.count(set);
+            }
+            let mut index = PrefixIndex::new(threshold);
+            let mut prefixes: HashMap<u32, Vec<u64>> = HashMap::new();
+            let mut ids: Vec<u32> = (0..sets.len() as u32).collect();
+            if backwards {
+                ids.reverse();
+            }
+            let mut found = vec![7];
+            for (turn, &id) in ids.iter().enumerate() {
+                let set = &sets[id as usize];
+                let mut prefix = Vec::new();
+                order.sort_prefix(&tokens[id as usize], index.prefix_len(set.len()), &mut prefix);
+                prop_assert_eq!(prefix.len(), index.prefix_len(set.len()));
+                index.probe(set.len() as u32, &prefix, &mut found);
+                prop_assert!(found.windows(2).all(|w| w[0] < w[1]));
+                for other in &ids[..turn] {
+                    let y = &sets[*other as usize];
+                    let sizes = set.len().min(y.len()) as f64 / set.len().max(y.len()) as f64;
+                    let shared = prefix.iter().any(|t| prefixes[other].contains(t));
+                    let expected = shared && sizes >= threshold * (1.0 - 1e-9);
+                    prop_assert_eq!(found.contains(other), expected, "sizes {}", sizes);
+                    if jaccard(set, y) >= threshold {
+                        prop_assert!(found.contains(other), "J = {} at {}", jaccard(set, y), threshold);
+                    }
+                }
+                prop_assert!(found.iter().all(|f| ids[..turn].contains(f)));
+                index.insert(id, set.len() as u32, &prefix);
+                prefixes.insert(id, prefix);
+            }
+            prop_assert_eq!(index.len(), sets.len());
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_long_enough_and_no_longer(size in 0usize..5000, percent in 1u32..=100) {
+        // In integers: the least overlap is ceil(percent * size / 100).
+        let need = (size * percent as usize).div_ceil(100);
+        let len = PrefixIndex::new(f64::from(percent) / 100.0).prefix_len(size);
+        prop_assert_eq!(len, if size == 0 { 0 } else { size - need + 1 });
+    }
+
+    #[test]
+    fn a_prefix_holds_the_rarest(counts in prop::collection::vec(0usize..9, 1..50), len in 0usize..60) {
+        let order = TokenOrder::new();
+        let tokens: Vec<u64> = (0..counts.len() as u64).map(scramble).collect();
+        for (&token, &count) in tokens.iter().zip(&counts) {
+            order.count(&vec![token; count]);
+        }
+        let mut expected: Vec<(u32, u64)> = tokens.iter().map(|&t| (order.frequency(t), t)).collect();
+        expected.sort_unstable();
+        expected.truncate(len);
+        let mut prefix = vec![1];
+        order.sort_prefix(&tokens, len, &mut prefix);
+        prop_assert_eq!(prefix, expected.iter().map(|e| e.1).collect::<Vec<_>>());
+        for (&token, &count) in tokens.iter().zip(&counts) {
+            prop_assert!(order.frequency(token) as usize >= count);
+        }
+    }
+}
+
+#[test]
+fn thresholds_out_of_range_are_taken_to_the_nearest_end() {
+    assert_eq!(PrefixIndex::new(f64::NAN).prefix_len(10), 10);
+    assert_eq!(PrefixIndex::new(-1.0).prefix_len(10), 10);
+    assert_eq!(PrefixIndex::new(7.0).prefix_len(10), 1);
+    assert_eq!(PrefixIndex::new(0.0).prefix_len(0), 0);
+}
+
+#[test]
+fn counting_commutes_over_threads() {
+    let (one, many) = (TokenOrder::new(), TokenOrder::new());
+    let tokens: Vec<u64> = (0..10_000).map(|i| scramble(i % 700)).collect();
+    one.count(&tokens);
+    std::thread::scope(|scope| {
+        for part in tokens.chunks(1000) {
+            let many = &many;
+            scope.spawn(move || many.count(part));
+        }
+    });
+    assert!(tokens.iter().all(|&t| one.frequency(t) == many.frequency(t)));
+}
+
+#[test]
+fn an_entry_costs_few_bytes_and_a_hot_token_stays_cheap() {
+    let mut index = PrefixIndex::new(0.8);
+    let mut worst = 0.0f64;
+    for id in 0..60_000u32 {
+        let prefix: Vec<u64> = (0..10).map(|j| scramble(u64::from(id) * 10 + j)).collect();
+        index.insert(id, 50, &prefix);
+        if id % 5000 == 4999 {
+            worst = worst.max(index.bytes() as f64 / (f64::from(id + 1) * 10.0));
+        }
+    }
+    assert!(worst < 24.0, "{worst} bytes an entry");
+    let mut found = Vec::new();
+    index.probe(50, &[scramble(123)], &mut found);
+    assert_eq!(found, [12]);
+    // One token in every set: a list, not a search through a crowded table.
+    for id in 0..60_000 {
+        index.insert(id, 50, &[scramble(u64::MAX - 1)]);
+    }
+    index.probe(50, &[scramble(u64::MAX - 1)], &mut found);
+    assert_eq!(found.len(), 60_000);
+    index.probe(40, &[scramble(u64::MAX - 1)], &mut found);
+    assert_eq!(found.len(), 60_000);
+    index.probe(39, &[scramble(u64::MAX - 1)], &mut found);
+    assert!(found.is_empty());
+}

@@ -8,6 +8,9 @@
 //! bytes a row and table for one more probe a match. It also makes the results distinct: fingerprints are made distinct
 //! first, and each names its rows once.
 
+#[cfg(test)]
+mod tests;
+
 use fingerprint::{Width, kernel};
 
 use crate::address::{Address, MAX_ADDRESS_BITS};
@@ -15,6 +18,11 @@ use crate::bucket::Buckets;
 use crate::flips;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
+
+/// Candidates gathered for one kernel call.
+const GATHER: usize = 256;
+/// How many probes ahead a bucket's rows are asked of memory, and half as far as its bounds.
+const AHEAD: usize = 8;
 
 /// A row within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,17 +121,41 @@ impl<W: Width> Tables<W> {
             out.sort_unstable_by_key(|m| (m.distance, m.id));
             return stats;
         }
+        let mut gathered: Vec<W> = Vec::with_capacity(GATHER);
+        let mut compare = |rows: &[W], found: &mut Vec<(u8, W)>| {
+            near.clear();
+            kernel::hamming_one_to_many(query, rows, k, &mut near);
+            found.extend(
+                near.iter()
+                    .filter_map(|&(i, d)| Some((d, *rows.get(i as usize)?))),
+            );
+        };
         for table in &self.tables {
             let address = table.buckets.address().of(query);
+            let mut far = table.flips.iter().skip(2 * AHEAD);
+            let mut near = table.flips.iter().skip(AHEAD);
             for &flip in &table.flips {
+                if let Some(&flip) = far.next() {
+                    table.buckets.prefetch_bounds(address ^ flip);
+                }
+                if let Some(&flip) = near.next() {
+                    table.buckets.prefetch_rows(address ^ flip);
+                }
                 let rows = &table.buckets.rows[table.buckets.bucket(address ^ flip)];
-                stats.probes += 1;
                 stats.candidates += rows.len() as u64;
-                near.clear();
-                kernel::hamming_one_to_many(query, rows, k, &mut near);
-                found.extend(near.iter().map(|&(i, d)| (d, rows[i as usize])));
+                if rows.len() >= GATHER {
+                    compare(rows, &mut found);
+                } else {
+                    if gathered.len() + rows.len() > GATHER {
+                        compare(&gathered, &mut found);
+                        gathered.clear();
+                    }
+                    gathered.extend_from_slice(rows);
+                }
             }
+            stats.probes += table.flips.len() as u64;
         }
+        compare(&gathered, &mut found);
         found.sort_unstable();
         found.dedup();
         for (distance, row) in found {

@@ -1,0 +1,108 @@
+//! Lookups against brute force.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::{Random, SHAPES, Shape, rows, shape};
+
+fn brute<W: Width>(rows: &[W], query: W, k: u32) -> Vec<Match> {
+    let mut out: Vec<Match> = (0u32..)
+        .zip(rows)
+        .filter(|(_, row)| row.distance(query) <= k)
+        .map(|(id, row)| Match {
+            id,
+            distance: row.distance(query) as u8,
+        })
+        .collect();
+    out.sort_by_key(|m| (m.distance, m.id));
+    out
+}
+
+fn plans<W: Width>(k: u32) -> Vec<Plan> {
+    let mut plans = vec![Plan::scan(W::BITS, k).unwrap()];
+    plans.extend((1..=k + 2).filter_map(|s| Plan::even_parts(W::BITS, k, s).ok()));
+    if k <= 3 {
+        plans.extend((k + 1..=k + 3).filter_map(|r| Plan::blocks(W::BITS, k, r).ok()));
+        plans.extend(Plan::nested_blocks(W::BITS, k, k + 1));
+        plans.extend(Plan::qr11(W::BITS, k));
+        plans.extend(Plan::half_spaces(W::BITS, k));
+    }
+    plans
+}
+
+/// Queries that are rows, lie near rows, and lie anywhere.
+fn queries<W: Width>(rows: &[W], k: u32, seed: u64) -> Vec<W> {
+    let mut random = Random(seed);
+    (0..9)
+        .map(|i| match rows.get(random.below(rows.len() as u64) as usize) {
+            Some(&row) if i < 6 => random.near(row, if i < 2 { 0 } else { k + 1 }),
+            _ => W::truncate(random.wide()),
+        })
+        .collect()
+}
+
+fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
+    let sample = rows::<W>(shape, n, k, seed);
+    for plan in plans::<W>(k) {
+        let tables = Tables::build(&sample, &plan).unwrap();
+        let mut out = vec![Match { id: 0, distance: 0 }];
+        for query in queries(&sample, k, seed) {
+            for asked in [k, k / 2, k + 3] {
+                let stats = tables.lookup(query, asked, &mut out);
+                assert_eq!(
+                    out,
+                    brute(&sample, query, asked),
+                    "{plan}, {query:?} within {asked}"
+                );
+                assert!(stats.candidates as usize >= out.iter().filter(|m| m.id == 0).count());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn every_plan_finds_what_a_scan_finds(shape in shape(), n in 0usize..300, k in 0u32..=12, seed: u64) {
+        check::<u64>(shape, n, k, seed);
+        check::<u128>(shape, n / 2, 2 * k, seed);
+        check::<u32>(shape, n, k, seed);
+        check::<u16>(shape, n, k.min(16), seed);
+    }
+}
+
+#[test]
+fn ten_thousand_rows_of_every_shape() {
+    for shape in SHAPES {
+        for k in [3, 8] {
+            let sample = rows::<u64>(shape, 10_000, k, 9);
+            for plan in [
+                Plan::halves(64, k).unwrap(),
+                Plan::even_parts(64, k, k / 2 + 1).unwrap(),
+            ] {
+                let tables = Tables::build(&sample, &plan).unwrap();
+                let mut out = Vec::new();
+                for query in queries(&sample, k, 3) {
+                    tables.lookup(query, k, &mut out);
+                    assert_eq!(out, brute(&sample, query, k), "{plan}, {shape:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn work_is_counted_and_an_inexact_plan_refused() {
+    let sample = rows::<u64>(Shape::Uniform, 4096, 3, 1);
+    let plan = Plan::halves(64, 3).unwrap();
+    let tables = Tables::build(&sample, &plan).unwrap();
+    assert_eq!(tables.radius(), 3);
+    // Ids are held once: far less than two full copies.
+    assert!(tables.bytes() < 4096 * (8 + 8 + 4) + 2 * 4 * 4100 + 1000);
+    let stats = tables.lookup(sample[0], 3, &mut Vec::new());
+    assert_eq!(stats.probes, 2 * 13);
+    assert!((10..2000).contains(&stats.candidates));
+    let inexact = Plan { k: 4, ..plan };
+    assert!(Tables::build(&sample, &inexact).is_err());
+}
