@@ -2,7 +2,7 @@
 //!
 //! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
 //! each table the address width with the least cost is found; the scan is a candidate like any other. The model
-//! and its constants: [`cost`]; clumped rows are seen by a sample: [`skew`].
+//! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
 mod cost;
 mod skew;

@@ -1,6 +1,6 @@
 //! The inverted index over prefixes.
 //!
-//! 256·4 shards by the token's leading mixed bits, each growing by itself, so that no growth copies more than one shard. A
+//! 1024 shards by the token's leading mixed bits, each growing by itself, so that no growth copies more than one shard. A
 //! shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed table of
 //! posting numbers, 4 bytes a slot, with one slot for each distinct tag. The tag is 32 further bits of the mixed token: a
 //! stranger shares shard and tag with probability 2⁻⁴², and then costs one needless candidate, never a lost one.

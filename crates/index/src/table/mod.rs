@@ -1,6 +1,6 @@
 //! Permuted tables in memory: every row within k of a query.
 //!
-//! Each table of a plan holds the rows ordered by its address, with a directory ([`crate::bucket`]). A lookup visits, in each
+//! Each table of a plan holds the rows ordered by its address, with a directory (`bucket`). A lookup visits, in each
 //! table, the addresses within the table's radius of the query's own and compares what it finds there.
 //!
 //! Only the first table holds ids; the others hold fingerprints alone. A match in another table is a fingerprint, whose
