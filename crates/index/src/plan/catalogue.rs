@@ -222,7 +222,7 @@ impl Plan {
         Self::parts(bits, k, &even_radii(k, s))
     }
 
-    /// Two halves with radii as even as possible: [1,1] for k = 3.
+    /// Two halves with radii as even as possible: `[1,1]` for k = 3.
     ///
     /// # Errors
     /// As [`Plan::parts`].
@@ -230,7 +230,7 @@ impl Plan {
         Self::even_parts(bits, k, 2)
     }
 
-    /// Three thirds with radii as even as possible: [1,0,0] for k = 3.
+    /// Three thirds with radii as even as possible: `[1,0,0]` for k = 3.
     ///
     /// # Errors
     /// As [`Plan::parts`].
