@@ -1,0 +1,92 @@
+//! Corpora that crowd onto one fingerprint: equal documents, and different ones.
+
+use super::output::{Made, Output};
+use super::variation::Variation;
+use crate::documents::{Document, Language};
+
+/// The word that outvotes the rest of a document.
+const WORD: &str = "simhash";
+/// Units of the rest, at most: enough that the text is no short one.
+const TAIL: usize = 60;
+
+/// Writes a document `count` times, under ids of its own each.
+pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Result<()> {
+    for i in 0..count {
+        out.write(&Made {
+            id: &format!("q{i}"),
+            lang: document.language.tag(),
+            base: None,
+            text: &document.text,
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes `count` different documents that have one fingerprint where a word weighs what it counts (`--profile tp1-words-tf`): [`TAIL`]
+/// units of a text made from the sources, and one word once more often than that. In each bit of the fingerprint the word's
+/// votes outnumber all others, so it alone decides.
+pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyhow::Result<()> {
+    let head = format!("{WORD} ").repeat(TAIL + 1);
+    let mut text = String::new();
+    for i in 0..count {
+        let made = variation.document(i, |_| (TAIL, 2 * TAIL));
+        text.clear();
+        text.push_str(&head);
+        for unit in made.units.iter().take(TAIL) {
+            text.push_str(made.slice(unit));
+            if made.language == Language::English {
+                text.push(' ');
+            }
+        }
+        out.write(&Made {
+            id: &format!("c{i}"),
+            lang: made.language.tag(),
+            base: None,
+            text: &text,
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fingerprint::HashKey;
+    use text::{Analyzer, Profile};
+
+    use super::*;
+
+    #[test]
+    fn one_word_decides_the_fingerprint() {
+        let source = |id: &str, language, text: &str| Document::new(id.into(), language, text.into());
+        let english = (0..600)
+            .map(|i| format!("word{i} other{i}. "))
+            .collect::<Vec<_>>()
+            .concat();
+        let chinese = ('一'..'丿')
+            .map(|c| format!("{c}{c}甲乙。"))
+            .collect::<Vec<_>>()
+            .concat();
+        let sources = [
+            source("e", Language::English, &english),
+            source("z", Language::Chinese, &chinese),
+        ];
+        let variation = Variation::new(&sources, 7).unwrap();
+        let path = std::env::temp_dir().join(format!("twinprint-bench-crowded-{}", std::process::id()));
+        let mut out = Output::create(&path).unwrap();
+        crowded(&variation, 50, &mut out).unwrap();
+        out.finish().unwrap();
+        let lines = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let profile = Profile::parse("tp1-words-tf-128").unwrap();
+        let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+        let mut texts = std::collections::HashSet::new();
+        let mut fingerprints = std::collections::HashSet::new();
+        for line in lines.lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = record["text"].as_str().unwrap().to_owned();
+            fingerprints.insert(analyzer.analyze(&text).fingerprint);
+            texts.insert(text);
+        }
+        assert_eq!((texts.len(), fingerprints.len()), (50, 1));
+    }
+}

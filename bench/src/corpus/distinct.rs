@@ -1,0 +1,117 @@
+//! Distinct documents by the million, and among them near-duplicates whose Jaccard is known.
+
+use super::TruePair;
+use super::output::{Made, Output};
+use super::variation::Variation;
+use crate::documents::{Document, Language};
+use crate::edit::{Piece, Strength, edit};
+use crate::truth::Truth;
+
+/// Jaccard of the near-duplicates.
+const LOW: f64 = 0.8;
+const HIGH: f64 = 0.98;
+/// Copies drawn until one falls between; then another base is taken.
+const TRIES: usize = 20;
+
+/// What to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Distinct {
+    /// Documents in all.
+    pub count: u64,
+    /// Share of them that are near-duplicates of an earlier one.
+    pub near: f64,
+}
+
+/// Writes the documents, and the near-duplicate pairs made. The pairs of a beginning of the corpus are those that name none
+/// behind it. Two copies of one document may be duplicates too; only pairs of a copy and its base are listed. Returns how many
+/// pairs.
+pub fn distinct(
+    variation: &Variation<'_>,
+    what: Distinct,
+    out: &mut Output,
+    pairs: &mut Output,
+) -> anyhow::Result<u64> {
+    let mut truth = Truth::default();
+    let mut found = 0;
+    for i in 0..what.count {
+        let (document, pair) = match copy(variation, i, what.near, &mut truth) {
+            Some((document, pair)) => (document, Some(pair)),
+            None => (variation.document(i, units), None),
+        };
+        if let Some(pair) = pair {
+            pairs.write(&pair)?;
+            found += 1;
+        }
+        out.write(&Made {
+            id: &document.id,
+            lang: document.language.tag(),
+            base: None,
+            text: &document.text,
+        })?;
+    }
+    Ok(found)
+}
+
+/// Units of a document: words, or characters.
+fn units(language: Language) -> (usize, usize) {
+    match language {
+        Language::English => (170, 600),
+        Language::Chinese => (340, 1200),
+    }
+}
+
+fn is_copy(variation: &Variation<'_>, i: u64, near: f64) -> bool {
+    variation.rng(i, 2).f64() < near
+}
+
+/// Document `i` if it is a near-duplicate, and its pair.
+fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Option<(Document, TruePair)> {
+    if i == 0 || !is_copy(variation, i, near) {
+        return None;
+    }
+    let mut rng = variation.rng(i, 3);
+    // Only one document in five thousand or so fails with every base: it is a distinct one then.
+    for _ in 0..TRIES {
+        let earlier = rng.u64(..i);
+        if is_copy(variation, earlier, near) {
+            continue;
+        }
+        let base = variation.document(earlier, units);
+        let shingles = truth.shingles(&base.text);
+        let target = LOW + (HIGH - LOW) * rng.f64();
+        for _ in 0..TRIES {
+            let text = edit(
+                Piece::all(&base),
+                variation.pool(base.language),
+                strength(base.language, target, rng.u8(..4) == 0),
+                &mut rng,
+            );
+            let jaccard = shingles.jaccard(&truth.shingles(&text));
+            if (LOW..=HIGH).contains(&jaccard) {
+                let pair = TruePair {
+                    a: base.id,
+                    b: format!("d{i}"),
+                    jaccard,
+                };
+                return Some((Document::new(pair.b.clone(), base.language, text), pair));
+            }
+        }
+    }
+    None
+}
+
+/// Edits that leave about this Jaccard: when a share s of each side's shingles survives, J = s / (2 − s); a touched unit breaks
+/// three word 3-grams or five character 5-grams.
+fn strength(language: Language, jaccard: f64, moved: bool) -> Strength {
+    let survive = 2.0 * jaccard / (1.0 + jaccard);
+    let width = match language {
+        Language::English => 3.0,
+        Language::Chinese => 5.0,
+    };
+    Strength {
+        rate: 1.0 - survive.powf(1.0 / width),
+        moved: usize::from(moved),
+        cut: 0,
+        added: 0,
+    }
+}

@@ -1,0 +1,26 @@
+//! Corpora made from source documents.
+
+mod crowd;
+mod distinct;
+mod edits;
+mod output;
+mod short;
+mod variation;
+
+pub use crowd::{crowded, equal};
+pub use distinct::{Distinct, distinct};
+pub use edits::edits;
+pub use output::Output;
+pub use short::{short_variants, titles};
+pub use variation::{LEAST_UNITS, MOST_UNITS, Variation};
+
+/// A pair known to be this near.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TruePair {
+    /// The id of the earlier document.
+    pub a: String,
+    /// The id of the later document.
+    pub b: String,
+    /// Exact Jaccard.
+    pub jaccard: f64,
+}

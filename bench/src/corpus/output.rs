@@ -1,0 +1,59 @@
+//! Writing records, a line each.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// A JSONL file being written.
+#[derive(Debug)]
+pub struct Output {
+    file: BufWriter<File>,
+    line: Vec<u8>,
+    bytes: u64,
+}
+
+impl Output {
+    /// A new file in place of any old one.
+    pub fn create(path: &Path) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| format!("creating {}", path.display()))?;
+        Ok(Self {
+            file: BufWriter::with_capacity(1 << 20, file),
+            line: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    /// Writes one line.
+    pub fn write(&mut self, record: &impl Serialize) -> anyhow::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, record)?;
+        self.line.push(b'\n');
+        self.file.write_all(&self.line)?;
+        self.bytes += self.line.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        Ok(self.file.flush()?)
+    }
+}
+
+/// A document made.
+#[derive(Serialize)]
+pub(super) struct Made<'a> {
+    pub(super) id: &'a str,
+    pub(super) lang: &'static str,
+    /// The document it was made from, where it was made from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) base: Option<&'a str>,
+    pub(super) text: &'a str,
+}
