@@ -16,7 +16,8 @@ Examples:
       Hamming distance, Jaccard, containment and the textbook distances
   twinprint compare old.txt new.txt --explain
       also which words and which bits make the difference
-  twinprint compare --text 'the cat sat on the mat' 'the cat sat on a mat' --profile tp1-chars2-set-32";
+  twinprint compare --text 'the cat sat on the mat' 'the cat sat on a mat' --json
+      two texts given as they are; every figure as JSON";
 
 /// Most features and bits listed.
 const LISTED: usize = 30;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{Auto, DedupOptions, Keep, Mode, PairRows, Profile, StopWords};
+use twinprint::{Auto, DedupError, DedupOptions, Keep, Mode, PairRows, Profile, StopWords};
 
 use crate::input::InputArgs;
 use crate::progress::Bars;
@@ -135,9 +135,9 @@ fn parse_auto(text: &str) -> Result<Auto, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
-    let options = options(&args)?;
+    let options = options(args)?;
     if options.keep == Keep::Newest {
         source.sort_key = Some(args.keep_key.clone());
     }
@@ -204,21 +204,19 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
 /// The width a profile id ends in, if it does.
 fn width_named(id: &str) -> Option<u32> {
     let base = id.split('+').next().unwrap_or(id);
-    ["16", "32", "64", "128"]
-        .into_iter()
-        .find(|bits| base.ends_with(&format!("-{bits}")))?
-        .parse()
-        .ok()
+    base.rsplit('-').next()?.parse().ok()
 }
 
 /// The profile of an id, whose width may be left out.
 pub(crate) fn profile_named(id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
-    let whole = if width_named(id).is_some() {
-        id.to_owned()
-    } else {
+    let parts = id.split('-').count();
+    let whole = if parts == 3 {
         format!("{id}-128")
+    } else {
+        id.to_owned()
     };
-    let profile = Profile::parse(&whole).with_context(|| format!("--profile {id}"))?;
+    let profile =
+        Profile::parse(&whole).map_err(|error| DedupError::Option(format!("--profile {id}: {error}")))?;
     let Some(path) = stop_words else {
         return Ok(profile);
     };

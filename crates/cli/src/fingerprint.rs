@@ -63,7 +63,7 @@ enum Rows {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let profile = profile_named(&args.profile, args.stop_words.as_deref())?;
     let mut source = args.input.options();
     let subject = match &args.vector_key {

@@ -16,6 +16,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use twinprint::DedupError;
 
 /// Finds near-duplicate documents, Chinese and English, exactly within its radius, and verifies them on the text.
 #[derive(Parser)]
@@ -40,8 +41,8 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
-        Command::Dedup(args) => dedup::run(args),
-        Command::Fingerprint(args) => fingerprint::run(args),
+        Command::Dedup(args) => dedup::run(&args),
+        Command::Fingerprint(args) => fingerprint::run(&args),
         Command::Compare(args) => compare::run(&args),
     };
     match result {
@@ -49,7 +50,16 @@ fn main() -> ExitCode {
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal::error(&error);
-            ExitCode::from(interrupt::exit_status())
+            ExitCode::from(if is_wrong_usage(&error) {
+                2
+            } else {
+                interrupt::exit_status()
+            })
         }
     }
+}
+
+/// Whether an option was refused for its value, which is as wrong as one that does not parse.
+fn is_wrong_usage(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(DedupError::Option(_)))
 }

@@ -32,7 +32,7 @@ pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -81,7 +81,7 @@ mod tests {
             [0, 999, 1000, 1_234_567]
                 .map(count)
                 .each_ref()
-                .map(|s| s.as_str())
+                .map(String::as_str)
         );
         assert_eq!(bytes(1_500), "1.5 kB");
         assert_eq!(seconds(75.2), "1 min 15 s");

@@ -16,9 +16,16 @@ pub(crate) fn note(text: &str) {
     eprintln!("{text}");
 }
 
-/// An error and what led to it.
+/// An error and what led to it; a cause that is told already is not told again.
 pub(crate) fn error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let parted = if text.is_empty() { "" } else { ": " };
+            text = text + parted + &cause;
+        }
+    }
+    eprintln!("error: {text}");
 }
 
 /// Whether the reader of our output has had enough, as `head` does.
