@@ -1,0 +1,144 @@
+//! Damaged input harms what is damaged and nothing else: the rest is judged as if the damage were not there, and every
+//! reject names its place, its reason and the way out.
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+const TEXT: &str =
+    "The ferry to the islands leaves at noon, and the captain asks all passengers to be there early.";
+
+/// Two copies of a text, with `line` between them, and a third text.
+fn around(line: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("{{\"id\":\"first\",\"text\":\"{TEXT}\"}}\n").into_bytes();
+    bytes.extend_from_slice(line);
+    bytes.extend_from_slice(format!("\n{{\"id\":\"copy\",\"text\":\"{TEXT}\"}}\n").as_bytes());
+    bytes.extend_from_slice(b"{\"id\":\"other\",\"text\":\"Nothing of the kind.\"}\n");
+    bytes
+}
+
+/// The reasons given, after making sure that the rest came through.
+fn reasons(sandbox: &Sandbox, out: &str, source: &str, line: u64) -> String {
+    let kept = sandbox.text(&format!("{out}/kept/in.jsonl"));
+    let removed = sandbox.text(&format!("{out}/removed/in.jsonl"));
+    assert!(
+        kept.contains("\"first\"") && kept.contains("\"other\"") && kept.lines().count() == 2,
+        "{kept}"
+    );
+    assert!(
+        removed.contains("\"copy\"") && removed.lines().count() == 1,
+        "{removed}"
+    );
+    let report = sandbox.json(&format!("{out}/report.json"));
+    let counted = ["read", "kept", "removed", "rejected"].map(|key| report["records"][key].as_u64().unwrap());
+    assert_eq!(counted, [4, 2, 1, 1]);
+    let rejects = sandbox.rows(&format!("{out}/rejects.jsonl"));
+    assert_eq!(rejects.len(), 1);
+    assert_eq!(
+        (rejects[0]["source"].as_str(), rejects[0]["line"].as_u64()),
+        (Some(source), Some(line))
+    );
+    rejects[0]["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_record_that_cannot_be_used_is_named_and_left_out() {
+    let cases: [(&[u8], &str); 8] = [
+        (b"{\"text\":\"caf\xe9\"}", "byte 13 (0xe9) is not UTF-8"),
+        (b"{\"text\":\"cut", "invalid JSON at byte"),
+        (
+            b"{\"id\":1}",
+            "no field \"text\"; there are id; name the one that holds the text with --text-key",
+        ),
+        (b"{}", "no field \"text\"; the object is empty"),
+        (b"{\"text\":12}", "is a number, not a string"),
+        (b"{\"text\":[\"a\"]}", "is an array, not a string"),
+        (b"{\"text\":null}", "is null"),
+        (b"[\"text\"]", "the line is an array, not an object"),
+    ];
+    let sandbox = Sandbox::new();
+    for (i, (line, reason)) in cases.into_iter().enumerate() {
+        sandbox.put("in.jsonl", around(line));
+        let out = format!("out{i}");
+        let run = sandbox.run(&format!("dedup in.jsonl -o {out}")).ok();
+        assert!(
+            run.stdout.contains("rejected"),
+            "the summary tells of it: {}",
+            run.stdout
+        );
+        let given = reasons(&sandbox, &out, "in.jsonl", 2);
+        assert!(given.contains(reason), "{given}");
+    }
+}
+
+#[test]
+fn strict_fails_on_rejects_but_writes_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", around(b"{\"text\":1}"));
+    let run = sandbox.run("dedup in.jsonl -o out --strict --quiet");
+    assert_eq!(run.code, Some(1));
+    reasons(&sandbox, "out", "in.jsonl", 2);
+    let run = sandbox.run("fingerprint in.jsonl --strict --quiet");
+    assert_eq!((run.code, run.stdout.lines().count()), (Some(1), 3));
+    assert!(run.stderr.contains("rejected in.jsonl:2:"), "{}", run.stderr);
+    sandbox.run("fingerprint in.jsonl --quiet").ok();
+}
+
+#[test]
+fn a_truncated_stream_loses_its_end_and_no_other_file() {
+    let sandbox = Sandbox::new();
+    // Incompressible enough that half of the packed bytes hold about half of the lines.
+    let lines = Corpus::new(3).jsonl(400).into_bytes();
+    let packed = [
+        ("gzip", "a.jsonl.gz", Corpus::gzip(&lines)),
+        (
+            "zstd",
+            "a.jsonl.zst",
+            zstd::encode_all(lines.as_slice(), 1).unwrap(),
+        ),
+    ];
+    for (codec, name, bytes) in packed {
+        sandbox.put(name, &bytes[..bytes.len() / 2]);
+        sandbox.put("z.jsonl", "{\"id\":\"after\",\"text\":\"the next file\"}\n");
+        sandbox
+            .run(&format!("dedup {name} z.jsonl -o {codec} --quiet"))
+            .ok();
+        let rejects = sandbox.rows(&format!("{codec}/rejects.jsonl"));
+        assert_eq!(rejects.len(), 1);
+        let reason = rejects[0]["reason"].as_str().unwrap();
+        let expected = format!("the {codec} stream is cut off");
+        assert!(
+            reason.contains(&expected) && rejects[0]["source"] == name,
+            "{reason}"
+        );
+        let taken = rejects[0]["line"].as_u64().unwrap() - 1;
+        // A zstd block is all or nothing, so that what comes before the cut may be less than half.
+        assert!(taken > 0 && taken < 400, "{codec}: {taken} lines before the cut");
+        let rows = sandbox.rows(&format!("{codec}/clusters.jsonl"));
+        assert_eq!(rows.len() as u64, taken + 1);
+        assert_eq!(rows.last().unwrap()["id"], "after");
+        let copied = sandbox.text(&format!("{codec}/kept/z.jsonl"));
+        assert_eq!(copied, "{\"id\":\"after\",\"text\":\"the next file\"}\n");
+    }
+}
+
+#[test]
+fn empty_files_are_no_error() {
+    let sandbox = Sandbox::new();
+    sandbox.put("empty.jsonl", "");
+    sandbox.put("blank.jsonl", "\n  \n\n");
+    sandbox.put("empty.txt", "");
+    sandbox
+        .run("dedup empty.jsonl blank.jsonl empty.txt -o out --quiet")
+        .ok();
+    let report = sandbox.json("out/report.json");
+    assert_eq!(
+        report["records"]["read"], 1,
+        "an empty text file is one empty text"
+    );
+    assert_eq!(report["records"]["empty"], 1);
+    assert_eq!(report["input"]["blank_lines"], 3);
+    assert_eq!(sandbox.text("out/kept/empty.jsonl"), "");
+    sandbox.run("dedup empty.jsonl -o nothing --quiet").ok();
+    assert_eq!(sandbox.json("nothing/report.json")["records"]["read"], 0);
+    sandbox.run("fingerprint empty.jsonl --quiet").ok();
+}

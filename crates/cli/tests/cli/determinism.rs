@@ -1,0 +1,114 @@
+//! The same input and options give the same bytes, whatever the threads, the CPU and the run.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::corpus::Corpus;
+use crate::sandbox::{Sandbox, TWINPRINT};
+
+/// Ways to run that must not show: arguments, and the level of the kernels.
+const WAYS: [(&str, &str); 5] = [
+    ("--threads 1", "auto"),
+    ("--threads 2", "auto"),
+    ("--threads 2", "auto"),
+    ("--threads 2", "scalar"),
+    ("--threads 3", "avx2"),
+];
+
+/// Lines, a folder and a packed file, with records that cannot be used in between.
+fn inputs() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(42);
+    let mut lines = corpus.jsonl(1500).into_bytes();
+    lines.extend_from_slice(b"{\"id\":\"broken\", \"text\": \"no end\n\n{\"id\":7}\n{\"text\":\"\xff\"}\n");
+    lines.extend_from_slice(corpus.jsonl(300).as_bytes());
+    lines.extend_from_slice(b"{\"text\":\"\"}\n{\"text\":\"...\"}\n{\"text\":\"...\"}\n");
+    sandbox.put("lines.jsonl", lines);
+    for i in 0..60 {
+        let name = ["a.txt", "b.md", "c/d.txt"][i % 3];
+        sandbox.put(&format!("folder/{i}/{name}"), corpus.document());
+    }
+    sandbox.put("folder/picture.png", [0x89, b'P', b'N', b'G']);
+    sandbox.put("folder/latin1.txt", b"caf\xe9");
+    sandbox.put("packed.jsonl.gz", Corpus::gzip(corpus.jsonl(800).as_bytes()));
+    sandbox
+}
+
+/// All that a run wrote, without the times in the report.
+fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = sandbox.tree(out);
+    let report = files.get_mut("report.json").unwrap();
+    let mut without: Value = serde_json::from_slice(report).unwrap();
+    let run = without.as_object_mut().unwrap().remove("run").unwrap();
+    assert!(run["seconds"].as_f64().unwrap() > 0.0 && run["threads"].as_u64().unwrap() > 0);
+    *report = serde_json::to_vec_pretty(&without).unwrap();
+    files
+}
+
+fn same_for_all_ways(sandbox: &Sandbox, options: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut first: Option<BTreeMap<String, Vec<u8>>> = None;
+    for (i, (way, simd)) in WAYS.into_iter().enumerate() {
+        let out = format!("out{i}");
+        let args = format!("dedup lines.jsonl folder packed.jsonl.gz -o {out} --quiet {way} {options}");
+        let status = sandbox
+            .command(TWINPRINT)
+            .args(args.split_whitespace())
+            .env("TWINPRINT_SIMD", simd)
+            .status()
+            .unwrap();
+        assert!(status.success(), "{args}");
+        let result = result(sandbox, &out);
+        let Some(first) = &first else {
+            first = Some(result);
+            continue;
+        };
+        assert!(first.keys().eq(result.keys()), "{args}: other files");
+        for (name, bytes) in first {
+            assert!(*bytes == result[name], "{args}, {simd}: {name} differs");
+        }
+    }
+    first.unwrap()
+}
+
+#[test]
+fn verified_runs_are_byte_identical() {
+    let sandbox = inputs();
+    let files = same_for_all_ways(&sandbox, "--pairs --keep longest");
+    let present = |name: &str| files.keys().any(|file| file.starts_with(name));
+    let expected = [
+        "kept/lines.jsonl",
+        "removed/lines.jsonl",
+        "kept/folder/",
+        "kept/packed.jsonl.gz",
+        "clusters.jsonl",
+        "pairs.jsonl",
+        "rejects.jsonl",
+        "config.toml",
+        "report.json",
+    ];
+    for name in expected {
+        assert!(present(name), "no {name} among {:?}", files.keys());
+    }
+    // The comparison means something: every kind of row is there.
+    let lines = |name: &str| sandbox.text(&format!("out0/{name}")).lines().count();
+    assert_eq!(lines("rejects.jsonl"), 4);
+    assert!(lines("pairs.jsonl") > 500, "{} pairs", lines("pairs.jsonl"));
+    let report = sandbox.json("out0/report.json");
+    let records = |key: &str| report["records"][key].as_u64().unwrap();
+    assert_eq!(
+        records("read"),
+        records("kept") + records("removed") + records("rejected")
+    );
+    assert!(records("removed") > 300 && records("equal_texts") > 100 && records("empty") == 3);
+    assert!(report["search"]["short_texts"].as_u64().unwrap() > 300);
+    assert!(report["search"]["fingerprint_candidates"].as_u64().unwrap() > 100);
+}
+
+#[test]
+fn unverified_runs_are_byte_identical() {
+    let sandbox = inputs();
+    same_for_all_ways(&sandbox, "--profile paper --pairs=distinct --mode report");
+    let removed = sandbox.json("out0/report.json")["records"]["removed"].as_u64();
+    assert!(removed.unwrap() > 100);
+}

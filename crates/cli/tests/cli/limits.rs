@@ -1,0 +1,107 @@
+//! Where something runs out: memory for a long line, space on the disk.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+
+use crate::corpus::Corpus;
+use crate::sandbox::{Run, Sandbox, TWINPRINT, skip};
+
+#[test]
+fn a_line_of_a_gigabyte_is_rejected_without_being_held() {
+    const LINE: u64 = 1 << 30;
+    let sandbox = Sandbox::new();
+    // A hole in the file reads as zeros and takes no space.
+    let mut file = File::create(sandbox.path("long.jsonl")).unwrap();
+    file.write_all(b"{\"id\":\"before\",\"text\":\"before\"}\n")
+        .unwrap();
+    file.seek(SeekFrom::Current(LINE as i64)).unwrap();
+    file.write_all(b"\n{\"id\":\"after\",\"text\":\"after\"}\n")
+        .unwrap();
+    drop(file);
+    sandbox.run("dedup long.jsonl -o out --mode report --quiet").ok();
+    let rejects = sandbox.rows("out/rejects.jsonl");
+    assert_eq!((rejects.len(), rejects[0]["line"].as_u64()), (1, Some(2)));
+    let reason = rejects[0]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains(&LINE.to_string()) && reason.contains("--max-document 67108864"),
+        "{reason}"
+    );
+    let report = sandbox.json("out/report.json");
+    assert_eq!(report["records"]["kept"], 2);
+    if let Some(peak) = report["run"]["peak_memory_bytes"].as_u64() {
+        assert!(peak < 400 << 20, "{peak} bytes of memory");
+    }
+}
+
+#[test]
+fn longer_documents_than_asked_for_are_rejected() {
+    let sandbox = Sandbox::new();
+    let texts = [200, 99, 100_000].map(|n| format!("{}\n", "a ".repeat(n)));
+    sandbox.put("a.txt", &texts[0]);
+    sandbox.put("b.txt", &texts[1]);
+    sandbox.put("c.txt", &texts[2]);
+    sandbox
+        .run("dedup a.txt b.txt c.txt -o out --max-document 300B --quiet")
+        .ok();
+    let rejected: Vec<_> = sandbox
+        .rows("out/rejects.jsonl")
+        .iter()
+        .map(|row| row["source"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(rejected, ["a.txt", "c.txt"]);
+}
+
+/// Inputs of about three megabytes that do not repeat themselves.
+fn large() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(11).jsonl(4000));
+    sandbox
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_nothing_that_looks_finished() {
+    const NAME: &str = "a_full_disk_is_said_and_leaves_nothing_that_looks_finished";
+    let sandbox = large();
+    std::fs::create_dir(sandbox.path("disk")).unwrap();
+    // The mount is seen by this script alone and goes away with it.
+    let script = "mount -t tmpfs -o size=1m tmpfs disk || exit 99
+        code=0; \"$0\" dedup in.jsonl -o disk/out --quiet $1 || code=$?
+        find disk >&2; exit $code";
+    let run = |options: &str| {
+        let mut command = sandbox.command("unshare");
+        command.args(["--mount", "bash", "-c", script, TWINPRINT, options]);
+        command.output().ok().map(Run::of)
+    };
+    for options in ["", "--work-dir work"] {
+        let run = match run(options) {
+            Some(run) if run.code != Some(99) && !run.stderr.contains("unshare failed") => run,
+            _ => {
+                // The writers are held to a full disk by the library's own tests as well.
+                return skip(NAME, "a small disk cannot be mounted here");
+            }
+        };
+        let run = run.fails(1, &["disk/out", "free space"]);
+        let left = run.stderr.lines().filter(|line| line.starts_with("disk/out/"));
+        let left: Vec<&str> = left.filter(|&line| line != "disk/out/rejects.jsonl").collect();
+        assert!(left.is_empty(), "{left:?} is left behind");
+    }
+    let left = std::fs::read_dir(sandbox.path("work")).unwrap().count();
+    assert_eq!(left, 0, "the work directory is empty again");
+}
+
+#[test]
+fn a_write_that_is_refused_is_said() {
+    let sandbox = large();
+    // No file may grow beyond 100 blocks of 1,024 bytes, and the signal that would kill is ignored.
+    let limited = |options: &str| {
+        sandbox.bash(&format!(
+            "trap '' XFSZ; ulimit -f 100; exec twinprint dedup in.jsonl --quiet {options}"
+        ))
+    };
+    limited("-o out").fails(1, &["the work directory's spool of texts failed", "--work-dir"]);
+    let left: Vec<_> = sandbox.tree("out").into_keys().collect();
+    assert!(
+        left.iter().all(|file| file == "rejects.jsonl"),
+        "{left:?} is left behind"
+    );
+}

@@ -1,0 +1,20 @@
+//! The binary from outside: what it writes, what it refuses, what it promises in its help and in the README.
+//!
+//! One test target, so that one binary is linked. Every module drives the `twinprint` that cargo built beside it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "tests: they may panic, and must say when they are skipped"
+)]
+
+mod architecture;
+mod corpus;
+mod damaged;
+mod determinism;
+mod examples;
+mod fences;
+mod limits;
+mod readme;
+mod refusals;
+mod sandbox;
+mod stopping;

@@ -1,0 +1,181 @@
+//! What a run refuses before it begins: with the exit status, the reason and the way out, and without leaving anything.
+
+use std::fs;
+
+use crate::sandbox::{Run, Sandbox, TWINPRINT, skip};
+
+const NEWS: &str = "{\"id\":\"a\",\"text\":\"one two three\"}\n";
+
+fn with_news() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put("news.jsonl", NEWS);
+    sandbox
+}
+
+/// Wrong usage: status 2, and no output directory.
+fn wrong_usage(options: &str, parts: &[&str]) {
+    let sandbox = with_news();
+    sandbox
+        .run(&format!("dedup news.jsonl -o out {options}"))
+        .fails(2, parts);
+    assert!(
+        !sandbox.path("out").exists(),
+        "{options} made the output directory"
+    );
+}
+
+#[test]
+fn wrong_options_are_wrong_usage() {
+    wrong_usage("--threshold 2", &["--threshold 2", "at most 1"]);
+    wrong_usage("--threshold 0", &["--threshold 0", "above 0"]);
+    wrong_usage("--threshold NaN", &["--threshold NaN"]);
+    wrong_usage("--threshold much", &["--threshold"]);
+    wrong_usage("--bits 32", &["--bits 32", "64 or 128"]);
+    wrong_usage("--bits many", &["--bits", "a number or auto"]);
+    wrong_usage("-k 99", &["-k 99", "up to 12 at 64 bits and up to 24 at 128"]);
+    wrong_usage("--bits 64 -k 13", &["-k 13"]);
+    wrong_usage("--profile nonsense", &["--profile nonsense", "tp1-words-lntf-64"]);
+    wrong_usage(
+        "--profile tp1-words-lntf-63",
+        &["--profile", "16, 32, 64 or 128 bits"],
+    );
+    wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
+    wrong_usage("--format parquet", &["--format", "text, lines, jsonl"]);
+    wrong_usage("--max-document 3furlongs", &["--max-document", "64MiB"]);
+    wrong_usage("--no-such-flag", &["--no-such-flag"]);
+    let sandbox = with_news();
+    sandbox.run("dedup news.jsonl").fails(2, &["--output"]);
+    sandbox.run("dedup -o out").fails(2, &["INPUT"]);
+    sandbox
+        .run("fingerprint news.jsonl --profile tp1-words-lntf-9")
+        .fails(2, &["--profile"]);
+    sandbox.run("dedupe news.jsonl").fails(2, &["dedup"]);
+}
+
+#[test]
+fn formats_of_later_versions_say_what_this_one_reads() {
+    let sandbox = Sandbox::new();
+    let cases = [
+        ("a.parquet", "COPY"),
+        ("a.csv", ".jsonl"),
+        ("a.tsv.gz", ".jsonl"),
+        ("a.html", "--any-text"),
+        ("a.json", "jq -c"),
+        ("a.warc.gz", ".txt or .jsonl"),
+        ("a.txt.bz2", "bunzip2"),
+        ("a.jsonl.xz", "unxz"),
+    ];
+    for (name, way_out) in cases {
+        sandbox.put(name, "x");
+        let parts = [name, "not read yet", ".jsonl .ndjson", way_out];
+        for command in [format!("dedup {name} -o out"), format!("fingerprint {name}")] {
+            sandbox.run(&command).fails(1, &parts);
+        }
+    }
+    for name in ["a.bin", "noextension"] {
+        sandbox.put(name, "x");
+        sandbox
+            .run(&format!("dedup {name} -o out"))
+            .fails(1, &[name, "says nothing about its format", "--any-text"]);
+        sandbox
+            .run(&format!("dedup {name} -o any-{name} --any-text --quiet"))
+            .ok();
+    }
+    sandbox.run("dedup . -o beside --mode report").ok();
+}
+
+#[test]
+fn inputs_that_are_not_there_are_named() {
+    let sandbox = with_news();
+    sandbox
+        .run("dedup nothere.jsonl -o out")
+        .fails(1, &["nothere.jsonl", "no such file"]);
+    sandbox
+        .run("dedup news.jsonl nothere/ -o out")
+        .fails(1, &["nothere", "no such file"]);
+    sandbox
+        .run("dedup *.txt -o out")
+        .fails(1, &["*.txt", "matches no file"]);
+    sandbox.run("dedup - -o out").fails(1, &["stdin", "--format"]);
+    fs::create_dir(sandbox.path("hollow")).unwrap();
+    sandbox.put("hollow/a.png", "x");
+    sandbox
+        .run("dedup hollow -o out")
+        .fails(1, &["no file to read in hollow", "1 .png", "--any-text"]);
+    sandbox
+        .run("compare news.jsonl nothere.txt")
+        .fails(1, &["nothere.txt"]);
+    sandbox.put("latin1.txt", b"caf\xe9");
+    sandbox
+        .run("compare news.jsonl latin1.txt")
+        .fails(1, &["latin1.txt", "byte 4 is not UTF-8", "iconv"]);
+}
+
+#[test]
+fn an_output_directory_in_use_is_left_alone() {
+    let sandbox = with_news();
+    sandbox.put("out/precious.txt", "do not touch");
+    sandbox
+        .run("dedup news.jsonl -o out")
+        .fails(1, &["out: the output directory is not empty", "choose another"]);
+    assert_eq!(sandbox.tree("out").len(), 1);
+    assert_eq!(sandbox.text("out/precious.txt"), "do not touch");
+    sandbox
+        .run("dedup news.jsonl -o news.jsonl")
+        .fails(1, &["news.jsonl: not a directory"]);
+    assert_eq!(sandbox.text("news.jsonl"), NEWS);
+    fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.run("dedup news.jsonl -o empty --quiet").ok();
+}
+
+#[test]
+fn what_may_not_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let sandbox = with_news();
+    sandbox.put("in/open.txt", "open to all");
+    sandbox.put("in/closed/secret.txt", "secret");
+    fs::set_permissions(sandbox.path(""), fs::Permissions::from_mode(0o777)).unwrap();
+    let close =
+        |name: &str| fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(0o000)).unwrap();
+    close("in/closed");
+    let as_nobody = |args: &str| {
+        let words = args.split_whitespace();
+        // The superuser may read everything, so the run is somebody else's.
+        if fs::read_dir(sandbox.path("in/closed")).is_err() {
+            return sandbox.run(args);
+        }
+        let mut command = sandbox.command("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", TWINPRINT]);
+        Run::of(command.args(words).output().unwrap())
+    };
+    let probe = as_nobody("--version");
+    if probe.code != Some(0) {
+        fs::set_permissions(sandbox.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
+        return skip(
+            "what_may_not_be_read_is_named",
+            "the binary cannot be run as another user",
+        );
+    }
+    as_nobody("dedup in -o out").fails(1, &["in/closed: the directory cannot be listed", "chmod u+rx"]);
+    fs::set_permissions(sandbox.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.put("in/shut.txt", "shut");
+    close("in/shut.txt");
+    as_nobody("dedup in/shut.txt -o out2").fails(1, &["in/shut.txt: the file cannot be read", "chmod u+r"]);
+    // Met inside a folder it is one reject, and the rest is read.
+    as_nobody("dedup in -o out3 --quiet").ok();
+    let report = sandbox.json("out3/report.json");
+    assert_eq!(report["records"]["rejected_by"]["unreadable file"], 1);
+    assert_eq!(report["records"]["kept"], 2);
+}
+
+#[test]
+fn a_message_says_everything_once() {
+    let sandbox = Sandbox::new();
+    sandbox.put("file", "");
+    let run = sandbox
+        .run("dedup file/below.jsonl -o out")
+        .fails(1, &["file/below.jsonl"]);
+    let said = run.stderr.matches("os error").count();
+    assert!(said <= 1, "{}", run.stderr);
+}

@@ -1,0 +1,129 @@
+//! Being stopped: Ctrl-C, and a reader that has had enough.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::corpus::Corpus;
+use crate::sandbox::{Sandbox, TWINPRINT};
+
+/// Longest that a test waits for a child.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+fn code(child: &mut Child) -> Option<i32> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("it does not stop");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A run that reads stdin, which stays open and silent, so that it cannot end by itself.
+fn endless(sandbox: &Sandbox, args: &str) -> Child {
+    let mut child = sandbox
+        .command(TWINPRINT)
+        .args(args.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Half a record: it has begun to read, and waits for more.
+    let stdin = child.stdin.as_mut().unwrap();
+    std::io::Write::write_all(stdin, &vec![b' '; 1 << 20]).unwrap();
+    child
+}
+
+#[test]
+fn an_interrupt_stops_a_run_that_works() {
+    let sandbox = Sandbox::new();
+    let lines = Corpus::new(5).jsonl(2000);
+    sandbox.put("in.jsonl", lines.repeat(60));
+    let mut child = sandbox
+        .command(TWINPRINT)
+        .args(["dedup", "in.jsonl", "-o", "out"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The spool appears when reading begins.
+    let started = Instant::now();
+    while std::fs::read_dir(sandbox.path("out")).map_or(0, Iterator::count) < 2 {
+        assert!(started.elapsed() < PATIENCE, "it never began");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    signal(&child, "-INT");
+    assert_eq!(code(&mut child), Some(130));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(
+        said.contains("stopping; press Ctrl-C again") && said.contains("error: interrupted"),
+        "{said}"
+    );
+    let left: Vec<_> = sandbox.tree("out").into_keys().collect();
+    assert!(
+        left.iter().all(|file| file == "rejects.jsonl"),
+        "{left:?} looks finished"
+    );
+}
+
+#[test]
+fn an_interrupt_stops_a_run_that_waits_for_input() {
+    // A second interrupt ends at once what waits in a read that nobody answers.
+    let sandbox = Sandbox::new();
+    for args in ["dedup - --format jsonl -o out", "fingerprint - --format jsonl"] {
+        let mut child = endless(&sandbox, args);
+        std::thread::sleep(Duration::from_millis(300));
+        signal(&child, "-INT");
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("stopping") {
+            line.clear();
+            assert!(said.read_line(&mut line).unwrap() > 0, "it said nothing");
+        }
+        signal(&child, "-INT");
+        assert_eq!(code(&mut child), Some(130), "{args}");
+    }
+}
+
+#[test]
+fn a_termination_stops_as_well() {
+    let sandbox = Sandbox::new();
+    let mut child = endless(&sandbox, "fingerprint - --format jsonl");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-TERM");
+    // It is told to stop; the end of its input lets it notice.
+    drop(child.stdin.take());
+    assert_eq!(code(&mut child), Some(130));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(5).jsonl(3000));
+    let run = sandbox
+        .bash("twinprint fingerprint in.jsonl --quiet | head -n 1; echo ${PIPESTATUS[0]}")
+        .ok();
+    assert_eq!(run.stdout.lines().count(), 2);
+    assert!(run.stdout.ends_with("\n0\n"), "{}", run.stdout);
+    assert_eq!(run.stderr, "");
+    let run = sandbox.bash("twinprint --help | true; twinprint fingerprint --help | head -n 1");
+    assert_eq!(run.stderr, "");
+    sandbox.put("a.txt", "some text");
+    let run = sandbox.bash("twinprint compare a.txt a.txt | true");
+    assert_eq!(run.stderr, "");
+}

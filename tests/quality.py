@@ -1,0 +1,135 @@
+"""Quality on labelled data: what the built binary finds, judged by the exact truth of every pair of documents.
+
+Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the directory of shared data
+(TWINPRINT_SHARED, by default ../shared beside the repository). The Python part needs no packages.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("TWINPRINT_SHARED", ROOT.parent / "shared"))
+BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+THRESHOLD = 0.8
+# The truth has four digits: a pair of 0.79995 may be written 0.8, and one of 0.80004 is.
+TIE = 0.00005
+
+
+def rows(path):
+    """The records of a .jsonl file, packed or not."""
+    if path.suffix == ".zst":
+        done = subprocess.run(["zstd", "-dc", "--long=27", path], stdout=subprocess.PIPE, check=True)
+        text = done.stdout.decode()
+    else:
+        text = path.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def dedup(inputs, out, *options):
+    subprocess.run(
+        [BINARY, "dedup", inputs, "-o", out, "--threshold", str(THRESHOLD), "--pairs", "--quiet", *options],
+        check=True,
+    )
+    return json.loads((out / "report.json").read_text())
+
+
+class Labelled(unittest.TestCase):
+    """Sets whose pair file is complete: a pair that it does not list is known to be far below the threshold."""
+
+    def judge(self, name):
+        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
+        truth = SHARED / "data" / f"{name}.pairs.jsonl.zst"
+        with tempfile.TemporaryDirectory() as work:
+            out = Path(work) / "out"
+            report = dedup(docs, out, "--mode", "report")
+            found = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(out / "pairs.jsonl")}
+            answer = subprocess.run(
+                [
+                    sys.executable,
+                    SHARED / "tools/evaluate.py",
+                    "--json",
+                    *("--docs", docs, "--truth", truth),
+                    *("--clusters", out / "clusters.jsonl", "--pairs", out / "pairs.jsonl"),
+                ],
+                stdout=subprocess.PIPE,
+                check=True,
+            )
+        judged = json.loads(answer.stdout)
+        listed = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(truth)}
+
+        wrong = [pair for pair in found if listed.get(pair, 0) < THRESHOLD - TIE]
+        self.assertEqual(wrong, [], "pairs that are no duplicates")
+        off = [pair for pair, jaccard in found.items() if abs(jaccard - listed[pair]) > 2 * TIE]
+        self.assertEqual(off, [], "pairs whose Jaccard is not the true one")
+        for least, most in [(THRESHOLD, 1.01), (THRESHOLD, 1.0)]:
+            true = [pair for pair, jaccard in listed.items() if least + TIE <= jaccard < most]
+            self.assertGreater(len(true), 10)
+            recall = sum(pair in found for pair in true) / len(true)
+            self.assertGreaterEqual(recall, 0.97, f"recall in [{least}, {most})")
+        self.assertEqual(judged["unknown_ids"], 0)
+        self.assertEqual(judged["lost"], 0, "removed without anything near that is kept")
+        self.assertLessEqual(judged["left_over"], 0.01 * judged["ideal_removed"], "kept beside a near copy")
+        records = report["records"]
+        self.assertEqual(records["read"], judged["docs"])
+        self.assertEqual(records["read"], records["kept"] + records["removed"] + records["rejected"])
+        self.assertEqual(records["rejected"], 0)
+        print(
+            f"{name}: {judged['true_pairs']} true pairs, precision {judged['precision']:.4f}, "
+            f"recall {judged['recall']:.4f}, lost {judged['lost']}, left over {judged['left_over']}"
+        )
+
+    def test_revisions_zh(self):
+        self.judge("revisions-zh")
+
+    def test_revisions_en(self):
+        self.judge("revisions-en")
+
+    def test_newswire_en(self):
+        self.judge("newswire-en")
+
+    def test_webpages_en(self):
+        self.judge("webpages-en")
+
+
+class Short(unittest.TestCase):
+    """Titles of a dozen ideographs, which have too few features for their fingerprints to be trusted."""
+
+    def test_a_thousand_chinese_titles_keep_apart(self):
+        with tempfile.TemporaryDirectory() as work:
+            titles = {}
+            for row in rows(SHARED / "data/headlines-zh.docs.jsonl.zst"):
+                titles.setdefault(row["text"], row["id"])
+            chosen = list(titles.items())[:1000]
+            self.assertEqual(len(chosen), 1000)
+            inputs = Path(work) / "titles.jsonl"
+            lines = (json.dumps({"id": id, "text": text}) + "\n" for text, id in chosen)
+            inputs.write_text("".join(lines), encoding="utf-8")
+            out = Path(work) / "out"
+            report = dedup(inputs, out)
+            clusters = rows(out / "clusters.jsonl")
+        self.assertEqual(report["search"]["short_texts"], report["search"]["texts"])
+        truth = {
+            frozenset((row["a"], row["b"])): row["jaccard"]
+            for row in rows(SHARED / "data/headlines-zh.pairs.jsonl.zst")
+        }
+        ids = {id for _, id in chosen}
+        merged = [(row["id"], row["duplicate_of"]) for row in clusters if row["duplicate_of"]]
+        for pair in merged:
+            self.assertGreaterEqual(truth.get(frozenset(pair), 0), THRESHOLD - TIE, f"{pair} were merged")
+        true = [pair for pair, jaccard in truth.items() if jaccard >= THRESHOLD + TIE and pair <= ids]
+        removed = {id for id, _ in merged}
+        for pair in true:
+            self.assertTrue(removed & pair, f"{set(pair)} are both kept")
+
+
+if __name__ == "__main__":
+    if not SHARED.is_dir():
+        message = f"skipped: tests/quality.py: {SHARED} not found"
+        print(message, file=sys.stderr)
+        sys.exit(1 if os.environ.get("CI") == "true" else 0)
+    unittest.main()
