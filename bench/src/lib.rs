@@ -5,6 +5,8 @@
 //! * [`corpus`]: documents made from source documents, by the million.
 //! * [`truth`]: exact Jaccard, by the engine's own measure.
 //! * [`clock`]: wall and CPU time.
+//! * [`rows`]: fingerprints to join.
+//! * [`table`]: results as Markdown.
 //!
 //! Everything made is a function of the seed and the source documents alone.
 
@@ -12,4 +14,6 @@ pub mod clock;
 pub mod corpus;
 pub mod documents;
 pub mod edit;
+pub mod rows;
+pub mod table;
 pub mod truth;

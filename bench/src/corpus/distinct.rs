@@ -55,8 +55,8 @@ pub fn distinct(
 /// Units of a document: words, or characters.
 fn units(language: Language) -> (usize, usize) {
     match language {
-        Language::English => (170, 600),
-        Language::Chinese => (340, 1200),
+        Language::English => (160, 400),
+        Language::Chinese => (320, 800),
     }
 }
 

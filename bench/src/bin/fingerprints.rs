@@ -1,0 +1,164 @@
+//! Fingerprints of whole texts on one thread, MB/s beside peers: `fingerprints FILE.jsonl…`.
+//!
+//! In every round each contender takes all texts once, so that a slow moment of the machine meets all of them; the figure is
+//! the median round in CPU time. The peers get the text as it is; ours is normalised on the way.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+
+use bench::clock::{median, thread_seconds};
+use bench::documents::{Document, Language, read};
+use bench::table::Table;
+use clap::Parser;
+use fingerprint::HashKey;
+use gaoya::simhash::{SimHash, SimSipHasher64};
+use jieba_rs::Jieba;
+use text::{Analyzer, Profile};
+
+#[derive(Parser)]
+#[command(about = "Fingerprints a second, beside peers, on one thread")]
+struct Cli {
+    /// Documents: JSONL with id, lang and text.
+    #[arg(required = true, value_name = "FILE")]
+    docs: Vec<PathBuf>,
+    /// Rounds of each contender.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+}
+
+/// One way to take a text; returns something that depends on all of the work.
+struct Contender {
+    name: &'static str,
+    run: Box<dyn FnMut(&str) -> u64>,
+}
+
+/// Contenders who do the same work.
+struct Group {
+    what: &'static str,
+    /// The first is the one the others are compared with.
+    contenders: Vec<Contender>,
+}
+
+fn contender(name: &'static str, run: impl FnMut(&str) -> u64 + 'static) -> Contender {
+    Contender {
+        name,
+        run: Box::new(run),
+    }
+}
+
+fn ours(profile: &'static str) -> anyhow::Result<Contender> {
+    let mut analyzer = Analyzer::new(&Profile::parse(profile)?, HashKey::PUBLIC);
+    Ok(contender(profile, move |text| {
+        analyzer.analyze(text).fingerprint as u64
+    }))
+}
+
+/// Every four characters in a row.
+fn windows(text: &str) -> impl Iterator<Item = &str> {
+    let ends = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .skip(4)
+        .chain(std::iter::once(text.len()));
+    text.char_indices()
+        .zip(ends)
+        .map(|((start, _), end)| &text[start..end])
+}
+
+fn gaoya() -> SimHash<SimSipHasher64, u64, 64> {
+    SimHash::new(SimSipHasher64::new(1, 2))
+}
+
+fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
+    let (by_window, by_word) = (gaoya(), gaoya());
+    let mut groups = vec![
+        Group {
+            what: "4 characters",
+            contenders: vec![
+                contender("gaoya SimHash", move |text| {
+                    by_window.create_signature(windows(text))
+                }),
+                contender("simhash", |text| simhash::simhash_stream(windows(text))),
+                ours("tp1-chars4-tf-64")?,
+                ours("tp1-chars4-lntf-64")?,
+            ],
+        },
+        Group {
+            what: "words parted by spaces",
+            contenders: vec![
+                contender("gaoya SimHash", move |text| {
+                    by_word.create_signature(text.split_whitespace())
+                }),
+                contender("simhash", simhash::simhash),
+            ],
+        },
+    ];
+    let words = ["tp1-words-tf-64", "tp1-words-lntf-64", "tp1-words-lntf-128"];
+    for profile in words {
+        match language {
+            Language::English => groups[1].contenders.push(ours(profile)?),
+            Language::Chinese if groups.len() == 2 => {
+                let (plain, hmm) = (Jieba::new(), Jieba::new());
+                groups.push(Group {
+                    what: "words by dictionary",
+                    contenders: vec![
+                        contender("jieba-rs cut alone", move |text| {
+                            plain.cut(text, false).len() as u64
+                        }),
+                        contender("jieba-rs cut alone, HMM", move |text| {
+                            hmm.cut(text, true).len() as u64
+                        }),
+                        ours(profile)?,
+                    ],
+                });
+            }
+            Language::Chinese => groups[2].contenders.push(ours(profile)?),
+        }
+    }
+    Ok(groups)
+}
+
+fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    for path in &cli.docs {
+        let documents = read(path)?;
+        let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+        let name = path.file_name().unwrap_or_default().display();
+        println!(
+            "{name}: {} documents, {:.1} MB of text, one thread\n",
+            documents.len(),
+            bytes as f64 / 1e6
+        );
+        let mut table = Table::new(["features", "what", "MB/s", "documents/s", "ratio"]);
+        for mut group in groups(documents[0].language)? {
+            let seconds = measure(&mut group.contenders, &documents, cli.rounds);
+            for (contender, &own) in group.contenders.iter().zip(&seconds) {
+                table.row([
+                    group.what.to_owned(),
+                    contender.name.to_owned(),
+                    format!("{:.1}", bytes as f64 / own / 1e6),
+                    format!("{:.0}", documents.len() as f64 / own),
+                    format!("{:.2}", seconds[0] / own),
+                ]);
+            }
+        }
+        println!("{table}");
+    }
+    Ok(())
+}
+
+/// Median CPU seconds of each contender over all documents.
+fn measure(contenders: &mut [Contender], documents: &[Document], rounds: usize) -> Vec<f64> {
+    let mut seconds = vec![Vec::new(); contenders.len()];
+    for _ in 0..rounds.max(1) {
+        for (contender, seconds) in contenders.iter_mut().zip(&mut seconds) {
+            let before = thread_seconds();
+            let folded = documents
+                .iter()
+                .fold(0, |folded, document| folded ^ (contender.run)(&document.text));
+            black_box(folded);
+            seconds.push(thread_seconds() - before);
+        }
+    }
+    seconds.into_iter().map(median).collect()
+}
