@@ -124,7 +124,7 @@ mod tests {
         let rows = random(Shape::Clumped, 1000, 1);
         let near = |row: &u64| {
             rows.iter()
-                .filter(|other| (*other ^ row).count_ones() <= 16)
+                .filter(|other| (*other ^ row).count_ones() <= 12)
                 .count()
                 > 1
         };
