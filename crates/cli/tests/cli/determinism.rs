@@ -46,6 +46,12 @@ fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+fn first_difference(a: &[u8], b: &[u8]) -> String {
+    let [a, b] = [a, b].map(String::from_utf8_lossy);
+    let differ = a.lines().zip(b.lines()).find(|(a, b)| a != b);
+    differ.map_or_else(|| "one is longer".to_owned(), |(a, b)| format!("{a}\n{b}"))
+}
+
 fn same_for_all_ways(sandbox: &Sandbox, options: &str) -> BTreeMap<String, Vec<u8>> {
     let mut first: Option<BTreeMap<String, Vec<u8>>> = None;
     for (i, (way, simd)) in WAYS.into_iter().enumerate() {
@@ -65,7 +71,11 @@ fn same_for_all_ways(sandbox: &Sandbox, options: &str) -> BTreeMap<String, Vec<u
         };
         assert!(first.keys().eq(result.keys()), "{args}: other files");
         for (name, bytes) in first {
-            assert!(*bytes == result[name], "{args}, {simd}: {name} differs");
+            assert!(
+                *bytes == result[name],
+                "{args}, {simd}: {name} differs:\n{}",
+                first_difference(bytes, &result[name])
+            );
         }
     }
     first.unwrap()

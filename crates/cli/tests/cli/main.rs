@@ -16,5 +16,6 @@ mod fences;
 mod limits;
 mod readme;
 mod refusals;
+mod rows;
 mod sandbox;
 mod stopping;
