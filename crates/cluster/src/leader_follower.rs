@@ -1,11 +1,16 @@
-//! Leader–follower grouping in keep order.
+//! Leader–follower grouping.
 //!
-//! Items are numbered in keep order: item 0 is the first that deserves to be kept. Each item in turn joins the leader of
-//! highest Jaccard among its verified duplicates (ties: smaller distance, then earlier), or else it leads. The result
-//! is that of the plain sequential loop on any number of threads: work is done in parallel, decisions are taken in order.
+//! Items in turn: each joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier
+//! in keep order), or else it leads. An item's decision depends only on the decisions of its candidates that come
+//! before it in keep order; any numbering in which these have smaller numbers gives the same groups, so callers number items such
+//! that neighbours are close to one another and what is loaded is used at once.
 //!
-//! Items are taken in blocks. The pairs of a block with everything placed before it are verified in parallel; the pairs
-//! inside a block are verified as its decisions fall, since only then is it known who leads.
+//! Items are taken in blocks. The pairs of a block with everything placed before it are verified in parallel. Inside a block, items
+//! that are linked are decided one after the other, since only then is it known who leads; groups of items without a
+//! link between them are decided in parallel. The result is that of the plain sequential loop on any number of threads.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -14,6 +19,8 @@ use rayon::prelude::*;
 pub struct Candidate {
     /// The earlier item.
     pub id: u32,
+    /// Its place in keep order, which settles ties.
+    pub rank: u32,
     /// Hamming distance of the two fingerprints.
     pub distance: u32,
 }
@@ -31,11 +38,20 @@ pub struct Similarity {
 pub trait Neighbors {
     /// Whether the item can have any candidate at all, earlier or later. Items that cannot are never loaded.
     fn connected(&self, item: u32) -> bool;
-    /// Appends the candidates of `item` among the items placed so far whose number is at least `since`.
-    ///
-    /// In [`Pairs::Leaders`] mode only leaders are wanted, and others may be left out.
-    fn candidates(&self, item: u32, since: u32, out: &mut Vec<Candidate>);
-    /// Tells that `item` has been placed, as leader or follower.
+    /// Whether the item may have candidates beyond its links: any earlier item that is open too.
+    fn open(&self, item: u32) -> bool;
+    /// Appends the item's links: the smaller-numbered items from `since` on that are its candidates for certain.
+    fn links(&self, item: u32, since: u32, out: &mut Vec<u32>);
+    /// Appends the candidates of `item` in a range of items, all of them placed, that `wanted` lets pass. For an open item they
+    /// include those of its candidates that are no links.
+    fn candidates(
+        &self,
+        item: u32,
+        range: Range<u32>,
+        wanted: &dyn Fn(u32) -> bool,
+        out: &mut Vec<Candidate>,
+    );
+    /// Tells that an open item has been placed, as leader or follower.
     fn place(&mut self, item: u32, leads: bool);
 }
 
@@ -71,6 +87,21 @@ pub struct Group {
     pub similarity: Similarity,
 }
 
+impl Group {
+    /// The group of an item that leads.
+    fn leader(item: u32) -> Self {
+        let similarity = Similarity {
+            jaccard: 1.0,
+            containment: 1.0,
+        };
+        Self {
+            leader: item,
+            distance: 0,
+            similarity,
+        }
+    }
+}
+
 /// The groups and what it took to form them.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -90,8 +121,8 @@ const PARALLEL_FROM: usize = 64;
 /// Groups items `0..n`.
 ///
 /// `memory` bounds the bytes loaded at a time (a single item may exceed it alone). `on_pair(item, candidate, similarity)` is
-/// called for every verified pair, ordered by item, then candidate. `on_progress(items)` is called after each block and stops the
-/// work by returning `false`; the outcome then covers the items placed so far.
+/// called in [`Pairs::All`] mode for every verified pair, ordered by item, then candidate. `on_progress(items)` is called after
+/// each block and stops the work by returning `false`; the outcome then covers the items placed so far.
 pub fn leader_follower<S: Neighbors + Verify + Sync>(
     n: u32,
     space: &mut S,
@@ -105,37 +136,31 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
         ..Outcome::default()
     };
     let mut items = Vec::new();
-    let mut found = Vec::new();
     let mut start = 0;
     while start < n {
         let end = block_end(space, start, n, memory / 2, &mut items);
         space.begin_block(&items);
-        let before = verify_against_placed(space, &items, memory / 2);
+        let block = Block {
+            range: start..end,
+            pairs,
+            placed: &outcome.groups,
+            leads: flags(end - start),
+        };
+        let before = block.verify_against_placed(space, &items, memory / 2);
+        let decided = block.decide(space, &items, &before.duplicates);
         outcome.verified += before.verified;
-        let mut before = before.duplicates.into_iter().peekable();
         for item in start..end {
-            found.clear();
-            while let Some(pair) = before.next_if(|pair| pair.0 == item) {
-                found.push((pair.1, pair.2));
-            }
-            outcome.verified += verify_inside_block(space, item, start, &mut found);
-            outcome.duplicates += found.len() as u64;
-            found.sort_unstable_by_key(|(candidate, _)| candidate.id);
+            outcome.groups.push(Group::leader(item));
+        }
+        for item in decided {
+            outcome.verified += item.verified;
+            outcome.duplicates += item.found.len() as u64;
+            outcome.groups[item.item as usize] = item.group;
             if pairs == Pairs::All {
-                for (candidate, similarity) in &found {
-                    on_pair(item, *candidate, *similarity);
+                for (candidate, similarity) in &item.found {
+                    on_pair(item.item, *candidate, *similarity);
                 }
             }
-            let group = nearest_leader(&found, &outcome.groups).unwrap_or(Group {
-                leader: item,
-                distance: 0,
-                similarity: Similarity {
-                    jaccard: 1.0,
-                    containment: 1.0,
-                },
-            });
-            space.place(item, group.leader == item);
-            outcome.groups.push(group);
         }
         start = end;
         if !on_progress(start) {
@@ -143,6 +168,10 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
         }
     }
     outcome
+}
+
+fn flags(n: u32) -> Vec<AtomicBool> {
+    (0..n).map(|_| AtomicBool::new(false)).collect()
 }
 
 /// Collects the connected items of the block that starts at `start`; returns where it ends.
@@ -166,95 +195,221 @@ fn block_end<S: Neighbors + Verify>(
     end
 }
 
+/// The items at hand.
+struct Block<'b> {
+    range: Range<u32>,
+    pairs: Pairs,
+    /// The items before the block.
+    placed: &'b [Group],
+    /// Which items of the block lead, as far as they are decided. Only the group that an item belongs to reads or writes its flag.
+    leads: Vec<AtomicBool>,
+}
+
 struct BlockPairs {
     verified: u64,
     /// Sorted by item, candidate.
     duplicates: Vec<(u32, Candidate, Similarity)>,
 }
 
-/// Verifies the block's items against everything placed before the block, in slices that fit the memory.
-fn verify_against_placed<S: Neighbors + Verify + Sync>(
-    space: &mut S,
-    items: &[u32],
-    memory: usize,
-) -> BlockPairs {
-    let shared: &S = space;
-    let mut pairs: Vec<(u32, Candidate)> = items
-        .par_iter()
-        .with_min_len(64)
-        .map_init(Vec::new, |out, &item| {
-            out.clear();
-            shared.candidates(item, 0, out);
-            out.sort_unstable_by_key(|candidate| candidate.id);
-            out.iter().map(|&candidate| (item, candidate)).collect::<Vec<_>>()
-        })
-        .flatten_iter()
-        .collect();
-    let verified = pairs.len() as u64;
-    let mut duplicates = Vec::new();
-    while !pairs.is_empty() {
-        let mut cost = 0;
-        let fits = pairs
-            .iter()
-            .position(|(_, candidate)| {
-                cost += space.cost(candidate.id);
-                cost > memory
-            })
-            .map_or(pairs.len(), |over| over.max(1));
-        let rest = pairs.split_off(fits);
-        space.load(&pairs);
-        let shared: &S = space;
-        duplicates.par_extend(pairs.par_iter().filter_map(|&(item, candidate)| {
-            shared
-                .verify(item, candidate)
-                .map(|similarity| (item, candidate, similarity))
-        }));
-        pairs = rest;
-    }
-    BlockPairs { verified, duplicates }
-}
-
-/// Verifies one item against the items of its own block that are placed already.
-fn verify_inside_block<S: Neighbors + Verify + Sync>(
-    space: &S,
+/// An item that was decided.
+struct Decided {
     item: u32,
-    since: u32,
-    found: &mut Vec<(Candidate, Similarity)>,
-) -> u64 {
-    if !space.connected(item) {
-        return 0;
-    }
-    let mut candidates = Vec::new();
-    space.candidates(item, since, &mut candidates);
-    let check = |&candidate: &Candidate| {
-        space
-            .verify(item, candidate)
-            .map(|similarity| (candidate, similarity))
-    };
-    if candidates.len() >= PARALLEL_FROM {
-        found.par_extend(candidates.par_iter().filter_map(check));
-    } else {
-        found.extend(candidates.iter().filter_map(check));
-    }
-    candidates.len() as u64
+    group: Group,
+    /// Its verified duplicates, by candidate.
+    found: Vec<(Candidate, Similarity)>,
+    /// Pairs verified inside the block.
+    verified: u64,
 }
 
-/// The leader of highest Jaccard among an item's verified duplicates; ties: smaller distance, then earlier.
-fn nearest_leader(found: &[(Candidate, Similarity)], groups: &[Group]) -> Option<Group> {
-    found
-        .iter()
-        .filter(|(candidate, _)| groups[candidate.id as usize].leader == candidate.id)
-        .min_by(|(a, x), (b, y)| {
-            y.jaccard
-                .total_cmp(&x.jaccard)
-                .then(a.distance.cmp(&b.distance))
-                .then(a.id.cmp(&b.id))
-        })
-        .map(|(candidate, similarity)| Group {
-            leader: candidate.id,
-            distance: candidate.distance,
-            similarity: *similarity,
-        })
+impl Block<'_> {
+    fn leads(&self, item: u32) -> bool {
+        match item.checked_sub(self.range.start) {
+            Some(inside) => self.leads[inside as usize].load(Ordering::Relaxed),
+            None => self.placed[item as usize].leader == item,
+        }
+    }
+
+    fn wanted(&self, item: u32) -> bool {
+        self.pairs == Pairs::All || self.leads(item)
+    }
+
+    /// Verifies the block's items against everything placed before the block, in slices that fit the memory.
+    fn verify_against_placed<S: Neighbors + Verify + Sync>(
+        &self,
+        space: &mut S,
+        items: &[u32],
+        memory: usize,
+    ) -> BlockPairs {
+        let shared: &S = space;
+        let mut pairs: Vec<(u32, Candidate)> = items
+            .par_iter()
+            .with_min_len(64)
+            .map_init(Vec::new, |out, &item| {
+                out.clear();
+                shared.candidates(item, 0..self.range.start, &|id| self.wanted(id), out);
+                out.sort_unstable_by_key(|candidate| candidate.id);
+                out.iter().map(|&candidate| (item, candidate)).collect::<Vec<_>>()
+            })
+            .flatten_iter()
+            .collect();
+        let verified = pairs.len() as u64;
+        let mut duplicates = Vec::new();
+        while !pairs.is_empty() {
+            let mut cost = 0;
+            let fits = pairs
+                .iter()
+                .position(|(_, candidate)| {
+                    cost += space.cost(candidate.id);
+                    cost > memory
+                })
+                .map_or(pairs.len(), |over| over.max(1));
+            let rest = pairs.split_off(fits);
+            space.load(&pairs);
+            let shared: &S = space;
+            duplicates.par_extend(pairs.par_iter().filter_map(|&(item, candidate)| {
+                shared
+                    .verify(item, candidate)
+                    .map(|similarity| (item, candidate, similarity))
+            }));
+            pairs = rest;
+        }
+        BlockPairs { verified, duplicates }
+    }
+
+    /// Decides the block's connected items; sorted by item.
+    fn decide<S: Neighbors + Verify + Sync>(
+        &self,
+        space: &mut S,
+        items: &[u32],
+        before: &[(u32, Candidate, Similarity)],
+    ) -> Vec<Decided> {
+        let (open, closed) = linked_groups(space, items, self.range.start);
+        let shared: &S = space;
+        let mut decided: Vec<Decided> = closed
+            .par_iter()
+            .flat_map_iter(|group| {
+                group
+                    .iter()
+                    .map(|&item| self.decide_one(shared, item, before))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        for &item in &open {
+            let one = self.decide_one(space, item, before);
+            if space.open(item) {
+                space.place(item, one.group.leader == item);
+            }
+            decided.push(one);
+        }
+        decided.par_sort_unstable_by_key(|one| one.item);
+        decided
+    }
+
+    fn decide_one<S: Neighbors + Verify + Sync>(
+        &self,
+        space: &S,
+        item: u32,
+        before: &[(u32, Candidate, Similarity)],
+    ) -> Decided {
+        let mut candidates = Vec::new();
+        space.candidates(
+            item,
+            self.range.start..item,
+            &|id| self.wanted(id),
+            &mut candidates,
+        );
+        let check = |&candidate: &Candidate| {
+            space
+                .verify(item, candidate)
+                .map(|similarity| (candidate, similarity))
+        };
+        let first = before.partition_point(|pair| pair.0 < item);
+        let own = before[first..].iter().take_while(|pair| pair.0 == item);
+        let mut found: Vec<(Candidate, Similarity)> = own.map(|pair| (pair.1, pair.2)).collect();
+        if candidates.len() >= PARALLEL_FROM {
+            found.par_extend(candidates.par_iter().filter_map(check));
+        } else {
+            found.extend(candidates.iter().filter_map(check));
+        }
+        found.sort_unstable_by_key(|(candidate, _)| candidate.id);
+        let group = self.nearest_leader(&found).unwrap_or(Group::leader(item));
+        self.leads[(item - self.range.start) as usize].store(group.leader == item, Ordering::Relaxed);
+        Decided {
+            item,
+            group,
+            found,
+            verified: candidates.len() as u64,
+        }
+    }
+
+    /// The leader of highest Jaccard among an item's verified duplicates; ties: smaller distance, then earlier.
+    fn nearest_leader(&self, found: &[(Candidate, Similarity)]) -> Option<Group> {
+        found
+            .iter()
+            .filter(|(candidate, _)| self.leads(candidate.id))
+            .min_by(|(a, x), (b, y)| {
+                y.jaccard
+                    .total_cmp(&x.jaccard)
+                    .then(a.distance.cmp(&b.distance))
+                    .then(a.rank.cmp(&b.rank))
+            })
+            .map(|(candidate, similarity)| Group {
+                leader: candidate.id,
+                distance: candidate.distance,
+                similarity: *similarity,
+            })
+    }
+}
+
+/// The block's items in groups without a link between them, each in order: the open items with all that is linked to them, and
+/// the others.
+fn linked_groups<S: Neighbors>(space: &S, items: &[u32], since: u32) -> (Vec<u32>, Vec<Vec<u32>>) {
+    // Links inside the block lead to connected items, which are all in `items`.
+    let place = |item: u32| items.partition_point(|&other| other < item);
+    let mut root: Vec<usize> = (0..items.len()).collect();
+    let mut links = Vec::new();
+    let mut first_open = None;
+    for (i, &item) in items.iter().enumerate() {
+        links.clear();
+        space.links(item, since, &mut links);
+        for &link in &links {
+            unite(&mut root, i, place(link));
+        }
+        if space.open(item) {
+            unite(&mut root, i, *first_open.get_or_insert(i));
+        }
+    }
+    let open_root = first_open.map(|i| find(&mut root, i));
+    let mut open = Vec::new();
+    let mut closed: Vec<Vec<u32>> = Vec::new();
+    let mut group_of = vec![usize::MAX; items.len()];
+    for (i, &item) in items.iter().enumerate() {
+        let own = find(&mut root, i);
+        if Some(own) == open_root {
+            open.push(item);
+            continue;
+        }
+        if group_of[own] == usize::MAX {
+            group_of[own] = closed.len();
+            closed.push(Vec::new());
+        }
+        closed[group_of[own]].push(item);
+    }
+    (open, closed)
+}
+
+fn find(root: &mut [usize], mut i: usize) -> usize {
+    while root[i] != i {
+        root[i] = root[root[i]];
+        i = root[i];
+    }
+    i
+}
+
+fn unite(root: &mut [usize], a: usize, b: usize) {
+    let (a, b) = (find(root, a), find(root, b));
+    // The smaller number is the root, whatever the order of unions.
+    root[a.max(b)] = a.min(b);
 }
 
 #[cfg(test)]

@@ -17,16 +17,14 @@ use jieba_rs::Jieba;
 use crate::script::Script;
 use crate::spaces::split;
 
+mod cache;
+
 /// Name and version of the segmenter, part of every profile. The embedded dictionary cannot be reached from
 /// outside, so the exact version of the crate, pinned in the manifest, stands for it.
 pub(crate) const SEGMENTER: &str =
     "jieba-rs 0.11.0 embedded dictionary, no hmm; pairs in other unspaced scripts";
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-
-/// A stretch of ideographs is given to jieba in one call until it is this long; the call's allocation is shared
-/// by the short runs between punctuation and stays small.
-const STRETCH: usize = 2048;
 
 /// Pushes the words of `canonical`, which must be shorter than 4 GiB.
 pub(crate) fn words(canonical: &str, words: &mut Vec<Span>) {
@@ -42,17 +40,12 @@ fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
     while let Some((here, c)) = chars.next() {
         if c == ' ' {
             let following = chars.peek().map(|&(_, c)| c);
-            let ideographs_go_on = kind == Some(Script::Ideograph)
-                && following.is_some_and(|c| Script::of(c) == Script::Ideograph)
-                && here - start < STRETCH;
-            if !ideographs_go_on {
-                cut(text, start..here, kind, at, words);
-                if following.is_none_or(|c| c.is_ascii()) {
-                    return here;
-                }
-                start = here + 1;
-                kind = None;
+            cut(text, start..here, kind, at, words);
+            if following.is_none_or(|c| c.is_ascii()) {
+                return here;
             }
+            start = here + 1;
+            kind = None;
         } else {
             let script = Script::of(c);
             if kind != Some(script) {
@@ -66,7 +59,7 @@ fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
     text.len()
 }
 
-/// Cuts one run of a script (for ideographs: runs parted by single spaces).
+/// Cuts one run of a script.
 fn cut(text: &str, range: Range<usize>, kind: Option<Script>, at: u32, words: &mut Vec<Span>) {
     let base = at + range.start as u32;
     let run = text.get(range).unwrap_or_default();
@@ -78,9 +71,7 @@ fn cut(text: &str, range: Range<usize>, kind: Option<Script>, at: u32, words: &m
         None => {}
         Some(Script::Spaced) => words.push(span(0, run.len())),
         Some(Script::Ideograph) => {
-            let tokens = JIEBA.cut(run, false);
-            let tokens = tokens.iter().filter(|token| token.word != " ");
-            words.extend(tokens.map(|token| span(token.byte_start, token.byte_end)));
+            cache::cut_with(run, by_dictionary, |from, to| words.push(span(from, to)));
         }
         Some(Script::Unspaced) => {
             let ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
@@ -91,6 +82,13 @@ fn cut(text: &str, range: Range<usize>, kind: Option<Script>, at: u32, words: &m
                 words.push(span(0, run.len()));
             }
         }
+    }
+}
+
+/// Calls `word` with the byte range of each word that jieba finds.
+fn by_dictionary(run: &str, word: &mut dyn FnMut(usize, usize)) {
+    for token in JIEBA.cut(run, false) {
+        word(token.byte_start, token.byte_end);
     }
 }
 

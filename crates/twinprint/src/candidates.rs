@@ -1,6 +1,6 @@
 //! Who may be a duplicate of whom: the join of the fingerprints, and the classes that must not rely on it.
 //!
-//! Items are classes in keep order. Every pair within the radius is either an **edge** here or a pair of two **members** of the
+//! Items are classes, numbered such that what is to be kept comes before what duplicates it. Every pair within the radius is either an **edge** here or a pair of two **members** of the
 //! exact set join, which finds all pairs at the threshold by their shingles. Members are
 //! * texts of few features, whose fingerprints hang on tiny sums, and those little longer, which may be duplicates of them;
 //! * classes crowded on one fingerprint, or with very many fingerprints around theirs (**hot rows**), and their neighbours: there
@@ -64,6 +64,27 @@ pub(crate) struct Candidates {
     pub(crate) plan: String,
     /// Items whose text is short.
     pub(crate) short: u64,
+}
+
+impl Candidates {
+    /// Numbers the items anew: item i is what was item `order[i]`, after all its earlier neighbours.
+    pub(crate) fn renumber(&mut self, order: &[u32]) {
+        let mut place = vec![0; order.len()];
+        for (i, &item) in (0u32..).zip(order) {
+            place[item as usize] = i;
+        }
+        self.edges.par_iter_mut().for_each(|edge| {
+            *edge = Edge {
+                item: place[edge.item as usize],
+                earlier: place[edge.earlier as usize],
+            };
+        });
+        self.edges.par_sort_unstable();
+        self.member = order.iter().map(|&item| self.member[item as usize]).collect();
+        for row in &mut self.hot {
+            row.item = place[row.item as usize];
+        }
+    }
 }
 
 /// Features below which a class takes part in the set join.

@@ -16,11 +16,12 @@ use crate::matcher::Matcher;
 use crate::options::{DedupOptions, Mode, PairRows};
 use crate::output::{self, Run};
 use crate::pairs::PairWriter;
-use crate::progress::{Progress, Unit};
+use crate::progress::{Progress, Unit, cpu_seconds};
 use crate::radius::{self, Radius};
 use crate::read::{self, Read};
 use crate::report::{Report, Stage};
 use crate::rows::Names;
+use crate::schedule::schedule;
 use crate::sets::Sets;
 use crate::sink::OutputDir;
 use crate::source::{SourceOptions, Sources};
@@ -99,14 +100,18 @@ impl Job<'_> {
             spool,
             counts,
         } = read;
-        let keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
+        let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
 
-        let (radius, candidates) = self.stage("match", 0, Unit::Steps, |job| {
+        let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
             let radius = job.choose_radius(&corpus, &keep);
             let candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
+        let order = schedule(corpus.classes.len(), &candidates.edges, &candidates.member);
+        keep.renumber(&order);
+        candidates.renumber(&order);
+        drop(order);
 
         let names = Names {
             documents: &corpus.documents,
@@ -167,12 +172,16 @@ impl Job<'_> {
         unit: Unit,
         run: impl FnOnce(&mut Self) -> Result<T, DedupError>,
     ) -> Result<T, DedupError> {
-        let started = Instant::now();
+        let (started, cpu_before) = (Instant::now(), cpu_seconds());
         self.progress.stage(name, total, unit);
         let result = run(self)?;
+        let cpu = cpu_seconds()
+            .zip(cpu_before)
+            .map(|(after, before)| after - before);
         self.stages.push(Stage {
             name,
             seconds: started.elapsed().as_secs_f64(),
+            cpu_seconds: cpu,
         });
         self.check_cancelled()?;
         Ok(result)
@@ -252,7 +261,7 @@ impl Job<'_> {
         let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, SET_MEMORY));
         let mut matcher = Matcher::new(
             &corpus.classes,
-            &keep.classes,
+            keep,
             candidates,
             sets,
             bits,

@@ -1,4 +1,6 @@
 //! Keep order: which document of a group leads it.
+//!
+//! Items are classes, numbered first by rank in keep order, later by the [`schedule`](crate::schedule) of decisions.
 
 use crate::corpus::Documents;
 
@@ -10,6 +12,8 @@ pub(crate) struct KeepOrder {
     pub(crate) item: Vec<u32>,
     /// The document that stands for each item: the first of its class in keep order.
     pub(crate) representative: Vec<u32>,
+    /// The place of each item in keep order.
+    pub(crate) rank: Vec<u32>,
 }
 
 impl KeepOrder {
@@ -34,9 +38,21 @@ impl KeepOrder {
         }
         let representative = order.iter().map(|&class| best[class as usize]).collect();
         Self {
+            rank: (0..classes).collect(),
             classes: order,
             item,
             representative,
+        }
+    }
+
+    /// Numbers the items anew: item i is what was item `order[i]`.
+    pub(crate) fn renumber(&mut self, order: &[u32]) {
+        let permuted = |old: &[u32]| order.iter().map(|&item| old[item as usize]).collect();
+        self.classes = permuted(&self.classes);
+        self.representative = permuted(&self.representative);
+        self.rank = permuted(&self.rank);
+        for (item, &class) in (0u32..).zip(&self.classes) {
+            self.item[class as usize] = item;
         }
     }
 }

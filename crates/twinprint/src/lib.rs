@@ -22,6 +22,7 @@ pub mod radius;
 mod read;
 mod report;
 mod rows;
+mod schedule;
 mod sets;
 pub mod sink;
 pub mod source;

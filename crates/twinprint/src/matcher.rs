@@ -1,5 +1,6 @@
 //! Wires the candidates and the texts to the grouping: answers who may be a duplicate of whom, and who is.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,6 +15,7 @@ use text::overlap::overlap_at_least;
 use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;
 use crate::error::DedupError;
+use crate::keep::KeepOrder;
 use crate::sets::{Set, SetKey, Sets};
 
 /// One measure's part of the set join.
@@ -43,10 +45,9 @@ impl SetJoin {
     }
 }
 
-/// Items are classes in keep order.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
-    order: &'c [u32],
+    keep: &'c KeepOrder,
     edges: &'c [Edge],
     /// Where each item's edges begin, and the end.
     starts: Vec<u64>,
@@ -55,7 +56,6 @@ pub(crate) struct Matcher<'c> {
     bits: u32,
     threshold: f64,
     pairs: Pairs,
-    leads: Vec<bool>,
     /// Absent when nothing is verified.
     sets: Option<Sets<'c>>,
     joins: Vec<SetJoin>,
@@ -67,14 +67,14 @@ pub(crate) struct Matcher<'c> {
 impl<'c> Matcher<'c> {
     pub(crate) fn new(
         classes: &'c Classes,
-        order: &'c [u32],
+        keep: &'c KeepOrder,
         candidates: &'c Candidates,
         sets: Option<Sets<'c>>,
         bits: u32,
         threshold: f64,
         pairs: Pairs,
     ) -> Self {
-        let n = order.len();
+        let n = keep.classes.len();
         let mut connected = candidates.member.clone();
         let mut starts = vec![0u64; n + 1];
         for edge in &candidates.edges {
@@ -87,7 +87,7 @@ impl<'c> Matcher<'c> {
         }
         Self {
             classes,
-            order,
+            keep,
             edges: &candidates.edges,
             starts,
             member: &candidates.member,
@@ -95,7 +95,6 @@ impl<'c> Matcher<'c> {
             bits,
             threshold,
             pairs,
-            leads: Vec::with_capacity(n),
             sets,
             joins: Vec::new(),
             failure: Mutex::default(),
@@ -105,7 +104,7 @@ impl<'c> Matcher<'c> {
 
     /// Counts the shingles of all members, which fixes the order of the set join. Must come before grouping.
     pub(crate) fn count_members(&mut self, memory: usize) -> Result<(), DedupError> {
-        let members: Vec<u32> = (0..self.order.len() as u32)
+        let members: Vec<u32> = (0..self.member.len() as u32)
             .filter(|&i| self.member[i as usize])
             .collect();
         let Some(sets) = &mut self.sets else { return Ok(()) };
@@ -168,7 +167,7 @@ impl<'c> Matcher<'c> {
     }
 
     pub(crate) fn distance(&self, a: u32, b: u32) -> u32 {
-        let at = |item: u32| self.classes.fingerprint[self.order[item as usize] as usize];
+        let at = |item: u32| self.classes.fingerprint[self.keep.classes[item as usize] as usize];
         if self.bits == 64 {
             (at(a) as u64).distance(at(b) as u64)
         } else {
@@ -205,19 +204,38 @@ impl Neighbors for Matcher<'_> {
         self.connected[item as usize]
     }
 
-    fn candidates(&self, item: u32, since: u32, out: &mut Vec<Candidate>) {
-        let placed = self.leads.len() as u32;
-        let wanted = |earlier: u32| {
-            earlier >= since && earlier < placed && (self.pairs == Pairs::All || self.leads[earlier as usize])
+    fn open(&self, item: u32) -> bool {
+        self.member[item as usize]
+    }
+
+    fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
+        let own = self.own_edges(item);
+        out.extend(
+            own[own.partition_point(|edge| edge.earlier < since)..]
+                .iter()
+                .map(|edge| edge.earlier),
+        );
+    }
+
+    fn candidates(
+        &self,
+        item: u32,
+        range: Range<u32>,
+        wanted: &dyn Fn(u32) -> bool,
+        out: &mut Vec<Candidate>,
+    ) {
+        let candidate = |id: u32| Candidate {
+            id,
+            rank: self.keep.rank[id as usize],
+            distance: self.distance(item, id),
         };
         let own = self.own_edges(item);
-        let own = &own[own.partition_point(|edge| edge.earlier < since)..];
-        for edge in own.iter().filter(|edge| wanted(edge.earlier)) {
-            out.push(Candidate {
-                id: edge.earlier,
-                distance: self.distance(item, edge.earlier),
-            });
-        }
+        let first = own.partition_point(|edge| edge.earlier < range.start);
+        let links = own[first..]
+            .iter()
+            .map(|edge| edge.earlier)
+            .take_while(|&earlier| earlier < range.end);
+        out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
         if !self.member[item as usize] {
             return;
         }
@@ -229,21 +247,16 @@ impl Neighbors for Matcher<'_> {
             };
             join.index.probe(*size, prefix, &mut ids);
             // Only this join's pairs: the other finds its own.
-            let new = ids
-                .iter()
-                .filter(|&&id| wanted(id) && self.joins_pair(join.measure, item, id));
-            out.extend(new.map(|&id| Candidate {
-                id,
-                distance: self.distance(item, id),
-            }));
+            let new =
+                |&id: &u32| range.contains(&id) && wanted(id) && self.joins_pair(join.measure, item, id);
+            out.extend(ids.iter().copied().filter(new).map(candidate));
         }
         self.probed
             .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
     }
 
     fn place(&mut self, item: u32, leads: bool) {
-        self.leads.push(leads);
-        if self.member[item as usize] && (leads || self.pairs == Pairs::All) {
+        if leads || self.pairs == Pairs::All {
             for join in &mut self.joins {
                 if let Some((size, prefix)) = join.block.get(&item) {
                     join.index.insert(item, *size, prefix);

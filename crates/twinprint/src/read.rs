@@ -115,19 +115,32 @@ pub(crate) fn read(
     } else {
         None
     };
-    for batch in sources.read(BATCH) {
-        let batch = batch?;
-        let analysed: Vec<Result<Analysed, DedupError>> = batch
-            .chunks
-            .par_iter()
-            .map(|chunk| analyzers.with(|analyzer| analyse(chunk, sources.options(), options, key, analyzer)))
-            .collect();
-        for chunk in analysed {
-            merge(chunk?, sources, &mut corpus, &mut counts, spool.as_mut(), rejects)?;
-        }
-        if let Some(spool) = &mut spool {
-            spool.flush()?;
-        }
+    // While one batch is analysed, the one before it is merged and its texts are packed.
+    let mut before = Vec::new();
+    let mut batches = sources.read(BATCH);
+    loop {
+        let batch = batches.next().transpose()?;
+        let (analysed, merged) = rayon::join(
+            || {
+                let chunks = batch.as_ref().map_or(&[][..], |batch| &batch.chunks);
+                let analyse_one = |chunk| {
+                    analyzers.with(|analyzer| analyse(chunk, sources.options(), options, key, analyzer))
+                };
+                chunks
+                    .par_iter()
+                    .map(analyse_one)
+                    .collect::<Result<Vec<Analysed>, DedupError>>()
+            },
+            || {
+                for chunk in std::mem::take(&mut before) {
+                    merge(chunk, sources, &mut corpus, &mut counts, spool.as_mut(), rejects)?;
+                }
+                spool.as_mut().map_or(Ok(()), SpoolWriter::flush)
+            },
+        );
+        merged?;
+        before = analysed?;
+        let Some(batch) = batch else { break };
         counts.input_bytes += batch.input_bytes();
         progress.advance(batch.input_bytes());
     }
@@ -141,7 +154,7 @@ pub(crate) fn read(
 }
 
 /// A key that is different in every run; it decides nothing that is written.
-pub(crate) fn random_key() -> (u64, u64) {
+fn random_key() -> (u64, u64) {
     use std::hash::{BuildHasher, RandomState};
     (RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }

@@ -182,4 +182,6 @@ pub struct Stage {
     pub name: &'static str,
     /// Wall time in seconds.
     pub seconds: f64,
+    /// Processor time of all threads in seconds, where the system tells.
+    pub cpu_seconds: Option<f64>,
 }

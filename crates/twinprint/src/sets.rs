@@ -50,12 +50,11 @@ struct Loader {
 
 impl<'c> Sets<'c> {
     pub(crate) fn new(spool: &'c Spool, classes: &'c Classes, order: &'c [u32], room: usize) -> Self {
-        let (k0, k1) = crate::read::random_key();
         Self {
             spool,
             classes,
             order,
-            shingler: HashKey::new(k0, k1),
+            shingler: HashKey::PUBLIC,
             held: FxHashMap::default(),
             bytes: 0,
             room,

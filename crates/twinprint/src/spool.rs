@@ -1,6 +1,6 @@
 //! The spool: canonical texts on disk, so that candidates can be verified without holding the corpus in memory.
 //!
-//! Texts are packed into blocks of about 64 KiB, each compressed by itself: small enough that reading one text unpacks
+//! Texts are packed into blocks of about 16 KiB, each compressed by itself: small enough that reading one text unpacks
 //! little else, large enough to compress well. The file lives in the work directory and dies with the run; it has no
 //! format to keep. Blocks are compressed in parallel and written in order.
 
@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use crate::error::DedupError;
 
 /// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
-const BLOCK: usize = 64 << 10;
-/// Fastest setting: the spool is read back once or twice.
-const LEVEL: i32 = 1;
+const BLOCK: usize = 16 << 10;
+/// Speed before size: the spool is read back once or twice. Negative levels of zstd skip most of the matching.
+const LEVEL: i32 = -3;
 
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Spool {
         buffer
             .raw
             .get(start..end)
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
             .ok_or_else(|| DedupError::spool(&self.path, std::io::ErrorKind::InvalidData.into()))
     }
 

@@ -3,13 +3,14 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance.
+/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance. Every
+/// `open`-th point is open: its neighbours among the open ones are told only as candidates, once they are placed.
 struct Line {
     at: Vec<i64>,
     reach: i64,
     near: i64,
-    leaders_only: bool,
-    placed: Vec<bool>,
+    every: u32,
+    placed: Vec<(u32, bool)>,
 }
 
 impl Line {
@@ -22,19 +23,43 @@ impl Neighbors for Line {
     fn connected(&self, item: u32) -> bool {
         (0..self.at.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
     }
-    fn candidates(&self, item: u32, since: u32, out: &mut Vec<Candidate>) {
-        for id in since..self.placed.len() as u32 {
-            if self.gap(item, id) <= self.reach && (!self.leaders_only || self.placed[id as usize]) {
-                out.push(Candidate {
-                    id,
-                    distance: self.gap(item, id) as u32,
-                });
-            }
+    fn open(&self, item: u32) -> bool {
+        item % self.every == 0
+    }
+    fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
+        let link = |&id: &u32| self.gap(item, id) <= self.reach && !(self.open(id) && self.open(item));
+        out.extend((since..item).filter(link));
+    }
+    fn candidates(
+        &self,
+        item: u32,
+        range: Range<u32>,
+        wanted: &dyn Fn(u32) -> bool,
+        out: &mut Vec<Candidate>,
+    ) {
+        let mut ids = Vec::new();
+        self.links(item, range.start, &mut ids);
+        if self.open(item) {
+            let near = self
+                .placed
+                .iter()
+                .filter(|(id, _)| self.gap(item, *id) <= self.reach);
+            ids.extend(near.map(|(id, _)| *id));
+        }
+        for id in ids.into_iter().filter(|&id| range.contains(&id) && wanted(id)) {
+            out.push(Candidate {
+                id,
+                rank: id,
+                distance: self.gap(item, id) as u32,
+            });
         }
     }
     fn place(&mut self, item: u32, leads: bool) {
-        assert_eq!(item as usize, self.placed.len(), "items are placed in order");
-        self.placed.push(leads);
+        assert!(
+            self.placed.last().is_none_or(|last| last.0 < item),
+            "open items are placed in order"
+        );
+        self.placed.push((item, leads));
     }
 }
 
@@ -69,10 +94,11 @@ fn sequential(at: &[i64], near: i64) -> Vec<u32> {
 proptest! {
     #[test]
     fn equals_the_sequential_loop(
-        at in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60, all in any::<bool>(),
+        at in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60,
+        all in any::<bool>(), every in 1u32..9,
     ) {
         let n = at.len() as u32;
-        let mut line = Line { at: at.clone(), reach: 15, near, leaders_only: !all, placed: Vec::new() };
+        let mut line = Line { at: at.clone(), reach: 15, near, every, placed: Vec::new() };
         let mode = if all { Pairs::All } else { Pairs::Leaders };
         let mut seen = Vec::new();
         let outcome = leader_follower(n, &mut line, mode, memory, |a, c, _| seen.push((a, c.id)), |_| true);
@@ -99,7 +125,7 @@ fn stops_when_asked() {
         at,
         reach: 1,
         near: 1,
-        leaders_only: true,
+        every: 3,
         placed: Vec::new(),
     };
     let outcome = leader_follower(40, &mut line, Pairs::Leaders, 8, |_, _, _| {}, |done| done < 8);

@@ -135,7 +135,7 @@ struct LineRecords<'o> {
 impl LineRecords<'_> {
     fn each<'a>(&self, data: &'a [u8], f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
         // One check of all the bytes is much faster than one a line; only a chunk that fails is looked at by line.
-        let valid = from_utf8(data).ok();
+        let valid = simdutf8::basic::from_utf8(data).ok();
         let mut at = 0;
         for (i, line) in Lines(data).enumerate() {
             let bytes = content(line);
