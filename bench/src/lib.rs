@@ -6,6 +6,8 @@
 //! * [`truth`]: exact Jaccard, by the engine's own measure.
 //! * [`clock`]: wall and CPU time.
 //! * [`rows`]: fingerprints to join.
+//! * [`engine`]: running the command.
+//! * [`figure`]: results as SVG.
 //! * [`table`]: results as Markdown.
 //!
 //! Everything made is a function of the seed and the source documents alone.
@@ -14,6 +16,8 @@ pub mod clock;
 pub mod corpus;
 pub mod documents;
 pub mod edit;
+pub mod engine;
+pub mod figure;
 pub mod rows;
 pub mod table;
 pub mod truth;

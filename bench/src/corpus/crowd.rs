@@ -32,8 +32,11 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
         let made = variation.document(i, |_| (TAIL, 2 * TAIL));
         text.clear();
         text.push_str(&head);
-        for unit in made.units.iter().take(TAIL) {
-            text.push_str(made.slice(unit));
+        // A unit that normalises to more than one word would have more than one vote.
+        let single = |unit: &&str| !text::canonical(unit).contains(' ');
+        let units = made.units.iter().map(|unit| made.slice(unit));
+        for unit in units.filter(single).take(TAIL) {
+            text.push_str(unit);
             if made.language == Language::English {
                 text.push(' ');
             }

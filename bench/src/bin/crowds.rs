@@ -1,0 +1,67 @@
+//! Corpora that crowd onto one fingerprint, through the ordinary command: `crowds --twinprint T --equal F --crowded F`.
+
+use std::path::{Path, PathBuf};
+
+use bench::engine::Engine;
+use bench::table::Table;
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(about = "Equal documents, and different ones on one fingerprint")]
+struct Cli {
+    /// The program.
+    #[arg(long, value_name = "FILE")]
+    twinprint: PathBuf,
+    /// Where results go for a while.
+    #[arg(long, default_value = "/tmp", value_name = "DIR")]
+    work: PathBuf,
+    /// Made by `corpus equal`.
+    #[arg(long, value_name = "FILE")]
+    equal: PathBuf,
+    /// Made by `corpus crowded`.
+    #[arg(long, value_name = "FILE")]
+    crowded: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    let engine = Engine {
+        program: cli.twinprint.clone(),
+        work: cli.work.clone(),
+        threads: 2,
+    };
+    let mut table = Table::new([
+        "corpus",
+        "documents",
+        "texts",
+        "kept",
+        "wall s",
+        "stages, s",
+        "peak MB",
+        "bound MB",
+        "hot row",
+    ]);
+    let runs: [(&Path, &[&str]); 2] = [(&cli.equal, &[]), (&cli.crowded, &["--profile", "tp1-words-tf"])];
+    for (path, options) in runs {
+        let mut options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        options.extend(["--mode".to_owned(), "report".to_owned()]);
+        let finished = engine.dedup(path, &options)?;
+        let report = &finished.report;
+        let hot = report.hot_rows.first();
+        table.row([
+            path.file_stem().unwrap_or_default().display().to_string(),
+            report.records.read.to_string(),
+            report.search.texts.to_string(),
+            report.records.kept.to_string(),
+            format!("{:.1}", finished.wall),
+            report.stages(),
+            format!("{:.0}", report.peak_megabytes()),
+            format!("{:.0}", 600.0 + 64.0 * report.records.read as f64 / 1e6),
+            hot.map_or("none".to_owned(), |row| {
+                format!("{} with {} texts", row.fingerprint, row.texts)
+            }),
+        ]);
+    }
+    println!("{table}");
+    Ok(())
+}

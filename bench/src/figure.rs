@@ -1,0 +1,189 @@
+//! Line charts as SVG, side by side over one logarithmic axis of documents, readable on light and dark ground.
+
+use std::fmt::Write;
+
+/// Width and height of the part of a panel that holds the lines, and the room around it.
+const WIDTH: f64 = 200.0;
+const HEIGHT: f64 = 150.0;
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 18.0;
+const TOP: f64 = 74.0;
+const BOTTOM: f64 = 46.0;
+
+/// Lines of up to this many settings have a colour of their own.
+pub const COLOURS: usize = 3;
+
+const STYLE: &str = "
+  text { font: 12px system-ui, sans-serif; fill: #3d3d3a }
+  .title { font-weight: 600; fill: #141413 }
+  .grid { stroke: #dddcd6; stroke-width: 1 }
+  .limit { stroke: #73726c; stroke-width: 1.5; stroke-dasharray: 5 4; fill: none }
+  .s0 { --c: #2a78d6 } .s1 { --c: #d9622b } .s2 { --c: #178a62 }
+  .line { stroke: var(--c); stroke-width: 2; fill: none }
+  .dot { fill: var(--c) }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #c2c0b6 }
+    .title { fill: #faf9f5 }
+    .grid { stroke: #4a4a46 }
+    .limit { stroke: #9c9a92 }
+    .s0 { --c: #6ba6ec } .s1 { --c: #f08a5a } .s2 { --c: #3fc193 }
+  }
+";
+
+/// How values become heights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// From the first to the second value, evenly.
+    Linear(f64, f64),
+    /// From the first to the second value (both above 0), by powers of ten.
+    Log(f64, f64),
+}
+
+impl Scale {
+    /// Where a value lies: 0 at the low end, 1 at the high end, never outside.
+    fn share(self, value: f64) -> f64 {
+        let share = match self {
+            Self::Linear(low, high) => (value - low) / (high - low),
+            Self::Log(low, high) => (value.max(low) / low).ln() / (high / low).ln(),
+        };
+        share.clamp(0.0, 1.0)
+    }
+}
+
+/// One chart.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// What is shown, with its unit.
+    pub title: &'static str,
+    /// The vertical axis.
+    pub scale: Scale,
+    /// Marks of the vertical axis, and what stands at them.
+    pub ticks: Vec<(f64, String)>,
+    /// What is asked for, at each number of documents, and its name.
+    pub limit: (Vec<(f64, f64)>, String),
+    /// Lines, (documents, value) each; colours go by position.
+    pub lines: Vec<Vec<(f64, f64)>>,
+}
+
+/// The panels side by side under a legend of the lines' names. `documents` are the marks of the horizontal axis.
+pub fn draw(panels: &[Panel], names: &[String], documents: &[(f64, String)]) -> String {
+    let step = LEFT + WIDTH + RIGHT;
+    let (width, height) = (step * panels.len() as f64, TOP + HEIGHT + BOTTOM);
+    let low = documents.first().map_or(1.0, |mark| mark.0);
+    let high = documents.last().map_or(10.0, |mark| mark.0);
+    let across = Scale::Log(low, high.max(low * 2.0));
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\">\n\
+         <style>{STYLE}</style>\n"
+    );
+    for (i, name) in names.iter().enumerate().take(COLOURS) {
+        let x = LEFT + 190.0 * i as f64;
+        element(&mut svg, &format!("<path class=\"line s{i}\" d=\"M{x} 16h22\"/>"));
+        element(
+            &mut svg,
+            &format!(
+                "<circle class=\"dot s{i}\" cx=\"{}\" cy=\"16\" r=\"4\"/>",
+                x + 11.0
+            ),
+        );
+        text(&mut svg, x + 30.0, 20.0, "start", "", name);
+    }
+    for (number, panel) in panels.iter().enumerate() {
+        let left = step * number as f64 + LEFT;
+        let x = |documents: f64| left + WIDTH * across.share(documents);
+        let y = |value: f64| TOP + HEIGHT * (1.0 - panel.scale.share(value));
+        let path = |points: &[(f64, f64)]| {
+            let steps: Vec<String> = points
+                .iter()
+                .map(|&(n, value)| format!("{:.1} {:.1}", x(n), y(value)))
+                .collect();
+            format!("M{}", steps.join("L"))
+        };
+        text(&mut svg, left, TOP - 22.0, "start", "title", panel.title);
+        for (value, label) in &panel.ticks {
+            let y = y(*value);
+            element(
+                &mut svg,
+                &format!("<path class=\"grid\" d=\"M{left} {y:.1}h{WIDTH}\"/>"),
+            );
+            text(&mut svg, left - 8.0, y + 4.0, "end", "", label);
+        }
+        for (n, label) in documents {
+            text(&mut svg, x(*n), TOP + HEIGHT + 18.0, "middle", "", label);
+        }
+        text(
+            &mut svg,
+            left + WIDTH / 2.0,
+            TOP + HEIGHT + 36.0,
+            "middle",
+            "",
+            "documents",
+        );
+        let (limit, name) = &panel.limit;
+        element(
+            &mut svg,
+            &format!("<path class=\"limit\" d=\"{}\"/>", path(limit)),
+        );
+        if let Some(&(n, value)) = limit.first() {
+            text(&mut svg, x(n) + 2.0, y(value) - 6.0, "start", "", name);
+        }
+        for (i, points) in panel.lines.iter().enumerate().take(COLOURS).rev() {
+            element(
+                &mut svg,
+                &format!("<path class=\"line s{i}\" d=\"{}\"/>", path(points)),
+            );
+            for &(n, value) in points {
+                let circle = format!(
+                    "<circle class=\"dot s{i}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"/>",
+                    x(n),
+                    y(value)
+                );
+                element(&mut svg, &circle);
+            }
+        }
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn element(svg: &mut String, element: &str) {
+    svg.push_str(element);
+    svg.push('\n');
+}
+
+fn text(svg: &mut String, x: f64, y: f64, anchor: &str, class: &str, words: &str) {
+    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        svg,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_between_the_ends() {
+        assert_eq!(Scale::Linear(0.0, 4.0).share(1.0), 0.25);
+        assert!((Scale::Log(1e4, 1e6).share(1e5) - 0.5).abs() < 1e-12);
+        assert_eq!(Scale::Log(0.1, 10.0).share(0.0), 0.0);
+        assert_eq!(Scale::Linear(0.0, 1.0).share(7.0), 1.0);
+    }
+
+    #[test]
+    fn every_point_of_every_line_is_drawn() {
+        let panel = Panel {
+            title: "a < b",
+            scale: Scale::Linear(0.0, 1.0),
+            ticks: vec![(0.0, "0".into())],
+            limit: (vec![(1e4, 0.5), (1e6, 0.5)], "limit".into()),
+            lines: vec![vec![(1e4, 0.1), (1e5, 0.2)], vec![(1e4, 0.3)]],
+        };
+        let documents = [(1e4, "10⁴".to_owned()), (1e6, "10⁶".to_owned())];
+        let svg = draw(&[panel], &["one".into(), "two".into()], &documents);
+        assert_eq!(svg.matches("<circle").count(), 3 + 2);
+        assert!(svg.contains("a &lt; b"));
+    }
+}
