@@ -250,13 +250,13 @@ mod tests {
 
     #[test]
     fn relatives_do_not_narrow_it_below_what_suffices() {
-        // Families of 60 around random centres, 8 to 24 bits away.
+        // Families of 60 around random centres, about 8 bits away.
         let rows: Vec<u128> = random(50, 5)
             .iter()
             .flat_map(|centre| {
                 random(60, *centre as u64)
                     .into_iter()
-                    .map(move |r| centre ^ (r & (r >> 3) & (r >> 7)))
+                    .map(move |r| centre ^ (r & (r >> 3) & (r >> 7) & (r >> 12)))
             })
             .collect();
         let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
