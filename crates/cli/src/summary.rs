@@ -94,6 +94,13 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
         "\n  {} bits, radius {}: {}",
         report.radius.bits, report.radius.k, report.radius.reason
     )?;
+    if let Some(recall) = report.radius.expected_recall.filter(|&recall| recall < 0.85) {
+        writeln!(
+            text,
+            "  note: of pairs just at the threshold only about {:.0} % lie within this radius; closer pairs are found more surely",
+            100.0 * recall
+        )?;
+    }
     writeln!(
         text,
         "  {} candidates ({:.2} a document), {} verified, {} duplicate pairs; {} short texts joined by shingles",

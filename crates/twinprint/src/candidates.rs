@@ -240,7 +240,9 @@ fn join_rows<W: Width>(
         let warm = Mutex::new(vec![false; n]);
         self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
             if let Ok(mut warm) = warm.lock() {
-                batch.iter().for_each(|pair| mark_warm(&hot, &mut warm, pair));
+                for pair in batch {
+                    mark_warm(&hot, &mut warm, pair);
+                }
             }
         });
         warm.into_inner().unwrap_or_default()

@@ -134,7 +134,7 @@ impl Job<'_> {
             documents: &corpus.documents,
             sources: &sources,
         };
-        let mut run = Run {
+        let run = Run {
             options: self.options,
             source_options: self.source_options,
             inputs,
@@ -151,7 +151,7 @@ impl Job<'_> {
             pair_rows,
         };
         self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
-            output::write_clusters(&mut run, &dir)?;
+            output::write_clusters(&run, &dir)?;
             if job.options.mode == Mode::Remove {
                 output::copy_records(&run, &dir, job.progress)?;
             }

@@ -138,7 +138,7 @@ pub(crate) fn copy_records(
         fates[ordinal as usize] = if keep { Fate::Keep } else { Fate::Remove };
     }
     let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
-    sink::copy_records_to(run.sources, &fate, dir, &mut |bytes| progress.advance(bytes))?;
+    sink::copy_records_to(run.sources, &fate, dir, &|bytes| progress.advance(bytes))?;
     Ok(())
 }
 
@@ -189,6 +189,7 @@ pub(crate) fn report(run: &Run<'_>) -> Result<Report, DedupError> {
             k: run.radius.k,
             reason: run.radius.reason.clone(),
             expected_candidates: run.radius.expected_candidates,
+            expected_recall: run.options.verify.then_some(run.radius.expected_recall),
         },
         threshold: run.options.verify.then_some(run.options.threshold),
         search: search(run),
@@ -215,7 +216,9 @@ pub(crate) fn report(run: &Run<'_>) -> Result<Report, DedupError> {
     }
     report.records.kept = u64::from(documents.len()) - report.records.removed;
     report.run.threads = rayon::current_num_threads();
-    report.run.kernels = fingerprint::kernel::level().name().to_owned();
+    fingerprint::kernel::level()
+        .name()
+        .clone_into(&mut report.run.kernels);
     report.run.plan.clone_from(&run.candidates.plan);
     report.run.spool_bytes = run.spool.map_or(0, Spool::bytes);
     Ok(report)

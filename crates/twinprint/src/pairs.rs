@@ -73,7 +73,7 @@ impl<'r> PairWriter<'r> {
             sum += size;
         }
         ends.push(sum);
-        self.starts = ends.clone();
+        self.starts.clone_from(&ends);
         self.documents = vec![0; sum as usize];
         for (document, &class) in (0u32..).zip(&corpus.documents.class) {
             let next = &mut ends[class as usize];

@@ -86,6 +86,9 @@ pub struct RadiusReport {
     pub reason: String,
     /// Expected candidates a document.
     pub expected_candidates: Option<f64>,
+    /// Expected share of the pairs just at the threshold that lie within the radius; pairs above it are closer. Absent where
+    /// nothing was verified.
+    pub expected_recall: Option<f64>,
 }
 
 /// See [`Report::search`].

@@ -129,7 +129,7 @@ impl<'c> Sets<'c> {
     fn loader(&self) -> Loader {
         Loader {
             buffer: BlockBuffer::default(),
-            shingler: Shingler::new(self.shingler.clone()),
+            shingler: Shingler::new(self.shingler),
             shingles: Vec::new(),
         }
     }

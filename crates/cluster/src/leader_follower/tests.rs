@@ -24,7 +24,7 @@ impl Neighbors for Line {
         (0..self.at.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
     }
     fn open(&self, item: u32) -> bool {
-        item % self.every == 0
+        item.is_multiple_of(self.every)
     }
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
         let link = |&id: &u32| self.gap(item, id) <= self.reach && !(self.open(id) && self.open(item));
