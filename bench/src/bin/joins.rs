@@ -93,7 +93,7 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
             cli.k.to_string(),
             shape.to_owned(),
             what,
-            format!("{wall:.2}"),
+            format!("{wall:.3}"),
             format!("{cpu:.2}"),
             pairs.to_string(),
             format!("{:.2}", wall / ours),
