@@ -25,8 +25,9 @@ pub(crate) const HOT_DEGREE: u32 = 1000;
 /// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
 /// itself, and the bound that makes the set join complete (see [`member_features`]) holds for short texts only.
 const SHORT_TEXT: usize = 600;
-/// Shingles a text of that length can have at most: characters of three bytes, a 5-gram at each.
-const SHORT_SHINGLES: f64 = SHORT_TEXT as f64 / 3.0;
+/// Shingles a text of that length can have at most: a 5-gram at each character, and in a text measured by characters most may
+/// be Latin, of one byte.
+const SHORT_SHINGLES: f64 = SHORT_TEXT as f64;
 
 /// A later item and an earlier one within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
