@@ -1,6 +1,6 @@
-//! Corpora that crowd onto one fingerprint, through the ordinary command: `crowds --twinprint T --equal F --crowded F`.
+//! Corpora that crowd onto one fingerprint, through the ordinary command: `crowds --twinprint T --equal F --crowded F…`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bench::engine::Engine;
 use bench::table::Table;
@@ -19,8 +19,8 @@ struct Cli {
     #[arg(long, value_name = "FILE")]
     equal: PathBuf,
     /// Made by `corpus crowded`.
-    #[arg(long, value_name = "FILE")]
-    crowded: PathBuf,
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    crowded: Vec<PathBuf>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -41,8 +41,9 @@ fn main() -> anyhow::Result<()> {
         "bound MB",
         "hot row",
     ]);
-    let runs: [(&Path, &[&str]); 2] = [(&cli.equal, &[]), (&cli.crowded, &["--profile", "tp1-words-tf"])];
-    for (path, options) in runs {
+    let weighted: &[&str] = &["--profile", "tp1-words-tf"];
+    let crowded = cli.crowded.iter().map(|path| (path, weighted));
+    for (path, options) in std::iter::once((&cli.equal, &[][..])).chain(crowded) {
         let mut options: Vec<String> = options.iter().map(ToString::to_string).collect();
         options.extend(["--mode".to_owned(), "report".to_owned()]);
         let finished = engine.dedup(path, &options)?;

@@ -2,7 +2,7 @@
 
 use super::output::{Made, Output};
 use super::variation::Variation;
-use crate::documents::{Document, Language};
+use crate::documents::{Document, Language, is_ideograph};
 
 /// The word that outvotes the rest of a document.
 const WORD: &str = "simhash";
@@ -32,8 +32,8 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
         let made = variation.document(i, |_| (TAIL, 2 * TAIL));
         text.clear();
         text.push_str(&head);
-        // A unit that normalises to more than one word would have more than one vote.
-        let single = |unit: &&str| !text::canonical(unit).contains(' ');
+        // A unit of another script may be more than one feature, and would have more than one vote.
+        let single = |unit: &&str| unit.is_ascii() || unit.starts_with(is_ideograph);
         let units = made.units.iter().map(|unit| made.slice(unit));
         for unit in units.filter(single).take(TAIL) {
             text.push_str(unit);
