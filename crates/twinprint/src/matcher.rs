@@ -21,7 +21,10 @@ use crate::sets::{Set, SetKey, Sets};
 /// One measure's part of the set join.
 struct SetJoin {
     measure: Measure,
-    index: PrefixIndex,
+    /// Items whose own measure this is.
+    native: PrefixIndex,
+    /// Items of the other measure, which only a native item is compared with in this one.
+    foreign: PrefixIndex,
     order: TokenOrder,
     /// Size and prefix of the block's members.
     block: FxHashMap<u32, (u32, Vec<u64>)>,
@@ -31,16 +34,22 @@ impl SetJoin {
     fn new(measure: Measure, threshold: f64) -> Self {
         Self {
             measure,
-            index: PrefixIndex::new(threshold),
+            native: PrefixIndex::new(threshold),
+            foreign: PrefixIndex::new(threshold),
             order: TokenOrder::new(),
             block: FxHashMap::default(),
         }
     }
 
+    /// The indexed items that the item's pairs in this measure may be with.
+    fn partners(&self, own: Measure) -> impl Iterator<Item = &PrefixIndex> {
+        std::iter::once(&self.native).chain((own == self.measure).then_some(&self.foreign))
+    }
+
     fn prefix(&self, set: &Set) -> (u32, Vec<u64>) {
         let mut prefix = Vec::new();
         self.order
-            .sort_prefix(set, self.index.prefix_len(set.len()), &mut prefix);
+            .sort_prefix(set, self.native.prefix_len(set.len()), &mut prefix);
         (set.len() as u32, prefix)
     }
 }
@@ -185,13 +194,6 @@ impl<'c> Matcher<'c> {
             self.fail(error);
         }
     }
-
-    /// Whether the pair's measure is the join's: then that join is the one that must find it.
-    fn joins_pair(&self, measure: Measure, a: u32, b: u32) -> bool {
-        self.sets
-            .as_ref()
-            .is_some_and(|sets| sets.measure(a).with(sets.measure(b)) == measure)
-    }
 }
 
 /// The key under which an item takes part in a join: texts measured by characters have no place among words.
@@ -239,27 +241,33 @@ impl Neighbors for Matcher<'_> {
         if !self.member[item as usize] {
             return;
         }
+        let Some(own) = self.sets.as_ref().map(|sets| sets.measure(item)) else {
+            return;
+        };
         let before = out.len();
         let mut ids = Vec::new();
         for join in &self.joins {
             let Some((size, prefix)) = join.block.get(&item) else {
                 continue;
             };
-            join.index.probe(*size, prefix, &mut ids);
-            // Only this join's pairs: the other finds its own.
-            let new =
-                |&id: &u32| range.contains(&id) && wanted(id) && self.joins_pair(join.measure, item, id);
-            out.extend(ids.iter().copied().filter(new).map(candidate));
+            for partners in join.partners(own) {
+                partners.probe(*size, prefix, &mut ids);
+                let new = |id: &u32| range.contains(id) && wanted(*id);
+                out.extend(ids.iter().copied().filter(new).map(candidate));
+            }
         }
         self.probed
             .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
     }
 
     fn place(&mut self, item: u32, leads: bool) {
+        let own = self.sets.as_ref().map(|sets| sets.measure(item));
         if leads || self.pairs == Pairs::All {
             for join in &mut self.joins {
                 if let Some((size, prefix)) = join.block.get(&item) {
-                    join.index.insert(item, *size, prefix);
+                    let native = own == Some(join.measure);
+                    let index = if native { &mut join.native } else { &mut join.foreign };
+                    index.insert(item, *size, prefix);
                 }
             }
         }
