@@ -6,7 +6,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 58.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 22.0;
 const TOP: f64 = 74.0;
 const BOTTOM: f64 = 46.0;
 
@@ -18,15 +18,18 @@ const STYLE: &str = "
   .title { font-weight: 600; fill: #141413 }
   .grid { stroke: #dddcd6; stroke-width: 1 }
   .limit { stroke: #73726c; stroke-width: 1.5; stroke-dasharray: 5 4; fill: none }
-  .s0 { --c: #2a78d6 } .s1 { --c: #d9622b } .s2 { --c: #178a62 }
-  .line { stroke: var(--c); stroke-width: 2; fill: none }
-  .dot { fill: var(--c) }
+  .line { stroke-width: 2; fill: none }
+  .line.s0 { stroke: #2a78d6 } .dot.s0 { fill: #2a78d6 }
+  .line.s1 { stroke: #d9622b } .dot.s1 { fill: #d9622b }
+  .line.s2 { stroke: #178a62 } .dot.s2 { fill: #178a62 }
   @media (prefers-color-scheme: dark) {
     text { fill: #c2c0b6 }
     .title { fill: #faf9f5 }
     .grid { stroke: #4a4a46 }
     .limit { stroke: #9c9a92 }
-    .s0 { --c: #6ba6ec } .s1 { --c: #f08a5a } .s2 { --c: #3fc193 }
+    .line.s0 { stroke: #6ba6ec } .dot.s0 { fill: #6ba6ec }
+    .line.s1 { stroke: #f08a5a } .dot.s1 { fill: #f08a5a }
+    .line.s2 { stroke: #3fc193 } .dot.s2 { fill: #3fc193 }
   }
 ";
 
@@ -59,10 +62,21 @@ pub struct Panel {
     pub scale: Scale,
     /// Marks of the vertical axis, and what stands at them.
     pub ticks: Vec<(f64, String)>,
-    /// What is asked for, at each number of documents, and its name.
-    pub limit: (Vec<(f64, f64)>, String),
+    /// What is asked for.
+    pub limit: Limit,
     /// Lines, (documents, value) each; colours go by position.
     pub lines: Vec<Vec<(f64, f64)>>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// At each number of documents.
+    pub points: Vec<(f64, f64)>,
+    /// What it is called; stands on the side where values are to be.
+    pub name: &'static str,
+    /// Whether values are to stay below it.
+    pub upper: bool,
 }
 
 /// The panels side by side under a legend of the lines' names. `documents` are the marks of the horizontal axis.
@@ -77,7 +91,7 @@ pub fn draw(panels: &[Panel], names: &[String], documents: &[(f64, String)]) -> 
          <style>{STYLE}</style>\n"
     );
     for (i, name) in names.iter().enumerate().take(COLOURS) {
-        let x = LEFT + 190.0 * i as f64;
+        let x = LEFT + 230.0 * i as f64;
         element(&mut svg, &format!("<path class=\"line s{i}\" d=\"M{x} 16h22\"/>"));
         element(
             &mut svg,
@@ -119,13 +133,14 @@ pub fn draw(panels: &[Panel], names: &[String], documents: &[(f64, String)]) -> 
             "",
             "documents",
         );
-        let (limit, name) = &panel.limit;
+        let Limit { points, name, upper } = &panel.limit;
         element(
             &mut svg,
-            &format!("<path class=\"limit\" d=\"{}\"/>", path(limit)),
+            &format!("<path class=\"limit\" d=\"{}\"/>", path(points)),
         );
-        if let Some(&(n, value)) = limit.first() {
-            text(&mut svg, x(n) + 2.0, y(value) - 6.0, "start", "", name);
+        if let Some(&(n, value)) = points.first() {
+            let aside = if *upper { 16.0 } else { -6.0 };
+            text(&mut svg, x(n) + 2.0, y(value) + aside, "start", "", name);
         }
         for (i, points) in panel.lines.iter().enumerate().take(COLOURS).rev() {
             element(
@@ -178,7 +193,11 @@ mod tests {
             title: "a < b",
             scale: Scale::Linear(0.0, 1.0),
             ticks: vec![(0.0, "0".into())],
-            limit: (vec![(1e4, 0.5), (1e6, 0.5)], "limit".into()),
+            limit: Limit {
+                points: vec![(1e4, 0.5), (1e6, 0.5)],
+                name: "limit",
+                upper: true,
+            },
             lines: vec![vec![(1e4, 0.1), (1e5, 0.2)], vec![(1e4, 0.3)]],
         };
         let documents = [(1e4, "10⁴".to_owned()), (1e6, "10⁶".to_owned())];

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use bench::corpus::TruePair;
 use bench::engine::{Engine, Finished};
-use bench::figure::{Panel, Scale, draw};
+use bench::figure::{Limit, Panel, Scale, draw};
 use bench::table::Table;
 use clap::Parser;
 use rustc_hash::FxHashSet;
@@ -165,8 +165,10 @@ fn figure(lines: &[Vec<Point>], settings: &[String], sizes: &[u64]) -> String {
         let line = |points: &Vec<Point>| points.iter().map(|p| (p.documents, value(p))).collect();
         lines.iter().map(line).collect()
     };
-    let everywhere = |value: fn(f64) -> f64| -> Vec<(f64, f64)> {
-        sizes.iter().map(|&n| (n as f64, value(n as f64))).collect()
+    let limit = |value: fn(f64) -> f64, name, upper| Limit {
+        points: sizes.iter().map(|&n| (n as f64, value(n as f64))).collect(),
+        name,
+        upper,
     };
     let ticks = |values: &[f64]| values.iter().map(|&v| (v, v.to_string())).collect();
     let panels = [
@@ -174,21 +176,21 @@ fn figure(lines: &[Vec<Point>], settings: &[String], sizes: &[u64]) -> String {
             title: "Candidates a document",
             scale: Scale::Log(0.01, 100.0),
             ticks: ticks(&[0.01, 0.1, 1.0, 10.0, 100.0]),
-            limit: (everywhere(|_| 5.0), "at most 5".into()),
+            limit: limit(|_| 5.0, "at most 5", true),
             lines: each(|point| point.candidates),
         },
         Panel {
             title: "Recall at Jaccard ≥ 0.8",
             scale: Scale::Linear(0.9, 1.0),
-            ticks: ticks(&[0.9, 0.92, 0.94, 0.96, 0.98, 1.0]),
-            limit: (everywhere(|_| 0.97), "at least 0.97".into()),
+            ticks: ticks(&[0.9, 0.95, 1.0]),
+            limit: limit(|_| 0.97, "at least 0.97", false),
             lines: each(|point| point.recall),
         },
         Panel {
             title: "Peak memory, MB",
             scale: Scale::Linear(0.0, 800.0),
             ticks: ticks(&[0.0, 200.0, 400.0, 600.0, 800.0]),
-            limit: (everywhere(bound), "at most 600 MB + 64 B a document".into()),
+            limit: limit(bound, "at most 600 MB + 64 B each", true),
             lines: each(|point| point.peak),
         },
     ];
