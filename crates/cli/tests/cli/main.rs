@@ -1,11 +1,7 @@
 //! The binary from outside: what it writes, what it refuses, what it promises in its help and in the README.
 //!
 //! One test target, so that one binary is linked. Every module drives the `twinprint` that cargo built beside it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "tests: they may panic, and must say when they are skipped"
-)]
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod architecture;
 mod corpus;

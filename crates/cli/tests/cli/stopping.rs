@@ -32,6 +32,21 @@ fn code(child: &mut Child) -> Option<i32> {
     }
 }
 
+/// Waits until the child listens for signals, which Linux tells in a mask.
+fn wait_until_it_listens(child: &Child) {
+    let started = Instant::now();
+    let status = format!("/proc/{}/status", child.id());
+    let listens = |text: String| {
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & (1 << 1) != 0 && mask & (1 << 14) != 0)
+    };
+    while !std::fs::read_to_string(&status).is_ok_and(listens) {
+        assert!(started.elapsed() < PATIENCE, "it does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A run that reads stdin, which stays open and silent, so that it cannot end by itself.
 fn endless(sandbox: &Sandbox, args: &str) -> Child {
     let mut child = sandbox
@@ -45,6 +60,7 @@ fn endless(sandbox: &Sandbox, args: &str) -> Child {
     // Half a record: it has begun to read, and waits for more.
     let stdin = child.stdin.as_mut().unwrap();
     std::io::Write::write_all(stdin, &vec![b' '; 1 << 20]).unwrap();
+    wait_until_it_listens(&child);
     child
 }
 
@@ -87,7 +103,6 @@ fn an_interrupt_stops_a_run_that_waits_for_input() {
     let sandbox = Sandbox::new();
     for args in ["dedup - --format jsonl -o out", "fingerprint - --format jsonl"] {
         let mut child = endless(&sandbox, args);
-        std::thread::sleep(Duration::from_millis(300));
         signal(&child, "-INT");
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -104,7 +119,6 @@ fn an_interrupt_stops_a_run_that_waits_for_input() {
 fn a_termination_stops_as_well() {
     let sandbox = Sandbox::new();
     let mut child = endless(&sandbox, "fingerprint - --format jsonl");
-    std::thread::sleep(Duration::from_millis(300));
     signal(&child, "-TERM");
     // It is told to stop; the end of its input lets it notice.
     drop(child.stdin.take());
