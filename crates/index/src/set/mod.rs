@@ -7,9 +7,12 @@
 //! (Bayardo, Ma, Srikant 2007; Chaudhuri, Ganti, Kaushik 2006.)
 
 mod order;
+mod place;
 mod prefix;
+mod run;
 #[cfg(test)]
 mod tests;
+mod young;
 
 pub use order::TokenOrder;
 pub use prefix::PrefixIndex;

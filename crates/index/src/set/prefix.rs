@@ -1,93 +1,46 @@
-//! The inverted index over prefixes.
+//! The inverted index over prefixes: a young part that takes inserts, and sealed sorted runs for the bulk.
 //!
-//! 1024 shards by the token's leading mixed bits, each growing by itself, so that no growth copies more than one shard. A
-//! shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed table of
-//! posting numbers, 4 bytes a slot, with one slot for each distinct tag. The tag is 32 further bits of the mixed token: a
-//! stranger shares shard and tag with probability 2⁻⁴², and then costs one needless candidate, never a lost one.
+//! Entries begin in a hash multimap (20 bytes an entry) and move to a sorted run (8 bytes and a directory) at the first
+//! seal at which there are enough of them for one. Each run is more than 8 times as long as the next; a new one is merged into
+//! its elder otherwise. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and many tiny blocks
+//! cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard a thread.
+//!
+//! What a caller calls sealed is told by the document number, not by the structure an entry is in.
 
-/// log₂ of the number of shards.
-const SHARD_BITS: u32 = 10;
-const NONE: u32 = u32::MAX;
+use super::place::{Place, class};
+use super::run::Run;
+use super::young::Young;
+
+/// A run at least as long as this part of its elder is merged into it.
+const RATIO: usize = 8;
+
+/// Fewest entries worth a run of their own.
+const LEAST_RUN: usize = 1 << 16;
 
 /// Finds all sets at Jaccard ≥ threshold among those inserted, as candidates by shared prefix token; see the module
 /// [`set`](crate::set).
+///
+/// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the
+/// start of each, probes the sealed part once for a whole block at any time, and the young part as the block goes on.
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     threshold: f64,
-    shards: Vec<Shard>,
-    /// (id, size) of each insertion.
+    /// Id and size of each insertion.
     documents: Vec<(u32, u32)>,
+    /// Documents with numbers below this are sealed.
+    sealed: u32,
+    /// All entries of young documents, and of sealed ones while too few for a run.
+    young: Young,
+    /// Oldest and longest first.
+    runs: Vec<Run>,
+    least_run: usize,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Shard {
-    postings: Vec<Posting>,
-    /// Number of the newest posting of each tag, open-addressed by the tag; a power of two of them.
-    slots: Vec<u32>,
-    tags: usize,
-}
-
+/// Sizes that the threshold allows beside a given one.
 #[derive(Clone, Copy, Debug)]
-struct Posting {
-    tag: u32,
-    document: u32,
-    /// The next older posting of the same tag.
-    next: u32,
-}
-
-impl Shard {
-    /// The slot of `tag`: the one that holds it, or the empty one where it belongs. `None` without slots.
-    fn find(&self, tag: u32) -> Option<usize> {
-        let mask = self.slots.len().checked_sub(1)?;
-        let mut slot = tag as usize & mask;
-        // Ends: the load is kept below one.
-        while self.slots[slot] != NONE && self.postings[self.slots[slot] as usize].tag != tag {
-            slot = (slot + 1) & mask;
-        }
-        Some(slot)
-    }
-
-    fn insert(&mut self, tag: u32, document: u32) {
-        if (self.tags + 1) * 8 > self.slots.len() * 7 {
-            self.grow();
-        }
-        let Some(slot) = self.find(tag) else { return };
-        if self.postings.len() == self.postings.capacity() {
-            // An eighth at a time: at most that much is idle.
-            self.postings.reserve_exact(self.postings.len() / 8 + 8);
-        }
-        self.tags += usize::from(self.slots[slot] == NONE);
-        let next = std::mem::replace(&mut self.slots[slot], self.postings.len() as u32);
-        self.postings.push(Posting { tag, document, next });
-    }
-
-    fn grow(&mut self) {
-        let heads: Vec<u32> = self.slots.iter().copied().filter(|&head| head != NONE).collect();
-        self.slots = vec![NONE; (self.slots.len() * 2).max(8)];
-        for head in heads {
-            if let Some(slot) = self.find(self.postings[head as usize].tag) {
-                self.slots[slot] = head;
-            }
-        }
-    }
-
-    /// The documents of a tag, newest first.
-    fn documents(&self, tag: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut at = self.find(tag).map_or(NONE, |slot| self.slots[slot]);
-        std::iter::from_fn(move || {
-            let posting = self.postings.get(at as usize)?;
-            at = posting.next;
-            Some(posting.document)
-        })
-    }
-}
-
-/// Shard and tag of a token, from a mixture of all its bits.
-fn place(token: u64) -> (usize, u32) {
-    let mut x = token;
-    x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    ((x >> (64 - SHARD_BITS)) as usize, (x >> 16) as u32)
+struct Sizes {
+    low: u32,
+    high: u32,
 }
 
 impl PrefixIndex {
@@ -97,9 +50,27 @@ impl PrefixIndex {
         let threshold = if threshold > 0.0 { threshold.min(1.0) } else { 0.0 };
         Self {
             threshold,
-            shards: vec![Shard::default(); 1 << SHARD_BITS],
             documents: Vec::new(),
+            sealed: 0,
+            young: Young::new(),
+            runs: Vec::new(),
+            least_run: LEAST_RUN,
         }
+    }
+
+    /// With runs of `least_run` entries already, so that small tests have some.
+    #[cfg(test)]
+    pub(super) fn with_least_run(threshold: f64, least_run: usize) -> Self {
+        Self {
+            least_run,
+            ..Self::new(threshold)
+        }
+    }
+
+    /// Entries of each run.
+    #[cfg(test)]
+    pub(super) fn runs(&self) -> Vec<usize> {
+        self.runs.iter().map(Run::len).collect()
     }
 
     /// The least overlap a set of `size` tokens needs, ⌈t·size⌉, on the safe side of rounding.
@@ -114,35 +85,124 @@ impl PrefixIndex {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
     }
 
+    /// The sizes whose smaller one reaches the least overlap of the larger.
+    fn sizes(&self, size: u32) -> Sizes {
+        let fits = |other: u32| self.least_overlap(other as usize) <= size as usize;
+        let mut high = if self.threshold > 0.0 {
+            (f64::from(size) / self.threshold) as u32
+        } else {
+            u32::MAX
+        };
+        // The quotient is off by far less than one; each loop takes a step or two at most.
+        while high < u32::MAX && fits(high + 1) {
+            high += 1;
+        }
+        while high > size && !fits(high) {
+            high -= 1;
+        }
+        Sizes {
+            low: self.least_overlap(size as usize) as u32,
+            high,
+        }
+    }
+
     /// Adds a set of `size` distinct tokens by its prefix: the first [`PrefixIndex::prefix_len`] tokens in the global order.
     /// Amortised O(prefix).
     ///
     /// # Panics
-    /// With 2³² − 1 sets or more, which a posting cannot name.
+    /// With 2³² − 1 sets or more, which a posting cannot name, or as many tokens since the last seal.
     pub fn insert(&mut self, id: u32, size: u32, prefix: &[u64]) {
-        let document = u32::try_from(self.documents.len()).unwrap_or(NONE);
-        assert!(document != NONE, "a prefix index holds fewer than 2^32 - 1 sets");
+        let document = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
+        assert!(
+            document != u32::MAX,
+            "a prefix index holds fewer than 2^32 - 1 sets"
+        );
+        if self.documents.len() == self.documents.capacity() {
+            self.documents.reserve_exact(self.documents.len() / 8 + 64);
+        }
         self.documents.push((id, size));
         for &token in prefix {
-            let (shard, tag) = place(token);
-            self.shards[shard].insert(tag, document);
+            self.young.insert(Place::of(token), document);
         }
     }
 
-    /// The ids of inserted sets that share a prefix token and whose size allows Jaccard ≥ threshold, distinct and
-    /// ascending. Clears `out`. O(postings of the prefix's tokens).
-    pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
-        out.clear();
-        for &token in prefix {
-            let (shard, tag) = place(token);
-            out.extend(self.shards[shard].documents(tag).filter_map(|document| {
-                let &(id, other) = self.documents.get(document as usize)?;
-                let (small, large) = (size.min(other), size.max(other));
-                (small as usize >= self.least_overlap(large as usize)).then_some(id)
-            }));
+    /// Makes all sets inserted so far sealed. Amortised O(log entries) for each entry, on all threads of the pool.
+    pub fn seal(&mut self) {
+        self.sealed = self.documents.len() as u32;
+        if self.young.len() < self.least_run.max(1) {
+            return;
         }
+        // Every entry's document was inserted, so it has a size.
+        let size_of = |document: u32| self.documents.get(document as usize).map_or(0, |d| d.1);
+        let mut run = Run::from_young(&self.young, size_of);
+        self.young.clear();
+        while let Some(elder) = self.runs.pop_if(|elder| {
+            run.len() * RATIO >= elder.len() && u32::try_from(run.len() + elder.len()).is_ok()
+        }) {
+            let newer = std::mem::replace(&mut run, elder);
+            run.absorb(newer);
+        }
+        self.runs.push(run);
+    }
+
+    /// The ids of sealed sets that share a prefix token and whose size allows Jaccard ≥ threshold, distinct and ascending.
+    /// Clears `out`. O(runs + postings of the prefix's tokens with a fitting size).
+    pub fn probe_sealed(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
+        out.clear();
+        let sizes = self.sizes(size);
+        let places: Vec<Place> = prefix.iter().map(|&token| Place::of(token)).collect();
+        let (low, high) = (class(sizes.low), class(sizes.high));
+        for run in &self.runs {
+            run.collect(&places, low, high, out);
+        }
+        if self.young.len() > 0 {
+            for &place in &places {
+                out.extend(self.young.documents(place).skip_while(|&d| d >= self.sealed));
+            }
+        }
+        self.finish(sizes, out);
+    }
+
+    /// As [`PrefixIndex::probe_sealed`], of the sets inserted since the last seal.
+    pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
+        out.clear();
+        if self.sealed as usize == self.documents.len() {
+            return;
+        }
+        for &token in prefix {
+            let documents = self.young.documents(Place::of(token));
+            out.extend(documents.take_while(|&d| d >= self.sealed));
+        }
+        self.finish(self.sizes(size), out);
+    }
+
+    /// As [`PrefixIndex::probe_sealed`], of all sets inserted.
+    pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
+        let mut young = Vec::new();
+        self.probe_sealed(size, prefix, out);
+        self.probe_young(size, prefix, &mut young);
+        out.append(&mut young);
         out.sort_unstable();
         out.dedup();
+    }
+
+    /// From document numbers to the ids of those of fitting size, distinct and ascending.
+    fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
+        // By document number first: the texts are then looked up once each, and in order.
+        out.sort_unstable();
+        out.dedup();
+        out.retain_mut(|document| {
+            let Some(&(id, size)) = self.documents.get(*document as usize) else {
+                return false;
+            };
+            *document = id;
+            (sizes.low..=sizes.high).contains(&size)
+        });
+        // Ids mostly come in order of insertion; the same one may have come twice.
+        if !out.is_sorted_by(|a, b| a < b) {
+            out.sort_unstable();
+            out.dedup();
+        }
     }
 
     /// Sets inserted.
@@ -157,9 +217,6 @@ impl PrefixIndex {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let shard = |s: &Shard| s.postings.capacity() * size_of::<Posting>() + s.slots.capacity() * 4;
-        self.documents.capacity() * 8
-            + self.shards.len() * size_of::<Shard>()
-            + self.shards.iter().map(shard).sum::<usize>()
+        self.documents.capacity() * 8 + self.young.bytes() + self.runs.iter().map(Run::bytes).sum::<usize>()
     }
 }

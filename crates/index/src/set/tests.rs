@@ -118,6 +118,164 @@ proptest! {
     }
 }
 
+/// What to do next to an index.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(BTreeSet<u64>),
+    Seal,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (prop::collection::btree_set(0u64..40, 0..24), 0u32..4);
+    prop::collection::vec(step, 1..80).prop_map(|drafts| {
+        drafts
+            .into_iter()
+            .map(|(set, die)| if die == 0 { Step::Seal } else { Step::Insert(set) })
+            .collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn sealed_and_young_are_told_apart_and_together_find_all(
+        steps in steps(),
+        least_run in 0usize..40,
+        threshold in 0.001f64..=1.0,
+        repeat in 1u32..9,
+    ) {
+        let mut index = PrefixIndex::with_least_run(threshold, least_run);
+        // Id, tokens, prefix of each insertion; any fixed order will do, here the tokens' own.
+        let mut inserted: Vec<(u32, BTreeSet<u64>, Vec<u64>)> = Vec::new();
+        let mut sealed = 0;
+        let (mut old, mut young, mut all) = (vec![3], vec![4], vec![5]);
+        for step in steps {
+            match step {
+                Step::Seal => {
+                    index.seal();
+                    sealed = inserted.len();
+                }
+                Step::Insert(set) => {
+                    let prefix: Vec<u64> = set.iter().copied().take(index.prefix_len(set.len())).collect();
+                    let size = set.len() as u32;
+                    index.probe_sealed(size, &prefix, &mut old);
+                    index.probe_young(size, &prefix, &mut young);
+                    index.probe(size, &prefix, &mut all);
+                    let expected = |part: &[(u32, BTreeSet<u64>, Vec<u64>)]| -> Vec<u32> {
+                        let fits = |y: &BTreeSet<u64>| {
+                            let (small, large) = (set.len().min(y.len()), set.len().max(y.len()));
+                            small as f64 >= threshold * large as f64 * (1.0 - 1e-12)
+                        };
+                        let found = part.iter().filter(|(_, y, other)| {
+                            fits(y) && other.iter().any(|t| prefix.contains(t))
+                        });
+                        found.map(|x| x.0).collect::<BTreeSet<u32>>().into_iter().collect()
+                    };
+                    prop_assert_eq!(&old, &expected(&inserted[..sealed]));
+                    prop_assert_eq!(&young, &expected(&inserted[sealed..]));
+                    prop_assert_eq!(&all, &expected(&inserted));
+                    for (id, y, _) in &inserted {
+                        if !set.is_empty() && !y.is_empty() && jaccard(&set, y) >= threshold {
+                            prop_assert!(old.contains(id) || young.contains(id));
+                        }
+                    }
+                    // Neither ascending nor unique.
+                    let id = (inserted.len() as u32).wrapping_mul(0x9E37_79B9) % (repeat * 16);
+                    index.insert(id, size, &prefix);
+                    inserted.push((id, set, prefix));
+                }
+            }
+        }
+        prop_assert_eq!(index.len(), inserted.len());
+        let runs = index.runs();
+        prop_assert!(runs.windows(2).all(|w| w[1] * 8 < w[0]), "{:?}", runs);
+        prop_assert!(runs.iter().all(|&len| len >= least_run), "{:?}", runs);
+    }
+}
+
+#[test]
+fn a_large_index_is_found_whole_through_merges_and_stays_lean() {
+    // Every set shares one of 20 tokens with thousands, one with its pair, and has the rest to itself.
+    let prefix_of = |id: u32| -> Vec<u64> {
+        let mut prefix: Vec<u64> = (2..12).map(|j| scramble(u64::from(id) << 8 | j)).collect();
+        prefix.push(scramble(u64::from(id / 2) << 8));
+        prefix.push(scramble(u64::MAX / 2 + u64::from(id % 20)));
+        prefix
+    };
+    let size_of = |id: u32| 40 + id % 50;
+    let n = 60_000u32;
+    let mut index = PrefixIndex::with_least_run(0.8, 3000);
+    for id in 0..n {
+        if id % 97 == 0 {
+            index.seal();
+        }
+        index.insert(id, size_of(id), &prefix_of(id));
+    }
+    index.seal();
+    assert!(index.runs().len() < 6, "{:?}", index.runs());
+    let bytes = index.bytes() as f64 / (f64::from(n) * 12.0);
+    assert!(bytes < 10.5, "{bytes} bytes an entry");
+    let (mut found, mut young) = (Vec::new(), vec![1]);
+    for id in (0..n).step_by(499) {
+        let size = size_of(id);
+        let fits = |other: u32| size.min(other) * 5 >= size.max(other) * 4;
+        let expected: Vec<u32> = (0..n)
+            .filter(|&other| (other % 20 == id % 20 || other / 2 == id / 2) && fits(size_of(other)))
+            .collect();
+        index.probe_sealed(size, &prefix_of(id), &mut found);
+        assert_eq!(found, expected);
+        index.probe_young(size, &prefix_of(id), &mut young);
+        assert!(young.is_empty());
+    }
+}
+
+#[test]
+fn sizes_far_out_are_compared_exactly() {
+    for threshold in [0.0, 1e-300, 1e-9, 0.1, 1.0 / 3.0, 0.8, 1.0] {
+        let sizes = [
+            0u32,
+            1,
+            2,
+            7,
+            8,
+            9,
+            999,
+            1000,
+            1250,
+            1251,
+            1 << 31,
+            u32::MAX - 1,
+            u32::MAX,
+        ];
+        let mut index = PrefixIndex::with_least_run(threshold, 1);
+        for (id, &size) in sizes.iter().enumerate() {
+            index.insert(id as u32, size, &[42]);
+        }
+        index.seal();
+        assert_eq!(index.runs(), [sizes.len()]);
+        let mut found = Vec::new();
+        for size in sizes {
+            let fits = |&id: &u32| {
+                let other = sizes[id as usize];
+                let least = (threshold * f64::from(size.max(other)) * (1.0 - 1e-12)).ceil();
+                f64::from(size.min(other)) >= least
+            };
+            index.probe_sealed(size, &[42], &mut found);
+            let expected: Vec<u32> = (0..sizes.len() as u32).filter(fits).collect();
+            assert_eq!(found, expected, "{size} at {threshold}");
+        }
+    }
+}
+
+#[test]
+fn size_classes_never_fall() {
+    let sizes =
+        || (0u32..5000).chain((3..32).flat_map(|b| [(1 << b) - 1, 1 << b, (1 << b) + (1 << (b - 2))]));
+    let mut sizes: Vec<u32> = sizes().chain([u32::MAX]).collect();
+    sizes.sort_unstable();
+    assert!(sizes.windows(2).all(|w| place::class(w[0]) <= place::class(w[1])));
+    assert_eq!((place::class(0), place::class(u32::MAX)), (0, 255));
+}
+
 #[test]
 fn thresholds_out_of_range_are_taken_to_the_nearest_end() {
     assert_eq!(PrefixIndex::new(f64::NAN).prefix_len(10), 10);

@@ -1,0 +1,40 @@
+//! Where a token's postings lie: 38 bits of the mixed token, and the class of a set's size.
+//!
+//! The leading 10 bits choose one of 1024 shards, the next 28 are the tag. Two tokens share a place with probability 2⁻³⁸;
+//! among 10⁹ entries a prefix of 29 tokens meets a stranger every tenth time, as one needless candidate, never a lost one.
+
+/// log₂ of the number of shards.
+const SHARD_BITS: u32 = 10;
+pub(super) const SHARDS: usize = 1 << SHARD_BITS;
+/// Bits of a tag.
+pub(super) const TAG_BITS: u32 = 28;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// Below [`SHARDS`].
+    pub(super) shard: usize,
+    /// Below 2^[`TAG_BITS`].
+    pub(super) tag: u32,
+}
+
+impl Place {
+    /// From a mixture of all bits of the token.
+    pub(super) fn of(token: u64) -> Self {
+        let mut x = token;
+        x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        Self {
+            shard: (x >> (64 - SHARD_BITS)) as usize,
+            tag: (x >> (64 - SHARD_BITS - TAG_BITS)) as u32 & ((1 << TAG_BITS) - 1),
+        }
+    }
+}
+
+/// The class of a size: its leading bit's place and the three bits after it. Never falls as the size grows; sizes of one
+/// class differ by less than an eighth.
+pub(super) fn class(size: u32) -> u8 {
+    let exponent = size.max(1).ilog2();
+    // At most 31 * 8 + 7. Shifted up first, so that small sizes have their three bits too.
+    let mantissa = ((u64::from(size.max(1)) << 3) >> exponent) & 7;
+    (exponent * 8) as u8 + mantissa as u8
+}

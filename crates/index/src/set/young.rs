@@ -1,0 +1,136 @@
+//! The entries of a prefix index that are not yet in a sorted run: a hash multimap in shards.
+//!
+//! A shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed table
+//! of posting numbers, 4 bytes a slot, with one slot for each distinct tag. Postings of a tag are linked from the newest to
+//! the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth copies more than one.
+
+use super::place::{Place, SHARDS};
+
+const NONE: u32 = u32::MAX;
+
+/// Emptied in place up to this many entries, so that blocks of like size allocate once; beyond it the memory is given back.
+const RETAIN: usize = 1 << 20;
+
+#[derive(Clone, Debug)]
+pub(super) struct Young {
+    shards: Vec<Shard>,
+    entries: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shard {
+    postings: Vec<Posting>,
+    /// Number of the newest posting of each tag, open-addressed by the tag; a power of two of them.
+    slots: Vec<u32>,
+    tags: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posting {
+    pub(super) tag: u32,
+    pub(super) document: u32,
+    /// The next older posting of the same tag.
+    next: u32,
+}
+
+impl Shard {
+    /// The slot of `tag`: the one that holds it, or the empty one where it belongs. `None` without slots.
+    fn find(&self, tag: u32) -> Option<usize> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = tag as usize & mask;
+        // Ends: the load is kept below one.
+        while self.slots[slot] != NONE && self.postings[self.slots[slot] as usize].tag != tag {
+            slot = (slot + 1) & mask;
+        }
+        Some(slot)
+    }
+
+    fn insert(&mut self, tag: u32, document: u32) {
+        if (self.tags + 1) * 8 > self.slots.len() * 7 {
+            self.grow();
+        }
+        let Some(slot) = self.find(tag) else { return };
+        if self.postings.len() == self.postings.capacity() {
+            // An eighth at a time: at most that much is idle.
+            self.postings.reserve_exact(self.postings.len() / 8 + 8);
+        }
+        self.tags += usize::from(self.slots[slot] == NONE);
+        let next = std::mem::replace(&mut self.slots[slot], self.postings.len() as u32);
+        self.postings.push(Posting { tag, document, next });
+    }
+
+    fn grow(&mut self) {
+        let heads: Vec<u32> = self.slots.iter().copied().filter(|&head| head != NONE).collect();
+        self.slots = vec![NONE; (self.slots.len() * 2).max(8)];
+        for head in heads {
+            if let Some(slot) = self.find(self.postings[head as usize].tag) {
+                self.slots[slot] = head;
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.postings.clear();
+        self.slots.fill(NONE);
+        self.tags = 0;
+    }
+
+    /// In order of insertion: documents ascend.
+    pub(super) fn postings(&self) -> &[Posting] {
+        &self.postings
+    }
+}
+
+impl Young {
+    pub(super) fn new() -> Self {
+        Self {
+            shards: vec![Shard::default(); SHARDS],
+            entries: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries
+    }
+
+    pub(super) fn shards(&self) -> &[Shard] {
+        &self.shards
+    }
+
+    /// Documents must be inserted in ascending order.
+    ///
+    /// # Panics
+    /// At 2³² − 1 entries, which a posting cannot link.
+    pub(super) fn insert(&mut self, place: Place, document: u32) {
+        assert!(
+            self.entries < NONE as usize,
+            "fewer than 2^32 - 1 entries between seals"
+        );
+        self.entries += 1;
+        self.shards[place.shard].insert(place.tag, document);
+    }
+
+    /// The documents of a token, newest first.
+    pub(super) fn documents(&self, place: Place) -> impl Iterator<Item = u32> + '_ {
+        let shard = &self.shards[place.shard];
+        let mut at = shard.find(place.tag).map_or(NONE, |slot| shard.slots[slot]);
+        std::iter::from_fn(move || {
+            let posting = shard.postings.get(at as usize)?;
+            at = posting.next;
+            Some(posting.document)
+        })
+    }
+
+    pub(super) fn clear(&mut self) {
+        if self.entries > RETAIN {
+            *self = Self::new();
+        }
+        self.shards.iter_mut().for_each(Shard::clear);
+        self.entries = 0;
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let shard = |s: &Shard| s.postings.capacity() * size_of::<Posting>() + s.slots.capacity() * 4;
+        self.shards.len() * size_of::<Shard>() + self.shards.iter().map(shard).sum::<usize>()
+    }
+}
