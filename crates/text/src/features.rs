@@ -6,6 +6,7 @@ use fingerprint::Span;
 
 use crate::script::Measure;
 use crate::segment::words;
+use crate::windows::{ascii_runs, islands};
 
 /// The longest shingle allowed, in words or characters.
 pub const MAX_SHINGLE: u8 = 32;
@@ -74,6 +75,7 @@ impl Features {
 pub(crate) struct Cutter {
     spans: Vec<Span>,
     words: Vec<Span>,
+    runs: Vec<Span>,
     /// The canonical text without spaces.
     squeezed: String,
 }
@@ -102,23 +104,55 @@ impl Cutter {
                 }
             }
             Features::CharShingles(n) => {
-                let mut text = canonical;
-                if measure == Measure::CharGrams {
-                    self.squeezed.clear();
-                    self.squeezed.extend(canonical.split(' '));
-                    text = &self.squeezed;
-                }
-                let characters = text.char_indices().map(|(at, c)| Span {
-                    start: at as u32,
-                    end: (at + c.len_utf8()) as u32,
-                });
-                self.words.extend(characters);
+                let text = squeeze(canonical, measure, &mut self.squeezed);
+                push_characters(text, 0, &mut self.words);
                 push_shingles(&self.words, n, &mut self.spans);
                 return (text, &self.spans);
             }
         }
         (canonical, &self.spans)
     }
+
+    /// What [`cut`](Self::cut) gives for [`Features::CharShingles`], repeats included, in two parts: a text, long
+    /// ASCII runs of it, whose windows of `n` bytes are features, and the byte ranges of all other features.
+    pub(crate) fn cut_runs<'a>(
+        &'a mut self,
+        n: u8,
+        canonical: &'a str,
+        measure: Measure,
+    ) -> (&'a str, &'a [Span], &'a [Span]) {
+        self.spans.clear();
+        let n = n.max(1);
+        let text = squeeze(canonical, measure, &mut self.squeezed);
+        ascii_runs(text, n.into(), &mut self.runs);
+        for island in islands(&self.runs, n.into(), text.len()) {
+            self.words.clear();
+            let at = island.start as u32;
+            push_characters(text.get(island).unwrap_or_default(), at, &mut self.words);
+            push_shingles(&self.words, n, &mut self.spans);
+        }
+        (text, &self.runs, &self.spans)
+    }
+}
+
+/// The text whose characters make shingles: without spaces where characters measure.
+fn squeeze<'a>(canonical: &'a str, measure: Measure, squeezed: &'a mut String) -> &'a str {
+    match measure {
+        Measure::WordGrams => canonical,
+        Measure::CharGrams => {
+            squeezed.clear();
+            squeezed.extend(canonical.split(' '));
+            squeezed
+        }
+    }
+}
+
+/// Pushes the ranges of the characters of `text`, which is found at position `at`.
+fn push_characters(text: &str, at: u32, characters: &mut Vec<Span>) {
+    characters.extend(text.char_indices().map(|(start, c)| Span {
+        start: at + start as u32,
+        end: at + (start + c.len_utf8()) as u32,
+    }));
 }
 
 /// Pushes the stretch covered by each `n` units in a row, or by all of them where there are fewer.

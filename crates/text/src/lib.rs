@@ -30,7 +30,9 @@ mod stop_words;
 mod tally;
 #[cfg(test)]
 mod test_text;
+mod voter;
 mod weight;
+mod windows;
 
 pub use analyzer::{Analysis, Analyzer, Feature};
 pub use canonical::canonical;

@@ -3,22 +3,38 @@
 //! An open-addressing table with linear probing, keyed by the low 64 bits of the feature hash (two features
 //! that share them count as one). Slots bear the number of the document that wrote them, so starting the next
 //! document clears nothing. A document starts with as many slots as its features may need, up to
-//! [`FIRST_SLOTS`], and doubles them as distinct features come: small documents stay in the first cache.
+//! [`FIRST_SLOTS`], and doubles them as distinct features come: small documents stay in the first cache, most
+//! others in the second.
 //!
-//! Slots are chosen by multiplication with a random odd number, so that nobody can prepare words that crowd one
-//! place; what is counted, and its order, does not depend on it.
+//! Whether a feature is new is a coin toss that no branch predictor wins, so new and repeated features take the
+//! same path: the slot is written in either case, and the next entry too, which counts only if it was new. The
+//! one branch is on meeting another feature's slot, which at most half of them being taken makes rare.
+//!
+//! Slots are chosen by multiplication with a random odd number, both halves of the product folded into one, so
+//! that nobody can prepare features that crowd one place; what is counted, and its order, does not depend on it.
 
 use std::hash::{BuildHasher, RandomState};
 
-const FIRST_SLOTS: usize = 1 << 11;
+use fingerprint::Width;
+
+const FIRST_SLOTS: usize = 1 << 14;
+
+/// Features between two looks at whether the table must grow.
+const STRIDE: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     key: u64,
-    /// Position among the distinct features.
-    index: u32,
     /// The document that wrote the slot; 0 is none.
     document: u32,
+    tf: u32,
+}
+
+/// Where a distinct feature is counted, and the position of its first occurrence.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    slot: usize,
+    first: u32,
 }
 
 /// A distinct feature's number of occurrences and the position of the first.
@@ -30,81 +46,115 @@ pub(crate) struct Count {
 
 /// The distinct features of a document, in order of first occurrence, and how often each occurs.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct Tally<W> {
     slots: Vec<Slot>,
     document: u32,
-    /// How many slots the document uses.
+    /// How many slots the document uses: a power of two, and never more than there are.
     size: usize,
     /// Features counted so far, repeats included.
     features: u32,
     multiplier: u64,
-    hashes: Vec<u128>,
-    counts: Vec<Count>,
+    salt: u64,
+    /// How many of `hashes` and `entries` are the document's; the rest is room.
+    distinct: usize,
+    hashes: Vec<W>,
+    /// Parallel to `hashes`.
+    entries: Vec<Entry>,
+    /// Frequencies on their way from a table to one of another size.
+    moved: Vec<u32>,
 }
 
-impl Tally {
+impl<W: Width> Tally<W> {
+    /// An empty tally. Nothing is allocated before the first document.
     pub(crate) fn new() -> Self {
+        let random = RandomState::new();
         Self {
-            slots: vec![Slot::default(); FIRST_SLOTS],
+            slots: Vec::new(),
             document: 0,
-            size: FIRST_SLOTS,
+            size: 0,
             features: 0,
-            multiplier: RandomState::new().hash_one(0) | 1,
+            multiplier: random.hash_one(0) | 1,
+            salt: random.hash_one(1),
+            distinct: 0,
             hashes: Vec::new(),
-            counts: Vec::new(),
+            entries: Vec::new(),
+            moved: Vec::new(),
         }
     }
 
     /// The distinct feature hashes of the document.
-    pub(crate) fn hashes(&self) -> &[u128] {
-        &self.hashes
+    pub(crate) fn hashes(&self) -> &[W] {
+        &self.hashes[..self.distinct]
     }
 
     /// Parallel to [`hashes`](Self::hashes).
-    pub(crate) fn counts(&self) -> &[Count] {
-        &self.counts
+    pub(crate) fn counts(&self) -> impl Iterator<Item = Count> {
+        self.entries[..self.distinct].iter().map(|entry| Count {
+            tf: self.slots[entry.slot].tf,
+            first: entry.first,
+        })
     }
 
     /// Forgets the document before. The next has about `features` features, repeats included.
     pub(crate) fn start(&mut self, features: usize) {
-        self.hashes.clear();
-        self.counts.clear();
+        self.distinct = 0;
         self.features = 0;
-        self.size = (features.saturating_mul(2))
-            .clamp(64, FIRST_SLOTS)
-            .next_power_of_two();
-        self.next_document();
+        let size = features.saturating_mul(2).clamp(64, FIRST_SLOTS);
+        self.next_table(size.next_power_of_two());
     }
 
     /// Counts more features of the document, fewer than 2³² in all. Expected linear time.
-    pub(crate) fn add(&mut self, hashes: &[u128]) {
-        for &hash in hashes {
-            let key = hash as u64;
-            let at = self.place(key);
-            let slot = self.slots[at];
-            if slot.document == self.document {
-                // The slot was written together with its entry in `counts`.
-                self.counts[slot.index as usize].tf += 1;
-            } else {
-                self.slots[at] = Slot {
-                    key,
-                    index: self.hashes.len() as u32,
-                    document: self.document,
-                };
-                self.hashes.push(hash);
-                self.counts.push(Count {
-                    tf: 1,
-                    first: self.features,
-                });
-                if self.hashes.len() * 2 > self.size {
-                    self.grow();
-                }
+    pub(crate) fn add(&mut self, hashes: &[W]) {
+        for hashes in hashes.chunks(STRIDE) {
+            let room = self.distinct + hashes.len();
+            if room * 2 > self.size {
+                self.grow((room * 2).next_power_of_two());
             }
-            self.features += 1;
+            if room > self.hashes.len() {
+                self.hashes.resize(room, W::default());
+                self.entries.resize(room, Entry::default());
+            }
+            self.add_stride(hashes);
         }
     }
 
-    fn next_document(&mut self) {
+    /// Counts features for which there is room: two slots and one entry each, were they all new.
+    fn add_stride(&mut self, hashes: &[W]) {
+        let probe = self.probe();
+        let mut distinct = self.distinct;
+        for (&hash, first) in hashes.iter().zip(self.features..) {
+            let key = hash.low_u64();
+            let at = probe.place(&self.slots, key);
+            let slot = &mut self.slots[at];
+            let new = slot.document != probe.document;
+            *slot = Slot {
+                key,
+                document: probe.document,
+                tf: slot.tf * u32::from(!new) + 1,
+            };
+            self.hashes[distinct] = hash;
+            self.entries[distinct] = Entry { slot: at, first };
+            distinct += usize::from(new);
+        }
+        self.distinct = distinct;
+        self.features += hashes.len() as u32;
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            document: self.document,
+            mask: self.size - 1,
+            multiplier: self.multiplier,
+            salt: self.salt,
+        }
+    }
+
+    /// Empties the table and makes it `size` slots.
+    fn next_table(&mut self, size: usize) {
+        self.size = size;
+        if self.slots.len() < size {
+            self.slots.resize(size, Slot::default());
+        }
         self.document = self.document.wrapping_add(1);
         if self.document == 0 {
             self.slots.fill(Slot::default());
@@ -112,95 +162,56 @@ impl Tally {
         }
     }
 
-    /// Where the probe for `key` ends among the first `size` slots (a power of two, at most half of them
-    /// taken): at its slot or at a free one.
-    fn place(&self, key: u64) -> usize {
-        let mask = self.size - 1;
-        let mut at = (key.wrapping_mul(self.multiplier) >> 32) as usize & mask;
-        // In bounds: `size` never exceeds the slots there are.
-        while self.slots[at].document == self.document && self.slots[at].key != key {
-            at = (at + 1) & mask;
-        }
-        at
-    }
-
-    /// Spreads the distinct features over twice the slots.
-    fn grow(&mut self) {
-        self.size *= 2;
-        if self.slots.len() < self.size {
-            self.slots.resize(self.size, Slot::default());
-        }
-        self.next_document();
-        for index in 0..self.hashes.len() {
-            let key = self.hashes[index] as u64;
-            let at = self.place(key);
-            self.slots[at] = Slot {
+    /// Spreads the distinct features over `size` slots.
+    fn grow(&mut self, size: usize) {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
+        moved.extend(self.counts().map(|count| count.tf));
+        self.next_table(size);
+        let probe = self.probe();
+        let features = self.hashes.iter().zip(&mut self.entries).zip(&moved);
+        for ((hash, entry), &tf) in features {
+            let key = hash.low_u64();
+            entry.slot = probe.place(&self.slots, key);
+            self.slots[entry.slot] = Slot {
                 key,
-                index: index as u32,
-                document: self.document,
+                document: probe.document,
+                tf,
             };
+        }
+        self.moved = moved;
+    }
+}
+
+/// How slots are found in one document's table.
+#[derive(Clone, Copy)]
+struct Probe {
+    document: u32,
+    mask: usize,
+    multiplier: u64,
+    salt: u64,
+}
+
+impl Probe {
+    /// Where the probe for `key` ends among the first `mask + 1` slots, of which at most half are taken: at its
+    /// slot or at a free one.
+    #[inline]
+    fn place(self, slots: &[Slot], key: u64) -> usize {
+        let product = u128::from(key ^ self.salt) * u128::from(self.multiplier);
+        let mut at = ((product >> 64) as u64 ^ product as u64) as usize & self.mask;
+        loop {
+            // In bounds: the mask is below the number of slots.
+            let slot = slots[at];
+            // Zero unless another feature of this document is here: one branch for both conditions.
+            let free = u64::from(slot.document ^ self.document);
+            let same = u64::from(slot.key == key);
+            if free | same != 0 {
+                return at;
+            }
+            at = (at + 1) & self.mask;
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn check(tally: &mut Tally, hashes: &[u128]) {
-        tally.start(hashes.len());
-        let (some, more) = hashes.split_at(hashes.len() / 3);
-        tally.add(some);
-        tally.add(more);
-        let mut expected: HashMap<u64, Count> = HashMap::new();
-        for (position, &hash) in hashes.iter().enumerate() {
-            expected
-                .entry(hash as u64)
-                .or_insert(Count {
-                    tf: 0,
-                    first: position as u32,
-                })
-                .tf += 1;
-        }
-        assert_eq!(tally.hashes().len(), expected.len());
-        for (hash, count) in tally.hashes().iter().zip(tally.counts()) {
-            assert_eq!(expected[&(*hash as u64)], *count);
-        }
-        assert!(tally.counts().is_sorted_by_key(|count| count.first));
-    }
-
-    #[test]
-    fn one_table_serves_many_documents_small_and_large() {
-        let mut tally = Tally::new();
-        for length in [0u128, 1, 31, 32, 33, 2000, 1, 5000, 20_000, 10] {
-            check(&mut tally, &(0..length).map(|i| i * i % 7919).collect::<Vec<_>>());
-            check(&mut tally, &(0..length).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn the_document_number_wraps_round() {
-        let mut tally = Tally::new();
-        check(&mut tally, &[1, 2, 1]);
-        tally.document = u32::MAX - 1;
-        for _ in 0..3 {
-            check(&mut tally, &[1, 2, 1]);
-        }
-        tally.document = u32::MAX - 1;
-        check(&mut tally, &(0..5000).collect::<Vec<_>>());
-    }
-
-    proptest! {
-        #[test]
-        fn equals_a_hash_map(documents in prop::collection::vec(prop::collection::vec(0u128..300, 0..400), 1..5)) {
-            let mut tally = Tally::new();
-            for document in documents {
-                check(&mut tally, &document);
-            }
-        }
-    }
-}
+mod tests;

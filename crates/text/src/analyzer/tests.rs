@@ -2,8 +2,10 @@ use fingerprint::{HashKey, Width, hash_one};
 use proptest::prelude::*;
 
 use super::*;
+use crate::features::Features;
 use crate::stop_words::StopWords;
-use crate::test_text::{plain_text, tricky_text};
+use crate::test_text::{mostly_ascii, plain_text, tricky_text};
+use crate::weight::Weight;
 
 fn profiles() -> Vec<Profile> {
     let kinds = [
@@ -153,7 +155,48 @@ fn fingerprints_stay_what_they_are() {
     }
 }
 
+/// Runs of many batches with few and with many distinct windows, alone and around other characters.
+#[test]
+fn long_ascii_texts_are_the_vote_of_their_explained_features() {
+    let few = "the cat sat on the mat ".repeat(500);
+    let numbers: Vec<String> = (0u32..6000)
+        .map(|i| format!("{:x}", i.wrapping_mul(0x9E37_79B9)))
+        .collect();
+    let many = numbers.join(" ");
+    let mixed = format!("中文 {few} é {many} 中");
+    let profile = Profile::new(Features::CharShingles(4), Weight::Tf, 64).unwrap();
+    let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+    for text in [few, many, mixed] {
+        let features = analyzer.explain(&text);
+        let analysis = analyzer.analyze(&text);
+        assert_eq!(analysis.features as usize, features.len());
+        assert_eq!(analysis.fingerprint, by_definition(&features, 64));
+    }
+}
+
 proptest! {
+    /// The explained features are found character by character, those of the fingerprint in ASCII runs too.
+    #[test]
+    fn ascii_runs_make_no_difference(
+        texts in prop::collection::vec(prop_oneof![mostly_ascii(), plain_text()], 1..4),
+        n in 1u8..10,
+        stopped in any::<bool>(),
+    ) {
+        for (weight, bits) in [(Weight::Tf, 64), (Weight::LogTf, 32), (Weight::Set, 16), (Weight::Levels, 128)] {
+            let mut profile = Profile::new(Features::CharShingles(n), weight, bits).unwrap();
+            if stopped {
+                profile = profile.with_stop_words(StopWords::new(["a", "ab", "abc", "中"]));
+            }
+            let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+            for text in &texts {
+                let features = analyzer.explain(text);
+                let analysis = analyzer.analyze(text);
+                prop_assert_eq!(analysis.features as usize, features.len());
+                prop_assert_eq!(analysis.fingerprint, by_definition(&features, bits));
+            }
+        }
+    }
+
     #[test]
     fn is_the_weighted_vote_of_the_explained_features(texts in prop::collection::vec(plain_text(), 1..4)) {
         for profile in profiles() {

@@ -1,0 +1,204 @@
+//! From canonical text to a fingerprint: features, their hashes, counts, weights, and one vote for each distinct
+//! feature (Charikar 2002). Integer sums make the order of votes irrelevant.
+//!
+//! Fingerprints of up to 64 bits need only the low half of the feature hashes, which also tells features apart,
+//! so hashes are made, counted and voted with at the width needed. Windows of a few characters in long ASCII runs
+//! are hashed straight from the text, eight or four side by side; what such a run yields is what the ranges of
+//! its characters would.
+
+use fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64, kernel};
+
+use crate::analyzer::{Analysis, Feature};
+use crate::features::{Cutter, Features};
+use crate::profile::Profile;
+use crate::script::Measure;
+use crate::tally::{Count, Tally};
+use crate::weight::Weight;
+
+/// The longest canonical text whose byte positions fit a [`Span`].
+const MAX_CANONICAL: usize = u32::MAX as usize;
+
+/// Features hashed at a time: their hashes stay in the first cache until they are counted.
+const BATCH: usize = 512;
+
+/// Windows hashed at a time. The last few of a batch are hashed one by one, so it is a longer one.
+const WINDOWS: usize = 2048;
+
+/// The widest window that is one block of the feature hash.
+const MAX_WINDOW: u8 = 7;
+
+/// The part of an analyzer that reads canonical text.
+pub(crate) struct Voter {
+    pub(crate) features: Features,
+    pub(crate) weight: Weight,
+    pub(crate) bits: u32,
+    pub(crate) key: HashKey,
+    /// What tells the stop words: the low halves of their hashes, sorted.
+    stop_words: Vec<u64>,
+    cutter: Cutter,
+    narrow: Poll<u64>,
+    wide: Poll<u128>,
+}
+
+impl Voter {
+    pub(crate) fn new(profile: &Profile, key: HashKey) -> Self {
+        let words = profile.stop_words().words().iter();
+        let mut stop_words: Vec<u64> = words
+            .map(|word| fingerprint::hash_one(&key, word.as_bytes()).low_u64())
+            .collect();
+        stop_words.sort_unstable();
+        Self {
+            features: profile.features(),
+            weight: profile.weight(),
+            bits: profile.bits(),
+            key,
+            stop_words,
+            cutter: Cutter::default(),
+            narrow: Poll::new(),
+            wide: Poll::new(),
+        }
+    }
+
+    pub(crate) fn analyze<'a>(&mut self, canonical: &'a str) -> Analysis<'a> {
+        let text = within_reach(canonical);
+        let measure = Measure::of(text);
+        let (features, fingerprint) = if self.bits > 64 {
+            let (source, spans) = self.cutter.cut(self.features, text, measure);
+            self.wide.count(&self.key, source, spans);
+            let (hashes, weights) = self.wide.ballot(self.weight, &self.stop_words);
+            let mut votes = Votes::<u128>::new();
+            votes.add(hashes, weights);
+            (hashes.len(), votes.finish())
+        } else {
+            match self.features {
+                Features::CharShingles(n @ 1..=MAX_WINDOW) => {
+                    let (source, runs, spans) = self.cutter.cut_runs(n, text, measure);
+                    self.narrow
+                        .count_runs(&self.key, source, usize::from(n), runs, spans);
+                }
+                features => {
+                    let (source, spans) = self.cutter.cut(features, text, measure);
+                    self.narrow.count(&self.key, source, spans);
+                }
+            }
+            let (hashes, weights) = self.narrow.ballot(self.weight, &self.stop_words);
+            let mut votes = Votes::<u64>::new();
+            votes.add_64(hashes, weights);
+            // A narrower fingerprint is the low part of a wider one.
+            let mask = u64::MAX >> (64 - self.bits);
+            (hashes.len(), u128::from(votes.finish() & mask))
+        };
+        Analysis {
+            canonical,
+            measure,
+            features: features as u32,
+            fingerprint,
+        }
+    }
+
+    /// The features of a canonical text in order of first occurrence, stop words left out.
+    pub(crate) fn explain(&mut self, canonical: &str) -> Vec<Feature> {
+        let text = within_reach(canonical);
+        let (source, spans) = self.cutter.cut(self.features, text, Measure::of(text));
+        self.wide.count(&self.key, source, spans);
+        let feature = |(&hash, count): (&u128, Count)| {
+            let span: Span = spans.get(count.first as usize).copied().unwrap_or_default();
+            let text = source
+                .get(span.start as usize..span.end as usize)
+                .unwrap_or_default()
+                .to_owned();
+            Feature {
+                text,
+                hash,
+                tf: count.tf,
+                weight: self.weight.of(count.tf),
+            }
+        };
+        let tally = &self.wide.tally;
+        let distinct = tally.hashes().iter().zip(tally.counts());
+        distinct
+            .filter(|(hash, _)| self.stop_words.binary_search(&hash.low_u64()).is_err())
+            .map(feature)
+            .collect()
+    }
+}
+
+/// The part of the text that counts.
+fn within_reach(canonical: &str) -> &str {
+    let end = canonical.floor_char_boundary(MAX_CANONICAL);
+    canonical.get(..end).unwrap_or_default()
+}
+
+/// Counts features and says what each distinct one weighs, by hashes of one width.
+struct Poll<W> {
+    /// A batch of hashes.
+    hashes: Vec<W>,
+    tally: Tally<W>,
+    /// The distinct features that are no stop words.
+    kept: Vec<W>,
+    weights: Vec<u16>,
+}
+
+impl<W: Width> Poll<W> {
+    fn new() -> Self {
+        Self {
+            hashes: Vec::new(),
+            tally: Tally::new(),
+            kept: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+
+    /// Counts the features that are `spans` of `source`, and no others.
+    fn count(&mut self, key: &HashKey, source: &str, spans: &[Span]) {
+        self.tally.start(spans.len());
+        self.add(key, source, spans);
+    }
+
+    fn add(&mut self, key: &HashKey, source: &str, spans: &[Span]) {
+        for batch in spans.chunks(BATCH) {
+            hash_features_at(kernel::level(), key, source.as_bytes(), batch, &mut self.hashes);
+            self.tally.add(&self.hashes);
+        }
+    }
+
+    /// The distinct features that are no stop words, and their weights.
+    fn ballot(&mut self, weight: Weight, stop_words: &[u64]) -> (&[W], &[u16]) {
+        self.weights.clear();
+        if stop_words.is_empty() {
+            let counts = self.tally.counts();
+            self.weights.extend(counts.map(|count| weight.of(count.tf)));
+            return (self.tally.hashes(), &self.weights);
+        }
+        self.kept.clear();
+        for (&hash, count) in self.tally.hashes().iter().zip(self.tally.counts()) {
+            if stop_words.binary_search(&hash.low_u64()).is_err() {
+                self.kept.push(hash);
+                self.weights.push(weight.of(count.tf));
+            }
+        }
+        (&self.kept, &self.weights)
+    }
+}
+
+impl Poll<u64> {
+    /// Counts the windows of `n` bytes (from 1 to [`MAX_WINDOW`]) in each of the `runs` of `source`, none shorter
+    /// than `n`, and the features that are `spans` of it.
+    fn count_runs(&mut self, key: &HashKey, source: &str, n: usize, runs: &[Span], spans: &[Span]) {
+        let windows = |run: &Span| (run.end - run.start) as usize + 1 - n;
+        self.tally
+            .start(spans.len() + runs.iter().map(windows).sum::<usize>());
+        for run in runs {
+            let run = source.as_bytes().get(run.start as usize..run.end as usize);
+            let mut rest = run.unwrap_or_default();
+            while rest.len() >= n {
+                // Batches share n − 1 bytes with the next.
+                let batch = &rest[..rest.len().min(WINDOWS + n - 1)];
+                hash_windows_64(key, batch, n, &mut self.hashes);
+                self.tally.add(&self.hashes);
+                rest = &rest[self.hashes.len()..];
+            }
+        }
+        self.add(key, source, spans);
+    }
+}
