@@ -6,8 +6,8 @@
 //! that neighbours are close to one another and what is loaded is used at once.
 //!
 //! Items are taken in blocks. The pairs of a block with everything placed before it are verified in parallel. Inside a block, items
-//! that are linked are decided one after the other, since only then is it known who leads; groups of items without a
-//! link between them are decided in parallel. The result is that of the plain sequential loop on any number of threads.
+//! are decided level by level: an item's level is above those of all its links, so that it is known which of them lead, and
+//! the items of one level are decided in parallel. The result is that of the plain sequential loop on any number of threads.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -201,7 +201,7 @@ struct Block<'b> {
     pairs: Pairs,
     /// The items before the block.
     placed: &'b [Group],
-    /// Which items of the block lead, as far as they are decided. Only the group that an item belongs to reads or writes its flag.
+    /// Which items of the block lead, as far as they are decided. Written between levels.
     leads: Vec<AtomicBool>,
 }
 
@@ -283,26 +283,57 @@ impl Block<'_> {
         items: &[u32],
         before: &[(u32, Candidate, Similarity)],
     ) -> Vec<Decided> {
-        let (open, closed) = linked_groups(space, items, self.range.start);
-        let shared: &S = space;
-        let mut decided: Vec<Decided> = closed
-            .par_iter()
-            .flat_map_iter(|group| {
-                group
-                    .iter()
-                    .map(|&item| self.decide_one(shared, item, before))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        for &item in &open {
-            let one = self.decide_one(space, item, before);
-            if space.open(item) {
-                space.place(item, one.group.leader == item);
+        let mut decided: Vec<Decided> = Vec::with_capacity(items.len());
+        for level in self.levels(space, items) {
+            let shared: &S = space;
+            let first = decided.len();
+            match level.as_slice() {
+                [item] => decided.push(self.decide_one(shared, *item, before)),
+                level => {
+                    decided.par_extend(
+                        level
+                            .par_iter()
+                            .map(|&item| self.decide_one(shared, item, before)),
+                    );
+                }
             }
-            decided.push(one);
+            for one in &decided[first..] {
+                self.leads[(one.item - self.range.start) as usize]
+                    .store(one.group.leader == one.item, Ordering::Relaxed);
+                if space.open(one.item) {
+                    space.place(one.item, one.group.leader == one.item);
+                }
+            }
         }
         decided.par_sort_unstable_by_key(|one| one.item);
         decided
+    }
+
+    /// The items by level, from the lowest; in a level each is above all its links inside the block, and at most one is open.
+    fn levels<S: Neighbors>(&self, space: &S, items: &[u32]) -> Vec<Vec<u32>> {
+        let mut above = vec![0usize; self.range.len()];
+        let mut open_above = 0;
+        let mut links = Vec::new();
+        let mut levels: Vec<Vec<u32>> = Vec::new();
+        for &item in items {
+            links.clear();
+            space.links(item, self.range.start, &mut links);
+            let linked = links
+                .iter()
+                .map(|link| above[(link - self.range.start) as usize])
+                .max();
+            let mut level = linked.unwrap_or(0);
+            if space.open(item) {
+                level = level.max(open_above);
+                open_above = level + 1;
+            }
+            above[(item - self.range.start) as usize] = level + 1;
+            if levels.len() <= level {
+                levels.resize_with(level + 1, Vec::new);
+            }
+            levels[level].push(item);
+        }
+        levels
     }
 
     fn decide_one<S: Neighbors + Verify + Sync>(
@@ -333,7 +364,6 @@ impl Block<'_> {
         }
         found.sort_unstable_by_key(|(candidate, _)| candidate.id);
         let group = self.nearest_leader(&found).unwrap_or(Group::leader(item));
-        self.leads[(item - self.range.start) as usize].store(group.leader == item, Ordering::Relaxed);
         Decided {
             item,
             group,
@@ -359,57 +389,6 @@ impl Block<'_> {
                 similarity: *similarity,
             })
     }
-}
-
-/// The block's items in groups without a link between them, each in order: the open items with all that is linked to them, and
-/// the others.
-fn linked_groups<S: Neighbors>(space: &S, items: &[u32], since: u32) -> (Vec<u32>, Vec<Vec<u32>>) {
-    // Links inside the block lead to connected items, which are all in `items`.
-    let place = |item: u32| items.partition_point(|&other| other < item);
-    let mut root: Vec<usize> = (0..items.len()).collect();
-    let mut links = Vec::new();
-    let mut first_open = None;
-    for (i, &item) in items.iter().enumerate() {
-        links.clear();
-        space.links(item, since, &mut links);
-        for &link in &links {
-            unite(&mut root, i, place(link));
-        }
-        if space.open(item) {
-            unite(&mut root, i, *first_open.get_or_insert(i));
-        }
-    }
-    let open_root = first_open.map(|i| find(&mut root, i));
-    let mut open = Vec::new();
-    let mut closed: Vec<Vec<u32>> = Vec::new();
-    let mut group_of = vec![usize::MAX; items.len()];
-    for (i, &item) in items.iter().enumerate() {
-        let own = find(&mut root, i);
-        if Some(own) == open_root {
-            open.push(item);
-            continue;
-        }
-        if group_of[own] == usize::MAX {
-            group_of[own] = closed.len();
-            closed.push(Vec::new());
-        }
-        closed[group_of[own]].push(item);
-    }
-    (open, closed)
-}
-
-fn find(root: &mut [usize], mut i: usize) -> usize {
-    while root[i] != i {
-        root[i] = root[root[i]];
-        i = root[i];
-    }
-    i
-}
-
-fn unite(root: &mut [usize], a: usize, b: usize) {
-    let (a, b) = (find(root, a), find(root, b));
-    // The smaller number is the root, whatever the order of unions.
-    root[a.max(b)] = a.min(b);
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use fingerprint::Width;
 use index::join::{Pair, self_join};
 use rayon::prelude::*;
+use text::Measure;
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
@@ -23,12 +24,8 @@ pub(crate) const HOT_ROW: usize = 64;
 /// Fingerprints within the radius of one from which on it is hot.
 pub(crate) const HOT_DEGREE: u32 = 1000;
 /// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
-/// itself, and the bound that makes the set join complete (see [`member_features`]) holds for short texts only.
+/// itself, and the bound that makes the set join complete (see [`Border`]) holds for short texts only.
 const SHORT_TEXT: usize = 600;
-/// Shingles a text of that length can have at most: a 5-gram at each character, and in a text measured by characters most may
-/// be Latin, of one byte.
-const SHORT_SHINGLES: f64 = SHORT_TEXT as f64;
-
 /// A later item and an earlier one within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
@@ -92,8 +89,47 @@ impl Candidates {
 ///
 /// Let A have fewer than F features and at most S shingles, and J(A, B) ≥ t. Then |A ∪ B| ≤ S/t, so B has at most (1 − t)·S/t
 /// shingles that A lacks, and since each feature of B that A lacks stands in such a shingle, fewer than F + (1 − t)·S/t features.
-pub(crate) fn member_features(min_features: u32, threshold: f64) -> u32 {
-    min_features + (SHORT_SHINGLES * (1.0 - threshold) / threshold).ceil() as u32
+struct Border {
+    /// For B measured by words.
+    words: u32,
+    /// For B measured by characters.
+    chars: u32,
+}
+
+impl Border {
+    /// S is taken from the short texts that are there, by the measure that the pair would have.
+    fn new(classes: &Classes, options: &DedupOptions) -> Self {
+        let short = (0..classes.len() as usize).filter(|&class| {
+            classes.features[class] < options.min_features && classes.text[class].len() <= SHORT_TEXT
+        });
+        let (mut by_words, mut by_chars, mut words_by_chars) = (0, 0, 0);
+        for class in short {
+            let shingles = classes.shingles[class];
+            match classes.measure[class] {
+                Measure::WordGrams => {
+                    by_words = by_words.max(shingles);
+                    words_by_chars = words_by_chars.max(classes.text[class].len() as u32);
+                }
+                Measure::CharGrams => by_chars = by_chars.max(shingles),
+            }
+        }
+        let features = |shingles: u32| {
+            let extra = f64::from(shingles) * (1.0 - options.threshold) / options.threshold;
+            options.min_features + extra.ceil() as u32
+        };
+        Self {
+            words: features(by_words.max(by_chars)),
+            chars: features(by_chars.max(words_by_chars)),
+        }
+    }
+
+    fn includes(&self, measure: Measure, features: u32) -> bool {
+        let border = match measure {
+            Measure::WordGrams => self.words,
+            Measure::CharGrams => self.chars,
+        };
+        0 < features && features < border
+    }
 }
 
 /// Distinct fingerprints, each with its items.
@@ -162,11 +198,11 @@ fn find_at<W: Width>(
         member: vec![false; order.len()],
         ..Candidates::default()
     };
-    let border = member_features(options.min_features, options.threshold);
+    let border = Border::new(classes, options);
     for (item, &class) in order.iter().enumerate() {
         let features = classes.features[class as usize];
         found.short += u64::from(features < options.min_features);
-        found.member[item] = options.verify && features > 0 && features < border;
+        found.member[item] = options.verify && border.includes(classes.measure[class as usize], features);
     }
     let joined = (0..order.len() as u32)
         .filter(|&i| is_joined(classes, order[i as usize], options))

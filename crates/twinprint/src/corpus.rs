@@ -47,6 +47,8 @@ pub(crate) struct Classes {
     pub(crate) text: Vec<TextRef>,
     /// Distinct features.
     pub(crate) features: Vec<u32>,
+    /// Shingles its own measure can give it at most; counted for texts of few features only, else 0.
+    pub(crate) shingles: Vec<u32>,
     /// How its overlap is measured.
     pub(crate) measure: Vec<Measure>,
     /// Documents.
@@ -162,6 +164,7 @@ impl Classes {
         key: ClassKey,
         fingerprint: u128,
         features: u32,
+        shingles: u32,
         measure: Measure,
         text: TextRef,
     ) -> u32 {
@@ -169,6 +172,7 @@ impl Classes {
         self.by_key.insert(key, class);
         self.fingerprint.push(fingerprint);
         self.features.push(features);
+        self.shingles.push(shingles);
         self.measure.push(measure);
         self.text.push(text);
         self.size.push(1);

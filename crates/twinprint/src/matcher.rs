@@ -266,7 +266,11 @@ impl Neighbors for Matcher<'_> {
             for join in &mut self.joins {
                 if let Some((size, prefix)) = join.block.get(&item) {
                     let native = own == Some(join.measure);
-                    let index = if native { &mut join.native } else { &mut join.foreign };
+                    let index = if native {
+                        &mut join.native
+                    } else {
+                        &mut join.foreign
+                    };
                     index.insert(item, *size, prefix);
                 }
             }

@@ -70,6 +70,7 @@ struct DocumentRow {
     key: ClassKey,
     fingerprint: u128,
     features: u32,
+    shingles: u32,
     measure: Measure,
     sort: SortKey,
 }
@@ -159,6 +160,14 @@ fn random_key() -> (u64, u64) {
     (RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }
 
+/// As many shingles as a text can have: one at each word, or at each character.
+fn most_shingles(canonical: &str, measure: Measure) -> u32 {
+    match measure {
+        Measure::WordGrams => canonical.split(' ').count() as u32,
+        Measure::CharGrams => canonical.chars().count() as u32,
+    }
+}
+
 fn class_key(key: (u64, u64), text: &str, kind: u8) -> ClassKey {
     let mut hasher = SipHasher13::new_with_keys(key.0, key.1);
     hasher.write(text.as_bytes());
@@ -220,6 +229,11 @@ fn analyse(
                 key: class,
                 fingerprint: analysis.fingerprint,
                 features: analysis.features,
+                shingles: if unsafe_fingerprint {
+                    most_shingles(analysis.canonical, analysis.measure)
+                } else {
+                    0
+                },
                 measure: analysis.measure,
                 sort: options.keep.key(text.len() as u64, sort_value),
             }));
@@ -257,9 +271,14 @@ fn merge(
                 (texts, ids) = (rest, rest_ids);
                 let class = corpus.classes.join(row.key).unwrap_or_else(|| {
                     let place = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
-                    corpus
-                        .classes
-                        .add(row.key, row.fingerprint, row.features, row.measure, place)
+                    corpus.classes.add(
+                        row.key,
+                        row.fingerprint,
+                        row.features,
+                        row.shingles,
+                        row.measure,
+                        place,
+                    )
                 });
                 let id = (!id.is_empty()).then_some(id);
                 let document = NewDocument {

@@ -1,10 +1,12 @@
 //! Shingle sets of texts, loaded from the spool when a pair is to be verified and kept while there is room.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use fingerprint::HashKey;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use siphasher::sip128::{Hasher128, SipHasher13};
 use text::Measure;
 use text::overlap::Shingler;
 
@@ -41,6 +43,18 @@ pub(crate) struct Sets<'c> {
     block: u32,
 }
 
+/// The key of the shingle hash, drawn from the fingerprints of the whole corpus: the same in every run on the same input, and not
+/// to be known by whoever prepares a document with shingles that collide with those of another, since the document itself
+/// changes it.
+fn key_of(classes: &Classes) -> HashKey {
+    let mut hasher = SipHasher13::new();
+    for fingerprint in &classes.fingerprint {
+        hasher.write(&fingerprint.to_le_bytes());
+    }
+    let hash = hasher.finish128();
+    HashKey::new(hash.h1, hash.h2)
+}
+
 /// Buffers of one loading thread.
 struct Loader {
     buffer: BlockBuffer,
@@ -54,7 +68,7 @@ impl<'c> Sets<'c> {
             spool,
             classes,
             order,
-            shingler: HashKey::PUBLIC,
+            shingler: key_of(classes),
             held: FxHashMap::default(),
             bytes: 0,
             room,
