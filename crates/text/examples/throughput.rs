@@ -33,6 +33,7 @@ fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
     let canonicals: Vec<String> = texts.iter().map(|text| canonical(text)).collect();
     let mut analyzer = Analyzer::new(&Profile::default_for(64)?, HashKey::PUBLIC);
     let mut wide = Analyzer::new(&Profile::default_for(128)?, HashKey::PUBLIC);
+    let mut windows = Analyzer::new(&Profile::parse("tp1-chars4-tf-64")?, HashKey::PUBLIC);
     let mut shingler = Shingler::new(HashKey::PUBLIC);
     let jieba = Jieba::new();
     let mut out = Vec::new();
@@ -43,6 +44,9 @@ fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
     });
     step("analyze, 128 bits", texts, |text| {
         wide.analyze(text).features as usize
+    });
+    step("analyze, chars4", texts, |text| {
+        windows.analyze(text).features as usize
     });
     step("jieba alone", texts, |text| jieba.cut(text, false).len());
     step("shingle", &canonicals, |text| {
