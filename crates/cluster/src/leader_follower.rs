@@ -34,12 +34,24 @@ pub struct Similarity {
     pub containment: f64,
 }
 
+/// Whether an item may have candidates that are not known beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Open {
+    /// Its links are all.
+    #[default]
+    No,
+    /// Any core item may be one.
+    Fringe,
+    /// Any fringe or core item may be one.
+    Core,
+}
+
 /// Who may be a duplicate of whom.
 pub trait Neighbors {
     /// Whether the item can have any candidate at all, earlier or later. Items that cannot are never loaded.
     fn connected(&self, item: u32) -> bool;
-    /// Whether the item may have candidates beyond its links: any earlier item that is open too.
-    fn open(&self, item: u32) -> bool;
+    /// Whether the item may have candidates beyond its links.
+    fn open(&self, item: u32) -> Open;
     /// Appends the item's links: the smaller-numbered items from `since` on that are its candidates for certain.
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>);
     /// Appends the candidates of `item` in a range of items, all of them placed, that `wanted` lets pass. For an open item they
@@ -300,7 +312,7 @@ impl Block<'_> {
             for one in &decided[first..] {
                 self.leads[(one.item - self.range.start) as usize]
                     .store(one.group.leader == one.item, Ordering::Relaxed);
-                if space.open(one.item) {
+                if space.open(one.item) != Open::No {
                     space.place(one.item, one.group.leader == one.item);
                 }
             }
@@ -309,10 +321,11 @@ impl Block<'_> {
         decided
     }
 
-    /// The items by level, from the lowest; in a level each is above all its links inside the block, and at most one is open.
+    /// The items by level, from the lowest; in a level each is above all its links inside the block, and above all
+    /// earlier open items that may be its candidates.
     fn levels<S: Neighbors>(&self, space: &S, items: &[u32]) -> Vec<Vec<u32>> {
         let mut above = vec![0usize; self.range.len()];
-        let mut open_above = 0;
+        let (mut above_open, mut above_core) = (0, 0);
         let mut links = Vec::new();
         let mut levels: Vec<Vec<u32>> = Vec::new();
         for &item in items {
@@ -322,10 +335,16 @@ impl Block<'_> {
                 .iter()
                 .map(|link| above[(link - self.range.start) as usize])
                 .max();
-            let mut level = linked.unwrap_or(0);
-            if space.open(item) {
-                level = level.max(open_above);
-                open_above = level + 1;
+            let linked = linked.unwrap_or(0);
+            let level = match space.open(item) {
+                Open::No => linked,
+                Open::Fringe => linked.max(above_core),
+                Open::Core => linked.max(above_open),
+            };
+            match space.open(item) {
+                Open::No => {}
+                Open::Fringe => above_open = above_open.max(level + 1),
+                Open::Core => (above_open, above_core) = (level + 1, level + 1),
             }
             above[(item - self.range.start) as usize] = level + 1;
             if levels.len() <= level {

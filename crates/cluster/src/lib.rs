@@ -7,4 +7,6 @@
 
 pub mod leader_follower;
 
-pub use leader_follower::{Candidate, Group, Neighbors, Outcome, Pairs, Similarity, Verify, leader_follower};
+pub use leader_follower::{
+    Candidate, Group, Neighbors, Open, Outcome, Pairs, Similarity, Verify, leader_follower,
+};

@@ -1,14 +1,19 @@
 //! Who may be a duplicate of whom: the join of the fingerprints, and the classes that must not rely on it.
 //!
-//! Items are classes, numbered such that what is to be kept comes before what duplicates it. Every pair within the radius is either an **edge** here or a pair of two **members** of the
-//! exact set join, which finds all pairs at the threshold by their shingles. Members are
-//! * texts of few features, whose fingerprints hang on tiny sums, and those little longer, which may be duplicates of them;
-//! * classes crowded on one fingerprint, or with very many fingerprints around theirs (**hot rows**), and their neighbours: there
-//!   the fingerprint says nothing, and edges would grow with the square of the crowd.
+//! Items are classes, numbered such that what is to be kept comes before what duplicates it. Every pair within the radius is either
+//! an **edge** here or a pair for the exact set join, which finds all pairs at the threshold by their shingles, of which one member at least
+//! is a **core** member:
+//! * a text of few features, whose fingerprint hangs on tiny sums; or
+//! * a class crowded on one fingerprint, or with very many fingerprints around its own (a **hot row**): there the fingerprint says
+//!   nothing, and edges would grow with the square of the crowd.
+//!
+//! **Fringe** members may be duplicates of core members, and look for these alone: texts little longer than a short one, neighbours of
+//! a hot row. Their fingerprints are sound, so among one another they keep their edges.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use cluster::Open;
 use fingerprint::Width;
 use index::join::{Pair, self_join};
 use rayon::prelude::*;
@@ -50,8 +55,8 @@ pub(crate) struct HotRow {
 pub(crate) struct Candidates {
     /// Sorted by item, then earlier.
     pub(crate) edges: Vec<Edge>,
-    /// Which items take part in the set join.
-    pub(crate) member: Vec<bool>,
+    /// Which items take part in the set join, and how.
+    pub(crate) member: Vec<Open>,
     /// Largest first.
     pub(crate) hot: Vec<HotRow>,
     /// Rows: distinct fingerprints joined.
@@ -128,7 +133,7 @@ impl Border {
             Measure::WordGrams => self.words,
             Measure::CharGrams => self.chars,
         };
-        0 < features && features < border
+        features < border
     }
 }
 
@@ -195,14 +200,20 @@ fn find_at<W: Width>(
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
     let mut found = Candidates {
-        member: vec![false; order.len()],
+        member: vec![Open::No; order.len()],
         ..Candidates::default()
     };
     let border = Border::new(classes, options);
     for (item, &class) in order.iter().enumerate() {
         let features = classes.features[class as usize];
         found.short += u64::from(features < options.min_features);
-        found.member[item] = options.verify && border.includes(classes.measure[class as usize], features);
+        if options.verify && features > 0 {
+            found.member[item] = match features < options.min_features {
+                true => Open::Core,
+                false if border.includes(classes.measure[class as usize], features) => Open::Fringe,
+                false => Open::No,
+            };
+        }
     }
     let joined = (0..order.len() as u32)
         .filter(|&i| is_joined(classes, order[i as usize], options))
@@ -286,22 +297,28 @@ fn join_rows<W: Width>(
     };
     for row in 0..n as u32 {
         if hot[row as usize] || warm[row as usize] {
+            let member = if hot[row as usize] {
+                Open::Core
+            } else {
+                Open::Fringe
+            };
             for &item in rows.items(row) {
-                found.member[item as usize] = true;
+                found.member[item as usize] = found.member[item as usize].max(member);
             }
         }
     }
-    let both_members = |pair: &Pair| {
-        let member = |row: u32| hot[row as usize] || warm[row as usize];
-        member(pair.a) && member(pair.b)
-    };
+    let left_to_the_set_join = |pair: &Pair| hot[pair.a as usize] || hot[pair.b as usize];
     if complete {
-        pairs.retain(|pair| !both_members(pair));
+        pairs.retain(|pair| !left_to_the_set_join(pair));
         return Ok(pairs);
     }
     let held = Mutex::new(Vec::new());
     self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
-        let cold: Vec<Pair> = batch.iter().filter(|pair| !both_members(pair)).copied().collect();
+        let cold: Vec<Pair> = batch
+            .iter()
+            .filter(|pair| !left_to_the_set_join(pair))
+            .copied()
+            .collect();
         hold(&held, &cold);
     });
     Ok(take(held))
@@ -347,11 +364,15 @@ fn affordable_degree(degrees: &[u32], limit: u64) -> u32 {
     HOT_DEGREE
 }
 
-/// Edges of the items of each pair of rows and of the items within a row; pairs of two members are left to the set join.
-fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[bool]) -> Vec<Edge> {
+/// Edges of the items of each pair of rows and of the items within a row; pairs with a core member are left to the set join.
+fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[Open]) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
     let mut push = |a: u32, b: u32| {
-        if !(member[a as usize] && member[b as usize]) {
+        let (least, most) = {
+            let (a, b) = (member[a as usize], member[b as usize]);
+            (a.min(b), a.max(b))
+        };
+        if least == Open::No || most != Open::Core {
             edges.push(Edge {
                 item: a.max(b),
                 earlier: a.min(b),
@@ -367,7 +388,7 @@ fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[bool]) -> Vec<Ed
     }
     for row in 0..rows.fingerprint.len() as u32 {
         let items = rows.items(row);
-        // A hot row's items are all members: nothing to push, and nothing to enumerate.
+        // A hot row's items are all core members: nothing to push, and nothing to enumerate.
         if items.len() <= HOT_ROW {
             for (i, &b) in items.iter().enumerate() {
                 for &a in &items[..i] {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cluster::{Candidate, Neighbors, Pairs, Similarity, Verify};
+use cluster::{Candidate, Neighbors, Open, Pairs, Similarity, Verify};
 use fingerprint::Width;
 use index::set::{PrefixIndex, TokenOrder};
 use rayon::prelude::*;
@@ -22,34 +22,58 @@ use crate::sets::{Set, SetKey, Sets};
 struct SetJoin {
     measure: Measure,
     /// Items whose own measure this is.
-    native: PrefixIndex,
+    native: Indexed,
     /// Items of the other measure, which only a native item is compared with in this one.
-    foreign: PrefixIndex,
+    foreign: Indexed,
     order: TokenOrder,
     /// Size and prefix of the block's members.
     block: FxHashMap<u32, (u32, Vec<u64>)>,
+}
+
+/// The prefixes of placed members.
+struct Indexed {
+    core: PrefixIndex,
+    /// Only a core member is compared with these.
+    fringe: PrefixIndex,
+}
+
+impl Indexed {
+    fn new(threshold: f64) -> Self {
+        Self {
+            core: PrefixIndex::new(threshold),
+            fringe: PrefixIndex::new(threshold),
+        }
+    }
 }
 
 impl SetJoin {
     fn new(measure: Measure, threshold: f64) -> Self {
         Self {
             measure,
-            native: PrefixIndex::new(threshold),
-            foreign: PrefixIndex::new(threshold),
+            native: Indexed::new(threshold),
+            foreign: Indexed::new(threshold),
             order: TokenOrder::new(),
             block: FxHashMap::default(),
         }
     }
 
-    /// The indexed items that the item's pairs in this measure may be with.
-    fn partners(&self, own: Measure) -> impl Iterator<Item = &PrefixIndex> {
-        std::iter::once(&self.native).chain((own == self.measure).then_some(&self.foreign))
+    /// The placed members that an item's pairs in this measure may be with.
+    fn partners(&self, own: Measure, open: Open) -> impl Iterator<Item = &PrefixIndex> {
+        let indexed = std::iter::once(&self.native).chain((own == self.measure).then_some(&self.foreign));
+        indexed.flat_map(move |i| std::iter::once(&i.core).chain((open == Open::Core).then_some(&i.fringe)))
+    }
+
+    fn seal(&mut self) {
+        for indexed in [&mut self.native, &mut self.foreign] {
+            indexed.core.seal();
+            indexed.fringe.seal();
+        }
     }
 
     fn prefix(&self, set: &Set) -> (u32, Vec<u64>) {
         let mut prefix = Vec::new();
         self.order
-            .sort_prefix(set, self.native.prefix_len(set.len()), &mut prefix);
+            .sort_prefix(set, self.native.core.prefix_len(set.len()), &mut prefix);
         (set.len() as u32, prefix)
     }
 }
@@ -60,7 +84,7 @@ pub(crate) struct Matcher<'c> {
     edges: &'c [Edge],
     /// Where each item's edges begin, and the end.
     starts: Vec<u64>,
-    member: &'c [bool],
+    member: &'c [Open],
     connected: Vec<bool>,
     bits: u32,
     threshold: f64,
@@ -68,6 +92,8 @@ pub(crate) struct Matcher<'c> {
     /// Absent when nothing is verified.
     sets: Option<Sets<'c>>,
     joins: Vec<SetJoin>,
+    /// The first connected item of the block.
+    block: u32,
     /// The first failure of the spool; nothing is decided after it.
     failure: Mutex<Option<DedupError>>,
     probed: AtomicU64,
@@ -84,7 +110,7 @@ impl<'c> Matcher<'c> {
         pairs: Pairs,
     ) -> Self {
         let n = keep.classes.len();
-        let mut connected = candidates.member.clone();
+        let mut connected: Vec<bool> = candidates.member.iter().map(|&open| open != Open::No).collect();
         let mut starts = vec![0u64; n + 1];
         for edge in &candidates.edges {
             connected[edge.item as usize] = true;
@@ -106,6 +132,7 @@ impl<'c> Matcher<'c> {
             pairs,
             sets,
             joins: Vec::new(),
+            block: 0,
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
         }
@@ -114,7 +141,7 @@ impl<'c> Matcher<'c> {
     /// Counts the shingles of all members, which fixes the order of the set join. Must come before grouping.
     pub(crate) fn count_members(&mut self, memory: usize) -> Result<(), DedupError> {
         let members: Vec<u32> = (0..self.member.len() as u32)
-            .filter(|&i| self.member[i as usize])
+            .filter(|&i| self.member[i as usize] != Open::No)
             .collect();
         let Some(sets) = &mut self.sets else { return Ok(()) };
         if members.is_empty() {
@@ -206,7 +233,7 @@ impl Neighbors for Matcher<'_> {
         self.connected[item as usize]
     }
 
-    fn open(&self, item: u32) -> bool {
+    fn open(&self, item: u32) -> Open {
         self.member[item as usize]
     }
 
@@ -238,7 +265,7 @@ impl Neighbors for Matcher<'_> {
             .map(|edge| edge.earlier)
             .take_while(|&earlier| earlier < range.end);
         out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
-        if !self.member[item as usize] {
+        if self.member[item as usize] == Open::No {
             return;
         }
         let Some(own) = self.sets.as_ref().map(|sets| sets.measure(item)) else {
@@ -250,8 +277,13 @@ impl Neighbors for Matcher<'_> {
             let Some((size, prefix)) = join.block.get(&item) else {
                 continue;
             };
-            for partners in join.partners(own) {
-                partners.probe(*size, prefix, &mut ids);
+            for partners in join.partners(own, self.member[item as usize]) {
+                // What was placed before the block is sealed.
+                if range.end <= self.block {
+                    partners.probe_sealed(*size, prefix, &mut ids);
+                } else {
+                    partners.probe_young(*size, prefix, &mut ids);
+                }
                 let new = |id: &u32| range.contains(id) && wanted(*id);
                 out.extend(ids.iter().copied().filter(new).map(candidate));
             }
@@ -266,10 +298,16 @@ impl Neighbors for Matcher<'_> {
             for join in &mut self.joins {
                 if let Some((size, prefix)) = join.block.get(&item) {
                     let native = own == Some(join.measure);
-                    let index = if native {
+                    let indexed = if native {
                         &mut join.native
                     } else {
                         &mut join.foreign
+                    };
+                    let core = self.member[item as usize] == Open::Core;
+                    let index = if core {
+                        &mut indexed.core
+                    } else {
+                        &mut indexed.fringe
                     };
                     index.insert(item, *size, prefix);
                 }
@@ -284,6 +322,7 @@ impl Verify for Matcher<'_> {
     }
 
     fn begin_block(&mut self, items: &[u32]) {
+        self.block = items.first().copied().unwrap_or(self.block);
         let Some(sets) = &mut self.sets else { return };
         sets.begin_block();
         let joins: Vec<Measure> = self.joins.iter().map(|join| join.measure).collect();
@@ -291,7 +330,7 @@ impl Verify for Matcher<'_> {
             .iter()
             .flat_map(|&item| {
                 let own = sets.measure(item);
-                let joined = self.member[item as usize];
+                let joined = self.member[item as usize] != Open::No;
                 let others = joins
                     .iter()
                     .filter_map(move |&join| set_key(own, join, item))
@@ -304,9 +343,10 @@ impl Verify for Matcher<'_> {
         let members: Vec<u32> = items
             .iter()
             .copied()
-            .filter(|&item| self.member[item as usize])
+            .filter(|&item| self.member[item as usize] != Open::No)
             .collect();
         for join in &mut self.joins {
+            join.seal();
             let shared: &SetJoin = join;
             let block = members
                 .par_iter()

@@ -2,22 +2,22 @@
 //! one taken keeps neighbours together. What is loaded for a family of near-duplicates is then used at once, wherever in the input
 //! its documents stand.
 
+use cluster::Open;
+
 use crate::candidates::Edge;
 
 /// A topological order of items `0..n` (ranks in keep order) along the edges, depth first: after an item come, if nothing else they wait
-/// for is missing, its later neighbours, the earliest first. Members of the set join keep their order among one another,
-/// since any earlier member may prove a neighbour. O(n + edges).
-pub(crate) fn schedule(n: u32, edges: &[Edge], member: &[bool]) -> Vec<u32> {
+/// for is missing, its later neighbours, the earliest first. Open items that may prove neighbours keep their order among one
+/// another: all of which one at least is a core item. O(n + edges).
+pub(crate) fn schedule(n: u32, edges: &[Edge], open: &[Open]) -> Vec<u32> {
     let later = Later::new(n, edges);
+    let meetings = Meetings::new(open);
     let mut waits = vec![0u32; n as usize];
     for edge in edges {
         waits[edge.item as usize] += 1;
     }
-    let mut members = (0..n).filter(|&item| member[item as usize]).peekable();
-    let mut next_member = vec![u32::MAX; n as usize];
-    while let Some(item) = members.next() {
-        if let Some(&next) = members.peek() {
-            next_member[item as usize] = next;
+    for &item in &meetings.items {
+        for &next in meetings.after(item, open) {
             waits[next as usize] += 1;
         }
     }
@@ -31,18 +31,71 @@ pub(crate) fn schedule(n: u32, edges: &[Edge], member: &[bool]) -> Vec<u32> {
         }
         while let Some(item) = ready.pop() {
             order.push(item);
-            let next = Some(next_member[item as usize]).filter(|&next| next != u32::MAX);
-            for later in next.into_iter().chain(later.of(item).iter().rev().copied()) {
-                let waits = &mut waits[later as usize];
+            for &next in meetings
+                .after(item, open)
+                .iter()
+                .rev()
+                .chain(later.of(item).iter().rev())
+            {
+                let waits = &mut waits[next as usize];
                 *waits -= 1;
                 if *waits == 0 {
                     *waits = u32::MAX;
-                    ready.push(later);
+                    ready.push(next);
                 }
             }
         }
     }
     order
+}
+
+/// Which open items must wait for which: a core item for those since the core item before it, and for that; a fringe item for the core
+/// item before it.
+struct Meetings {
+    /// The open items in order.
+    items: Vec<u32>,
+    /// The place among them of each item.
+    place: Vec<u32>,
+    /// For each of them, the place of the next core item, or the end.
+    next_core: Vec<u32>,
+}
+
+impl Meetings {
+    fn new(open: &[Open]) -> Self {
+        let items: Vec<u32> = (0..open.len() as u32)
+            .filter(|&item| open[item as usize] != Open::No)
+            .collect();
+        let mut place = vec![0; open.len()];
+        let mut next_core = vec![items.len() as u32; items.len()];
+        let mut next = items.len() as u32;
+        for (i, &item) in items.iter().enumerate().rev() {
+            place[item as usize] = i as u32;
+            next_core[i] = next;
+            if open[item as usize] == Open::Core {
+                next = i as u32;
+            }
+        }
+        Self {
+            items,
+            place,
+            next_core,
+        }
+    }
+
+    /// The items that wait for this one, ascending.
+    fn after(&self, item: u32, open: &[Open]) -> &[u32] {
+        let here = self.place[item as usize] as usize;
+        let last = match open[item as usize] {
+            Open::No => return &[],
+            Open::Fringe | Open::Core => self.next_core[here] as usize,
+        };
+        let first = if open[item as usize] == Open::Core {
+            here + 1
+        } else {
+            last
+        };
+        &self.items[first..(last + 1).min(self.items.len())]
+    }
 }
 
 /// Each item's later neighbours, ascending.
@@ -85,7 +138,7 @@ mod tests {
         #[test]
         fn neighbours_and_members_keep_their_order(
             pairs in prop::collection::btree_set((0u32..40, 0u32..40), 0..80),
-            member in prop::collection::vec(any::<bool>(), 40),
+            open in prop::collection::vec(prop::sample::select(vec![Open::No, Open::Fringe, Open::Core]), 40),
         ) {
             let mut edges: Vec<Edge> = pairs
                 .iter()
@@ -93,7 +146,7 @@ mod tests {
                 .map(|&(item, earlier)| Edge { item, earlier })
                 .collect();
             edges.sort_unstable();
-            let order = schedule(40, &edges, &member);
+            let order = schedule(40, &edges, &open);
             let mut position = vec![usize::MAX; 40];
             for (i, &item) in order.iter().enumerate() {
                 prop_assert_eq!(position[item as usize], usize::MAX, "no item twice");
@@ -103,8 +156,13 @@ mod tests {
             for edge in &edges {
                 prop_assert!(position[edge.earlier as usize] < position[edge.item as usize]);
             }
-            let members: Vec<usize> = (0..40).filter(|&i| member[i]).map(|i| position[i]).collect();
-            prop_assert!(members.is_sorted());
+            for a in 0..40 {
+                for b in a + 1..40 {
+                    if open[a].min(open[b]) != Open::No && open[a].max(open[b]) == Open::Core {
+                        prop_assert!(position[a] < position[b], "{} and {} may meet", a, b);
+                    }
+                }
+            }
         }
     }
 
@@ -118,6 +176,6 @@ mod tests {
             }
         }
         edges.sort_unstable();
-        assert_eq!(schedule(8, &edges, &[false; 8]), [0, 2, 4, 6, 1, 3, 5, 7]);
+        assert_eq!(schedule(8, &edges, &[Open::No; 8]), [0, 2, 4, 6, 1, 3, 5, 7]);
     }
 }

@@ -19,15 +19,27 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Whether a pair is left to what is found as items are placed.
+    fn meet(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.open(a), self.open(b));
+        a.min(b) != Open::No && a.max(b) == Open::Core
+    }
+}
+
 impl Neighbors for Line {
     fn connected(&self, item: u32) -> bool {
         (0..self.at.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
     }
-    fn open(&self, item: u32) -> bool {
-        item.is_multiple_of(self.every)
+    fn open(&self, item: u32) -> Open {
+        match item % self.every {
+            0 => Open::Core,
+            1 => Open::Fringe,
+            _ => Open::No,
+        }
     }
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
-        let link = |&id: &u32| self.gap(item, id) <= self.reach && !(self.open(id) && self.open(item));
+        let link = |&id: &u32| self.gap(item, id) <= self.reach && !self.meet(id, item);
         out.extend((since..item).filter(link));
     }
     fn candidates(
@@ -39,11 +51,9 @@ impl Neighbors for Line {
     ) {
         let mut ids = Vec::new();
         self.links(item, range.start, &mut ids);
-        if self.open(item) {
-            let near = self
-                .placed
-                .iter()
-                .filter(|(id, _)| self.gap(item, *id) <= self.reach);
+        if self.open(item) != Open::No {
+            let meets = |id: u32| self.meet(item, id) && self.gap(item, id) <= self.reach;
+            let near = self.placed.iter().filter(|(id, _)| meets(*id));
             ids.extend(near.map(|(id, _)| *id));
         }
         for id in ids.into_iter().filter(|&id| range.contains(&id) && wanted(id)) {
@@ -55,9 +65,11 @@ impl Neighbors for Line {
         }
     }
     fn place(&mut self, item: u32, leads: bool) {
+        let meet = |&&(id, _): &&(u32, bool)| self.meet(item, id);
+        let last = self.placed.iter().filter(meet).map(|(id, _)| *id).max();
         assert!(
-            self.placed.last().is_none_or(|last| last.0 < item),
-            "open items are placed in order"
+            last.is_none_or(|last| last < item),
+            "items that may meet are placed in order"
         );
         self.placed.push((item, leads));
     }
