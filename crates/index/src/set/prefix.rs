@@ -20,8 +20,8 @@ const LEAST_RUN: usize = 1 << 16;
 /// Finds all sets at Jaccard ≥ threshold among those inserted, as candidates by shared prefix token; see the module
 /// [`set`](crate::set).
 ///
-/// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the
-/// start of each, probes the sealed part once for a whole block at any time, and the young part as the block goes on.
+/// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the start
+/// of each: what the sealed part answers then holds for the whole block, and only the young part is probed again.
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     threshold: f64,
@@ -188,7 +188,7 @@ impl PrefixIndex {
 
     /// From document numbers to the ids of those of fitting size, distinct and ascending.
     fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
-        // By document number first: the texts are then looked up once each, and in order.
+        // By document number first: the sizes are then looked up once each, and in order.
         out.sort_unstable();
         out.dedup();
         out.retain_mut(|document| {

@@ -173,7 +173,8 @@ impl Run {
         self.entries
     }
 
-    /// Takes the entries of another run, part by part: beside both, memory is held for one new part a thread. The sum must be below 2³².
+    /// Takes the entries of another run, part by part: beside both, memory is held for one new part a thread. The sum must
+    /// be below 2³².
     pub(super) fn absorb(&mut self, newer: Self) {
         self.entries += newer.entries;
         self.parts
