@@ -89,7 +89,7 @@ fn main() {
         "{n} sets, {entries} entries, {:.1} candidates a set",
         candidates as f64 / n as f64
     );
-    println!("seal {:.2} s, insert {:.2} s", seal, insert);
+    println!("seal {seal:.2} s, insert {insert:.2} s");
     println!(
         "probe: sealed {:.0} ns, young {:.0} ns a set; {:.2} s in all",
         each(sealed),
