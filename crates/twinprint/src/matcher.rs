@@ -215,6 +215,35 @@ impl<'c> Matcher<'c> {
         &self.edges[self.starts[item as usize] as usize..self.starts[item as usize + 1] as usize]
     }
 
+    /// The sets that deciding the items of a block may need: each by its own measure, by those of the joins it takes part in, and by
+    /// characters where an item it is linked to in the block is measured so.
+    fn block_keys(&self, items: &[u32]) -> Vec<SetKey> {
+        let Some(sets) = &self.sets else { return Vec::new() };
+        let mut keys = Vec::with_capacity(items.len());
+        for &item in items {
+            let own = sets.measure(item);
+            keys.push((item, own));
+            if self.member[item as usize] != Open::No {
+                keys.extend(
+                    self.joins
+                        .iter()
+                        .filter_map(|join| set_key(own, join.measure, item)),
+                );
+            }
+            let links = self.own_edges(item).iter().map(|edge| edge.earlier);
+            for link in links.filter(|&link| link >= self.block) {
+                let other = sets.measure(link);
+                if other != own {
+                    keys.push((
+                        if own == Measure::WordGrams { item } else { link },
+                        Measure::CharGrams,
+                    ));
+                }
+            }
+        }
+        keys
+    }
+
     fn load_keys(&mut self, keys: impl Iterator<Item = SetKey>) {
         let Some(sets) = &mut self.sets else { return };
         if let Err(error) = sets.load(keys) {
@@ -323,21 +352,10 @@ impl Verify for Matcher<'_> {
 
     fn begin_block(&mut self, items: &[u32]) {
         self.block = items.first().copied().unwrap_or(self.block);
-        let Some(sets) = &mut self.sets else { return };
-        sets.begin_block();
-        let joins: Vec<Measure> = self.joins.iter().map(|join| join.measure).collect();
-        let keys: Vec<SetKey> = items
-            .iter()
-            .flat_map(|&item| {
-                let own = sets.measure(item);
-                let joined = self.member[item as usize] != Open::No;
-                let others = joins
-                    .iter()
-                    .filter_map(move |&join| set_key(own, join, item))
-                    .filter(move |_| joined);
-                std::iter::once((item, own)).chain(others)
-            })
-            .collect();
+        let keys = self.block_keys(items);
+        if let Some(sets) = &mut self.sets {
+            sets.begin_block();
+        }
         self.load_keys(keys.into_iter());
         let Some(sets) = &self.sets else { return };
         let members: Vec<u32> = items
