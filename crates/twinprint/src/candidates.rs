@@ -23,6 +23,8 @@ use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::options::DedupOptions;
 use crate::radius::Radius;
+use crate::set_join::SetJoin;
+use crate::sets::Sets;
 
 /// Classes on one fingerprint from which on it is hot.
 pub(crate) const HOT_ROW: usize = 64;
@@ -31,6 +33,9 @@ pub(crate) const HOT_DEGREE: u32 = 1000;
 /// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
 /// itself, and the bound that makes the set join complete (see [`Border`]) holds for short texts only.
 const SHORT_TEXT: usize = 600;
+/// Pairs of the set join that are found beforehand at most, besides eight an item.
+const MEMBER_PAIRS: usize = 4_000_000;
+
 /// A later item and an earlier one within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
@@ -67,9 +72,33 @@ pub(crate) struct Candidates {
     pub(crate) plan: String,
     /// Items whose text is short.
     pub(crate) short: u64,
+    /// Edges that the set join gave.
+    pub(crate) by_shingles: u64,
 }
 
 impl Candidates {
+    /// Finds the pairs of the set join beforehand, so that members become items like others. Members stay as they are when
+    /// their pairs are too many to hold; then they are found as the grouping goes on, among leaders only.
+    pub(crate) fn join_members(
+        &mut self,
+        sets: &mut Sets<'_>,
+        threshold: f64,
+        memory: usize,
+    ) -> Result<(), DedupError> {
+        if self.member.iter().all(|&open| open == Open::No) {
+            return Ok(());
+        }
+        let join = SetJoin::new(sets, &self.member, threshold, memory)?;
+        let limit = MEMBER_PAIRS + 8 * self.member.len();
+        if let Some(pairs) = join.pairs(sets, &self.member, limit, memory)? {
+            self.by_shingles = pairs.len() as u64;
+            self.edges.extend(pairs);
+            self.edges.par_sort_unstable();
+            self.member.fill(Open::No);
+        }
+        Ok(())
+    }
+
     /// Numbers the items anew: item i is what was item `order[i]`, after all its earlier neighbours.
     pub(crate) fn renumber(&mut self, order: &[u32]) {
         let mut place = vec![0; order.len()];

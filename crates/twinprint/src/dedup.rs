@@ -104,7 +104,12 @@ impl Job<'_> {
 
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
             let radius = job.choose_radius(&corpus, &keep);
-            let candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
+            let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
+            job.check_cancelled()?;
+            if let Some(spool) = &spool {
+                let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, SET_MEMORY);
+                candidates.join_members(&mut sets, job.options.threshold, SET_MEMORY)?;
+            }
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
@@ -268,7 +273,7 @@ impl Job<'_> {
             self.options.threshold,
             wanted,
         );
-        matcher.count_members(SET_MEMORY)?;
+        matcher.join_open(SET_MEMORY)?;
         let mut failure = None;
         let failed = Cell::new(false);
         let mut done = 0;

@@ -23,6 +23,7 @@ mod read;
 mod report;
 mod rows;
 mod schedule;
+mod set_join;
 mod sets;
 pub mod sink;
 pub mod source;

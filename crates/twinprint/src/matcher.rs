@@ -6,9 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cluster::{Candidate, Neighbors, Open, Pairs, Similarity, Verify};
 use fingerprint::Width;
-use index::set::{PrefixIndex, TokenOrder};
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use text::Measure;
 use text::overlap::overlap_at_least;
 
@@ -16,68 +13,10 @@ use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
+use crate::set_join::SetJoin;
 use crate::sets::{Set, SetKey, Sets};
 
-/// One measure's part of the set join.
-struct SetJoin {
-    measure: Measure,
-    /// Items whose own measure this is.
-    native: Indexed,
-    /// Items of the other measure, which only a native item is compared with in this one.
-    foreign: Indexed,
-    order: TokenOrder,
-    /// Size and prefix of the block's members.
-    block: FxHashMap<u32, (u32, Vec<u64>)>,
-}
-
-/// The prefixes of placed members.
-struct Indexed {
-    core: PrefixIndex,
-    /// Only a core member is compared with these.
-    fringe: PrefixIndex,
-}
-
-impl Indexed {
-    fn new(threshold: f64) -> Self {
-        Self {
-            core: PrefixIndex::new(threshold),
-            fringe: PrefixIndex::new(threshold),
-        }
-    }
-}
-
-impl SetJoin {
-    fn new(measure: Measure, threshold: f64) -> Self {
-        Self {
-            measure,
-            native: Indexed::new(threshold),
-            foreign: Indexed::new(threshold),
-            order: TokenOrder::new(),
-            block: FxHashMap::default(),
-        }
-    }
-
-    /// The placed members that an item's pairs in this measure may be with.
-    fn partners(&self, own: Measure, open: Open) -> impl Iterator<Item = &PrefixIndex> {
-        let indexed = std::iter::once(&self.native).chain((own == self.measure).then_some(&self.foreign));
-        indexed.flat_map(move |i| std::iter::once(&i.core).chain((open == Open::Core).then_some(&i.fringe)))
-    }
-
-    fn seal(&mut self) {
-        for indexed in [&mut self.native, &mut self.foreign] {
-            indexed.core.seal();
-            indexed.fringe.seal();
-        }
-    }
-
-    fn prefix(&self, set: &Set) -> (u32, Vec<u64>) {
-        let mut prefix = Vec::new();
-        self.order
-            .sort_prefix(set, self.native.core.prefix_len(set.len()), &mut prefix);
-        (set.len() as u32, prefix)
-    }
-}
-
+/// What the grouping asks.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
     keep: &'c KeepOrder,
@@ -91,7 +30,8 @@ pub(crate) struct Matcher<'c> {
     pairs: Pairs,
     /// Absent when nothing is verified.
     sets: Option<Sets<'c>>,
-    joins: Vec<SetJoin>,
+    /// Absent when no item is open.
+    join: Option<SetJoin>,
     /// The first connected item of the block.
     block: u32,
     /// The first failure of the spool; nothing is decided after it.
@@ -131,57 +71,19 @@ impl<'c> Matcher<'c> {
             threshold,
             pairs,
             sets,
-            joins: Vec::new(),
+            join: None,
             block: 0,
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
         }
     }
 
-    /// Counts the shingles of all members, which fixes the order of the set join. Must come before grouping.
-    pub(crate) fn count_members(&mut self, memory: usize) -> Result<(), DedupError> {
-        let members: Vec<u32> = (0..self.member.len() as u32)
-            .filter(|&i| self.member[i as usize] != Open::No)
-            .collect();
-        let Some(sets) = &mut self.sets else { return Ok(()) };
-        if members.is_empty() {
-            return Ok(());
-        }
-        let by = |measure| members.iter().any(|&item| sets.measure(item) == measure);
-        // A pair is measured by characters when either text is, so beside such a text every other is too.
-        let measures = [
-            (Measure::WordGrams, by(Measure::WordGrams)),
-            (Measure::CharGrams, by(Measure::CharGrams)),
-        ];
-        self.joins = measures
-            .iter()
-            .filter(|m| m.1)
-            .map(|m| SetJoin::new(m.0, self.threshold))
-            .collect();
-        let mut rest = members.as_slice();
-        while !rest.is_empty() {
-            let mut cost = 0;
-            let fits = rest.iter().take_while(|&&item| {
-                cost += sets.cost(item);
-                cost <= memory
-            });
-            let (slice, after) = rest.split_at(fits.count().max(1));
-            rest = after;
-            for join in &self.joins {
-                let keys = || {
-                    slice
-                        .iter()
-                        .filter_map(|&item| set_key(sets.measure(item), join.measure, item))
-                };
-                let keys: Vec<SetKey> = keys().collect();
-                sets.begin_block();
-                sets.load(keys.iter().copied())?;
-                keys.par_iter().for_each(|&key| {
-                    if let Some(set) = sets.get(key) {
-                        join.order.count(set);
-                    }
-                });
-            }
+    /// Prepares the set join of the open items. Must come before grouping.
+    pub(crate) fn join_open(&mut self, memory: usize) -> Result<(), DedupError> {
+        if let Some(sets) = &mut self.sets
+            && self.member.iter().any(|&open| open != Open::No)
+        {
+            self.join = Some(SetJoin::new(sets, self.member, self.threshold, memory)?);
         }
         Ok(())
     }
@@ -223,12 +125,8 @@ impl<'c> Matcher<'c> {
         for &item in items {
             let own = sets.measure(item);
             keys.push((item, own));
-            if self.member[item as usize] != Open::No {
-                keys.extend(
-                    self.joins
-                        .iter()
-                        .filter_map(|join| set_key(own, join.measure, item)),
-                );
+            if let (Some(join), true) = (&self.join, self.member[item as usize] != Open::No) {
+                keys.extend(join.keys(own, item));
             }
             let links = self.own_edges(item).iter().map(|edge| edge.earlier);
             for link in links.filter(|&link| link >= self.block) {
@@ -250,11 +148,6 @@ impl<'c> Matcher<'c> {
             self.fail(error);
         }
     }
-}
-
-/// The key under which an item takes part in a join: texts measured by characters have no place among words.
-fn set_key(own: Measure, join: Measure, item: u32) -> Option<SetKey> {
-    (own.with(join) == join).then_some((item, join))
 }
 
 impl Neighbors for Matcher<'_> {
@@ -294,53 +187,23 @@ impl Neighbors for Matcher<'_> {
             .map(|edge| edge.earlier)
             .take_while(|&earlier| earlier < range.end);
         out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
-        if self.member[item as usize] == Open::No {
-            return;
+        let open = self.member[item as usize];
+        if let (Some(join), Some(sets), true) = (&self.join, &self.sets, open != Open::No) {
+            let before = out.len();
+            let mut ids = Vec::new();
+            join.probe(item, sets.measure(item), open, range.end <= self.block, &mut ids);
+            let new = |id: &u32| range.contains(id) && wanted(*id);
+            out.extend(ids.into_iter().filter(new).map(candidate));
+            self.probed
+                .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
         }
-        let Some(own) = self.sets.as_ref().map(|sets| sets.measure(item)) else {
-            return;
-        };
-        let before = out.len();
-        let mut ids = Vec::new();
-        for join in &self.joins {
-            let Some((size, prefix)) = join.block.get(&item) else {
-                continue;
-            };
-            for partners in join.partners(own, self.member[item as usize]) {
-                // What was placed before the block is sealed.
-                if range.end <= self.block {
-                    partners.probe_sealed(*size, prefix, &mut ids);
-                } else {
-                    partners.probe_young(*size, prefix, &mut ids);
-                }
-                let new = |id: &u32| range.contains(id) && wanted(*id);
-                out.extend(ids.iter().copied().filter(new).map(candidate));
-            }
-        }
-        self.probed
-            .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
     }
 
     fn place(&mut self, item: u32, leads: bool) {
-        let own = self.sets.as_ref().map(|sets| sets.measure(item));
-        if leads || self.pairs == Pairs::All {
-            for join in &mut self.joins {
-                if let Some((size, prefix)) = join.block.get(&item) {
-                    let native = own == Some(join.measure);
-                    let indexed = if native {
-                        &mut join.native
-                    } else {
-                        &mut join.foreign
-                    };
-                    let core = self.member[item as usize] == Open::Core;
-                    let index = if core {
-                        &mut indexed.core
-                    } else {
-                        &mut indexed.fringe
-                    };
-                    index.insert(item, *size, prefix);
-                }
-            }
+        if let (Some(join), Some(sets)) = (&mut self.join, &self.sets)
+            && (leads || self.pairs == Pairs::All)
+        {
+            join.place(item, sets.measure(item), self.member[item as usize]);
         }
     }
 }
@@ -357,23 +220,10 @@ impl Verify for Matcher<'_> {
             sets.begin_block();
         }
         self.load_keys(keys.into_iter());
-        let Some(sets) = &self.sets else { return };
-        let members: Vec<u32> = items
-            .iter()
-            .copied()
-            .filter(|&item| self.member[item as usize] != Open::No)
-            .collect();
-        for join in &mut self.joins {
-            join.seal();
-            let shared: &SetJoin = join;
-            let block = members
-                .par_iter()
-                .filter_map(|&item| {
-                    let key = set_key(sets.measure(item), shared.measure, item)?;
-                    Some((item, shared.prefix(sets.get(key)?)))
-                })
-                .collect::<Vec<_>>();
-            join.block = block.into_iter().collect();
+        if let (Some(join), Some(sets)) = (&mut self.join, &self.sets) {
+            let open = |&item: &u32| self.member[item as usize] != Open::No;
+            let members: Vec<u32> = items.iter().copied().filter(open).collect();
+            join.begin_block(sets, &members);
         }
     }
 
