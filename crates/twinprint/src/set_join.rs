@@ -50,18 +50,19 @@ impl Indexed {
 }
 
 impl SetJoin {
-    /// Counts the shingles of all members, which fixes the order of rarity. `memory` bounds what is loaded at a time.
+    /// Counts the shingles of the core members, which fixes the order of rarity: shingles that only fringe members have find nobody, so
+    /// they do well to come first. `memory` bounds what is loaded at a time.
     pub(crate) fn new(
         sets: &mut Sets<'_>,
         member: &[Open],
         threshold: f64,
         memory: usize,
     ) -> Result<Self, DedupError> {
-        let members = members(member);
+        let open = members(member, Open::Fringe);
         let measures = [Measure::WordGrams, Measure::CharGrams];
         let there = measures
             .iter()
-            .filter(|&&m| members.iter().any(|&item| sets.measure(item) == m));
+            .filter(|&&m| open.iter().any(|&item| sets.measure(item) == m));
         let part = |&measure: &Measure| Part {
             measure,
             native: Indexed::new(threshold),
@@ -72,7 +73,7 @@ impl SetJoin {
         let join = Self {
             parts: there.map(part).collect(),
         };
-        for slice in slices(&members, sets, memory) {
+        for slice in slices(&members(member, Open::Core), sets, memory) {
             sets.begin_block();
             let keys: Vec<SetKey> = slice
                 .iter()
@@ -171,7 +172,7 @@ impl SetJoin {
         limit: usize,
         memory: usize,
     ) -> Result<Option<Vec<Edge>>, DedupError> {
-        let members = members(member);
+        let members = members(member, Open::Fringe);
         let mut edges = Vec::new();
         for slice in slices(&members, sets, memory) {
             sets.begin_block();
@@ -212,9 +213,10 @@ impl Part {
     }
 }
 
-fn members(member: &[Open]) -> Vec<u32> {
+/// The members that are open at least so far.
+fn members(member: &[Open], least: Open) -> Vec<u32> {
     (0..member.len() as u32)
-        .filter(|&item| member[item as usize] != Open::No)
+        .filter(|&item| member[item as usize] >= least)
         .collect()
 }
 

@@ -15,7 +15,7 @@ use crate::error::DedupError;
 /// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
 const BLOCK: usize = 16 << 10;
 /// Speed before size: the spool is read back once or twice. Negative levels of zstd skip most of the matching.
-const LEVEL: i32 = -3;
+const LEVEL: i32 = -7;
 
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
