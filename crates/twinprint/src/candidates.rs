@@ -43,6 +43,16 @@ pub(crate) struct Edge {
     pub(crate) earlier: u32,
 }
 
+impl Edge {
+    /// The edge between two items.
+    pub(crate) fn between(a: u32, b: u32) -> Self {
+        Self {
+            item: a.max(b),
+            earlier: a.min(b),
+        }
+    }
+}
+
 /// A crowded fingerprint, for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HotRow {

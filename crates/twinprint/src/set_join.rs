@@ -164,7 +164,7 @@ impl SetJoin {
     }
 
     /// All candidate pairs at once, or `None` when there are more than `limit`: a crowd that only
-    /// indexing leaders alone can cope with.
+    /// indexing leaders alone can cope with. Fringe members look for core members and are not indexed themselves.
     pub(crate) fn pairs(
         mut self,
         sets: &mut Sets<'_>,
@@ -172,9 +172,13 @@ impl SetJoin {
         limit: usize,
         memory: usize,
     ) -> Result<Option<Vec<Edge>>, DedupError> {
-        let members = members(member, Open::Fringe);
+        let (core, mut fringe) = (members(member, Open::Core), members(member, Open::Fringe));
+        fringe.retain(|&item| member[item as usize] == Open::Fringe);
         let mut edges = Vec::new();
-        for slice in slices(&members, sets, memory) {
+        for slice in slices(&core, sets, memory)
+            .into_iter()
+            .chain(slices(&fringe, sets, memory))
+        {
             sets.begin_block();
             let keys: Vec<SetKey> = slice
                 .iter()
@@ -182,19 +186,19 @@ impl SetJoin {
                 .collect();
             sets.load(keys.into_iter())?;
             self.begin_block(sets, slice);
-            let (shared, sets) = (&self, &*sets);
-            let probe = |item: u32, sealed: bool| {
+            let (shared, loaded) = (&self, &*sets);
+            let probe = |item: u32| {
                 let mut ids = Vec::new();
-                shared.probe(item, sets.measure(item), member[item as usize], sealed, &mut ids);
-                ids.into_iter().map(move |earlier| Edge { item, earlier })
+                shared.probe(item, loaded.measure(item), Open::Fringe, true, &mut ids);
+                ids.into_iter().map(move |other| Edge::between(item, other))
             };
-            edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item, true)));
-            for &item in slice {
-                let (own, open) = (sets.measure(item), member[item as usize]);
+            edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
+            for &item in slice.iter().filter(|&&item| member[item as usize] == Open::Core) {
+                let own = sets.measure(item);
                 let mut ids = Vec::new();
-                self.probe(item, own, open, false, &mut ids);
-                edges.extend(ids.into_iter().map(|earlier| Edge { item, earlier }));
-                self.place(item, own, open);
+                self.probe(item, own, Open::Fringe, false, &mut ids);
+                edges.extend(ids.into_iter().map(|other| Edge::between(item, other)));
+                self.place(item, own, Open::Core);
             }
             if edges.len() > limit {
                 return Ok(None);
