@@ -1,6 +1,6 @@
 //! The spool: canonical texts on disk, so that candidates can be verified without holding the corpus in memory.
 //!
-//! Texts are packed into blocks of about 16 KiB, each compressed by itself: small enough that reading one text unpacks
+//! Texts are packed into blocks of about 4 KiB, each compressed by itself: small enough that reading one text unpacks
 //! little else, large enough to compress well. The file lives in the work directory and dies with the run; it has no
 //! format to keep. Blocks are compressed in parallel and written in order.
 
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::error::DedupError;
 
 /// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
-const BLOCK: usize = 16 << 10;
+const BLOCK: usize = 4 << 10;
 /// Speed before size: the spool is read back once or twice. Negative levels of zstd skip most of the matching.
 const LEVEL: i32 = -7;
 

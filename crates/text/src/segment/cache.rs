@@ -1,12 +1,12 @@
 //! Remembers how runs of ideographs were cut. Corpora repeat themselves: boilerplate, quotations, the copies that are looked for.
 //!
 //! Direct-mapped and exact: a slot holds one run whole and where its words end; another run at its place drives it out. One table a
-//! thread, 4 MiB, made when the first ideograph is met.
+//! thread, 8 MiB, made when the first ideograph is met.
 
 use std::cell::RefCell;
 
 /// Slots, a power of two.
-const SLOTS: usize = 1 << 16;
+const SLOTS: usize = 1 << 17;
 /// Bytes of a run at most: 20 ideographs of three bytes. Longer runs are cut anew each time.
 const RUN: usize = 60;
 /// Bytes of an ideograph; runs with longer ones (rare, beyond the basic plane) are not kept.
@@ -68,5 +68,5 @@ fn place(key: &[u8; RUN]) -> usize {
     for word in words {
         mixed = (mixed.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     }
-    (mixed >> 48) as usize % SLOTS
+    (mixed >> 47) as usize % SLOTS
 }
