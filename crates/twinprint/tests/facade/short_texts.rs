@@ -14,7 +14,8 @@ fn options() -> DedupOptions {
     }
 }
 
-/// Precision and recall of the pairs found, among all pairs of texts. Also how many true pairs `wanted` holds for.
+/// Precision of the pairs found, and recall of those that are promised: within the radius, or with a short text. Also how many true
+/// pairs `wanted` holds for.
 fn judge(texts: &[String], wanted: impl Fn(&BruteForce, usize, usize) -> bool) -> (f64, f64, usize) {
     let options = options();
     let done = run(texts, &[], &options);
@@ -26,10 +27,15 @@ fn judge(texts: &[String], wanted: impl Fn(&BruteForce, usize, usize) -> bool) -
         .iter()
         .filter(|row| duplicates.contains_key(&(row.a, row.b)))
         .count();
+    let promised = duplicates.iter().filter(|(_, pair)| pair.promised);
+    let found: std::collections::BTreeSet<_> = done.pairs.iter().map(|row| (row.a, row.b)).collect();
+    let (lost, all) = promised.fold((0, 0), |(lost, all), (key, _)| {
+        (lost + usize::from(!found.contains(key)), all + 1)
+    });
     let special = duplicates.keys().filter(|&&(i, j)| wanted(&truth, i, j)).count();
     (
         hits as f64 / done.pairs.len() as f64,
-        hits as f64 / duplicates.len() as f64,
+        1.0 - f64::from(lost as u32) / f64::from(all as u32),
         special,
     )
 }
