@@ -37,8 +37,8 @@ struct Cli {
     /// How many documents of it.
     #[arg(long, num_args = 1.., default_values_t = [10_000, 100_000, 1_000_000])]
     sizes: Vec<u64>,
-    /// Width and radius: auto, or such as 64/12.
-    #[arg(long, num_args = 1.., default_values = ["auto", "64/12", "64/10"])]
+    /// Width and radius: auto, or such as 64/10.
+    #[arg(long, num_args = 1.., default_values = ["auto", "64/10"])]
     settings: Vec<String>,
     /// The figure to write.
     #[arg(long, value_name = "FILE")]
@@ -125,7 +125,7 @@ fn options(setting: &str, size: u64) -> anyhow::Result<Vec<String>> {
     let width = match setting.split_once('/') {
         Some((bits, k)) => format!(" --bits {bits} --hamming {k}"),
         None if setting == "auto" => String::new(),
-        None => anyhow::bail!("{setting:?} is neither auto nor width and radius such as 64/12"),
+        None => anyhow::bail!("{setting:?} is neither auto nor width and radius such as 64/10"),
     };
     let options = format!("--limit {size} --mode report --pairs=all{width}");
     Ok(options.split(' ').map(str::to_owned).collect())
