@@ -173,6 +173,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     };
     let mut options = DedupOptions::new()?;
     options.profile = profile_named(profile, args.stop_words.as_deref())?;
+    options.stop_words_file.clone_from(&args.stop_words);
     options.bits = args.bits;
     options.hamming = args.hamming;
     options.threshold = args.threshold;
@@ -207,20 +208,33 @@ fn width_named(id: &str) -> Option<u32> {
     base.rsplit('-').next()?.parse().ok()
 }
 
-/// The profile of an id, whose width may be left out.
+/// The profile of an id, whose width may be left out. An id that holds the checksum of a list of stop words needs that list.
 pub(crate) fn profile_named(id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
-    let parts = id.split('-').count();
-    let whole = if parts == 3 {
-        format!("{id}-128")
-    } else {
-        id.to_owned()
+    let refuse = |error: String| DedupError::Option(format!("--profile {id}: {error}"));
+    let (base, checksum) = match (id.split_once("+stop."), stop_words) {
+        (Some((base, checksum)), Some(_)) => (base, Some(checksum)),
+        _ => (id, None),
     };
-    let profile =
-        Profile::parse(&whole).map_err(|error| DedupError::Option(format!("--profile {id}: {error}")))?;
+    let parts = base.split('-').count();
+    let whole = if parts == 3 {
+        format!("{base}-128")
+    } else {
+        base.to_owned()
+    };
+    let profile = Profile::parse(&whole).map_err(|error| refuse(error.to_string()))?;
     let Some(path) = stop_words else {
         return Ok(profile);
     };
     let list = std::fs::read_to_string(path).with_context(|| format!("--stop-words {}", path.display()))?;
     let words = list.lines().map(str::trim).filter(|line| !line.is_empty());
-    Ok(profile.with_stop_words(StopWords::new(words)))
+    let profile = profile.with_stop_words(StopWords::new(words));
+    match checksum {
+        Some(checksum) if !profile.id().ends_with(checksum) => Err(refuse(format!(
+            "the stop words in {} are others: with them the profile is {}",
+            path.display(),
+            profile.id()
+        ))
+        .into()),
+        _ => Ok(profile),
+    }
 }

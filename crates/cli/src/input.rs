@@ -1,5 +1,7 @@
 //! The flags that say what to read, shared by the commands.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use twinprint::source::{Format, SourceOptions};
 
@@ -51,6 +53,10 @@ pub(crate) struct InputArgs {
     /// Read only the first N records
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+
+    /// Take options from a file, such as the config.toml of an earlier run; the command line has precedence
+    #[arg(long, value_name = "FILE.toml", help_heading = "Running")]
+    config: Option<PathBuf>,
 }
 
 impl InputArgs {

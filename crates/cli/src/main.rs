@@ -4,10 +4,13 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod completions;
+mod config;
 mod dedup;
 mod fingerprint;
 mod input;
 mod interrupt;
+mod man;
 mod number;
 mod progress;
 mod summary;
@@ -15,8 +18,10 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use twinprint::DedupError;
+
+use crate::config::Arguments;
 
 /// Finds near-duplicate documents, Chinese and English, exactly within its radius, and verifies them on the text.
 #[derive(Parser)]
@@ -36,16 +41,12 @@ enum Command {
     Dedup(dedup::Args),
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
-        Command::Dedup(args) => dedup::run(&args),
-        Command::Fingerprint(args) => fingerprint::run(&args),
-        Command::Compare(args) => compare::run(&args),
-    };
-    match result {
+    match parse().and_then(run) {
         Ok(code) => code,
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -56,6 +57,30 @@ fn main() -> ExitCode {
                 interrupt::exit_status()
             })
         }
+    }
+}
+
+/// The command line, with what the file of its `--config` adds.
+fn parse() -> anyhow::Result<Command> {
+    let mut command = Cli::command();
+    command.build();
+    let arguments = Arguments::read(&command, std::env::args_os().collect())?;
+    let parsed = command
+        .try_get_matches_from(&arguments.all)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => Ok(cli.command),
+        Err(error) => Err(arguments.blame(&error).unwrap_or_else(|| error.exit())),
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Dedup(args) => dedup::run(&args),
+        Command::Fingerprint(args) => fingerprint::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 

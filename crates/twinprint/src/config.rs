@@ -1,10 +1,25 @@
-//! `config.toml`: the options a run had, in full.
+//! `config.toml`: the options a run had, in full, such that the command line's `--config` takes them again.
+//!
+//! Keys are the long names of flags. What decides nothing that is written (threads, directories) is left out.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::options::{DedupOptions, Keep, Mode, PairRows};
 use crate::radius::Radius;
 use crate::source::SourceOptions;
+
+/// A whole number. TOML's end at 2^63; beyond that it is written as a string.
+#[derive(Clone, Copy, Debug)]
+struct Whole(u64);
+
+impl Serialize for Whole {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(self.0) {
+            Ok(n) => serializer.serialize_i64(n),
+            Err(_) => serializer.serialize_str(&self.0.to_string()),
+        }
+    }
+}
 
 /// The effective configuration, named as the flags of the command line.
 #[derive(Clone, Debug, Serialize)]
@@ -17,18 +32,19 @@ pub(crate) struct Config {
     lines: bool,
     ext: Vec<String>,
     any_text: bool,
-    max_document: u64,
-    limit: Option<u64>,
+    max_document: Whole,
+    limit: Option<Whole>,
     profile: String,
+    stop_words: Option<String>,
     bits: u32,
     hamming: u32,
     threshold: f64,
-    verify: bool,
+    no_verify: bool,
     keep: Keep,
     keep_key: Option<String>,
     mode: Mode,
     pairs: PairRows,
-    seed: u64,
+    seed: Whole,
     #[serde(skip)]
     reason: String,
 }
@@ -48,26 +64,30 @@ impl Config {
             lines: source.lines,
             ext: source.extra_extensions.clone(),
             any_text: source.any_text,
-            max_document: source.max_document,
-            limit: source.limit,
+            max_document: Whole(source.max_document),
+            limit: source.limit.map(Whole),
             profile: options
                 .profile_at(radius.bits)
                 .map_or_else(|_| String::new(), |profile| profile.id()),
+            stop_words: options
+                .stop_words_file
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
             bits: radius.bits,
             hamming: radius.k,
             threshold: options.threshold,
-            verify: options.verify,
+            no_verify: !options.verify,
             keep: options.keep,
             keep_key: source.sort_key.clone(),
             mode: options.mode,
             pairs: options.pairs,
-            seed: options.seed,
+            seed: Whole(options.seed),
             reason: radius.reason.clone(),
         }
     }
 
     pub(crate) fn to_toml(&self) -> String {
-        // Strings, numbers and lists of them always serialise to TOML.
+        // Strings, numbers within TOML's and lists of them always serialise.
         let body = toml::to_string(self).unwrap_or_default();
         format!(
             "# The options of this run, in full.\n# bits and hamming: {}.\n{body}",

@@ -80,6 +80,8 @@ pub enum Auto {
 pub struct DedupOptions {
     /// What the features of a document are and what they weigh. Its own width is not used: see [`DedupOptions::bits`].
     pub profile: Profile,
+    /// The file the profile's stop words were read from; decides nothing, `config.toml` names it.
+    pub stop_words_file: Option<std::path::PathBuf>,
     /// Width of the fingerprints: 64 or 128.
     pub bits: Auto,
     /// Radius of the candidates.
@@ -112,6 +114,7 @@ impl DedupOptions {
     pub fn new() -> Result<Self, ProfileError> {
         Ok(Self {
             profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
+            stop_words_file: None,
             bits: Auto::Auto,
             hamming: Auto::Auto,
             threshold: 0.8,

@@ -4,11 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod architecture;
+mod config;
 mod corpus;
 mod damaged;
 mod determinism;
 mod examples;
 mod fences;
+mod generated;
 mod limits;
 mod readme;
 mod refusals;

@@ -96,13 +96,14 @@ impl Sandbox {
         Run::of(command.args(args.split_whitespace()).output().unwrap())
     }
 
-    /// Runs a script by `bash -euo pipefail`, with twinprint on the path.
+    /// Runs a script by `bash -euo pipefail`, with twinprint on the path and this directory as home.
     pub(crate) fn bash(&self, script: &str) -> Run {
         let bin = Path::new(TWINPRINT).parent().unwrap().to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(bin).chain(std::env::split_paths(&path));
         let mut command = self.command("bash");
         command.env("PATH", std::env::join_paths(path).unwrap());
+        command.env("HOME", self.dir.path());
         Run::of(command.args(["-euo", "pipefail", "-c", script]).output().unwrap())
     }
 }

@@ -1,0 +1,153 @@
+//! `--config FILE.toml`: options from a file, as if they stood on the command line.
+//!
+//! A key is the long name of an option (`inputs` stands for the inputs), so the list of flags is the list of keys and there
+//! is no other. What the command line says wins: a key it names already is passed over, lists included.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+use toml::{Table, Value};
+use twinprint::DedupError;
+
+/// The command line with what the file of its `--config` adds, and how to tell what is wrong in the file.
+pub(crate) struct Arguments {
+    /// All of the arguments, the program's name first.
+    pub(crate) all: Vec<OsString>,
+    /// The file, and the keys taken from it.
+    from_file: Option<(PathBuf, Vec<String>)>,
+}
+
+impl Arguments {
+    /// Reads the file that `given` names, if it does.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not TOML, a key that is no option of the command, a value of a kind no option has.
+    pub(crate) fn read(command: &Command, given: Vec<OsString>) -> anyhow::Result<Self> {
+        // What is missing may be in the file, and what is wrong is told when all is parsed.
+        let matches = command.clone().ignore_errors(true).try_get_matches_from(&given);
+        let Some((name, path, matches)) = matches.as_ref().ok().and_then(named_file) else {
+            return Ok(Self {
+                all: given,
+                from_file: None,
+            });
+        };
+        let text = fs::read_to_string(path).with_context(|| format!("--config {}", path.display()))?;
+        let table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| wrong(path, error.to_string().trim_end()))?;
+        let command = command.find_subcommand(name).unwrap_or(command);
+        let mut added = Added::default();
+        let mut keys = Vec::new();
+        for (key, value) in &table {
+            let arg = argument(command, key).ok_or_else(|| {
+                let program = format!("twinprint {name}");
+                wrong(
+                    path,
+                    &format!("{key}: {program} has no such option; {program} --help lists them"),
+                )
+            })?;
+            if matches.value_source(arg.get_id().as_str()) != Some(ValueSource::CommandLine) {
+                added
+                    .add(arg, key, value)
+                    .map_err(|wanted| wrong(path, &format!("{key}: write {wanted}")))?;
+                keys.push(key.clone());
+            }
+        }
+        let mut all = given;
+        let behind_name = all.iter().position(|word| word == name).map_or(1, |at| at + 1);
+        all.splice(behind_name..behind_name, added.options);
+        if !added.inputs.is_empty() {
+            all.push("--".into());
+            all.extend(added.inputs);
+        }
+        Ok(Self {
+            all,
+            from_file: Some((path.clone(), keys)),
+        })
+    }
+
+    /// The error of parsing [`all`](Self::all) in the file's words, if a value of the file is what is wrong.
+    pub(crate) fn blame(&self, error: &clap::Error) -> Option<anyhow::Error> {
+        use clap::error::{ContextKind, ContextValue};
+        let (path, keys) = self.from_file.as_ref()?;
+        let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let name = option.strip_prefix("--")?;
+        let name = name.split(['=', ' ', '[']).next()?;
+        keys.iter().find(|key| *key == name)?;
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let text = text.split("\n\nFor more").next().unwrap_or(text);
+        Some(wrong(path, text))
+    }
+}
+
+/// The subcommand, the file it is to take options from, and what the command line gave it.
+fn named_file(matches: &ArgMatches) -> Option<(&str, &PathBuf, &ArgMatches)> {
+    let (name, matches) = matches.subcommand()?;
+    let path = matches.try_get_one::<PathBuf>("config").ok()??;
+    Some((name, path, matches))
+}
+
+/// The option a key names. A file cannot name a further file.
+fn argument<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
+    let named = |arg: &&Arg| match arg.get_long() {
+        Some(long) => {
+            let aliases = arg.get_visible_aliases().unwrap_or_default();
+            long == key || aliases.contains(&key)
+        }
+        None => arg.is_positional() && arg.get_id() == key,
+    };
+    let arg = command.get_arguments().find(named)?;
+    (!matches!(key, "config" | "help" | "version")).then_some(arg)
+}
+
+/// Arguments made of a file's entries.
+#[derive(Default)]
+struct Added {
+    options: Vec<OsString>,
+    inputs: Vec<OsString>,
+}
+
+impl Added {
+    /// Adds an entry, or says what should have been written.
+    fn add(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
+        let takes = arg.get_num_args().unwrap_or_default();
+        match value {
+            // An option that may stand alone does so for true.
+            Value::Boolean(true) if takes.min_values() == 0 && !arg.is_positional() => {
+                self.options.push(format!("--{key}").into());
+            }
+            Value::Boolean(false) if !takes.takes_values() => {}
+            _ if !takes.takes_values() => return Err("true or false"),
+            Value::Array(values) => values.iter().try_for_each(|value| self.value(arg, key, value))?,
+            value => self.value(arg, key, value)?,
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Integer(n) => n.to_string(),
+            Value::Float(x) => x.to_string(),
+            Value::Boolean(yes) => yes.to_string(),
+            _ => return Err("a string, a number, true or false, or a list of strings"),
+        };
+        if arg.is_positional() {
+            self.inputs.push(text.into());
+        } else {
+            self.options.push(format!("--{key}={text}").into());
+        }
+        Ok(())
+    }
+}
+
+fn wrong(path: &Path, what: &str) -> anyhow::Error {
+    DedupError::Option(format!("{}: {what}", path.display())).into()
+}

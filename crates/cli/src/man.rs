@@ -1,0 +1,39 @@
+//! `twinprint man`: manual pages, made from the same list of flags as the help.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint man ~/.local/share/man/man1
+      a page for every command: man twinprint, man twinprint-dedup";
+
+/// Writes manual pages into a directory
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory for the pages, made if it is not there; pages of the same names are replaced
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, command: clap::Command) -> anyhow::Result<ExitCode> {
+    let dir = &args.dir;
+    let pages = command
+        .get_subcommands()
+        .map(|sub| format!("twinprint-{}.1", sub.get_name()));
+    let pages: Vec<String> = std::iter::once("twinprint.1".to_owned()).chain(pages).collect();
+    fs::create_dir_all(dir)
+        .and_then(|()| clap_mangen::generate_to(command.disable_help_subcommand(true), dir))
+        .with_context(|| format!("{}: the manual pages cannot be written", dir.display()))?;
+    for page in pages {
+        terminal::out(&format!("{}\n", dir.join(page).display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

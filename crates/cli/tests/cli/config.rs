@@ -1,0 +1,125 @@
+//! `--config`: what a run wrote beside its output gives the same result again; the command line has precedence.
+
+use std::collections::BTreeMap;
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+fn inputs() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(5);
+    sandbox.put("-in.jsonl", corpus.jsonl(300));
+    sandbox.put("folder/a.rs", corpus.document());
+    sandbox.put("folder/b.txt", corpus.document());
+    sandbox.put("stop.txt", "the\nof\nand\n");
+    sandbox
+}
+
+/// All that was written but the report and the configuration, which tell in words why the radius is what it is.
+fn rows(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = sandbox.tree(out);
+    files.retain(|name, _| !name.starts_with("report.") && name != "config.toml");
+    assert!(files.contains_key("clusters.jsonl"), "{:?}", files.keys());
+    files
+}
+
+fn table(sandbox: &Sandbox, name: &str) -> toml::Table {
+    sandbox.text(name).parse().unwrap()
+}
+
+#[test]
+fn a_written_configuration_gives_the_same_result() {
+    let sandbox = inputs();
+    let ways = [
+        "",
+        "--threshold 0.75 --keep longest --pairs=distinct --ext rs --limit 200 --text-key=text --seed 18446744073709551615",
+        "--profile paper --mode report --any-text",
+        "--profile tp1-chars4-tf-64 --stop-words stop.txt --lines --keep newest --keep-key id -k 7",
+        "--no-verify --max-document 1MiB --id-key name --pairs",
+    ];
+    for (i, way) in ways.into_iter().enumerate() {
+        let (first, again) = (format!("first{i}"), format!("again{i}"));
+        sandbox
+            .run(&format!("dedup -o {first} --quiet {way} -- -in.jsonl folder"))
+            .ok();
+        sandbox
+            .run(&format!("dedup --config {first}/config.toml -o {again} --quiet"))
+            .ok();
+        assert_eq!(rows(&sandbox, &first), rows(&sandbox, &again), "{way}");
+        let configs = [first, again].map(|out| table(&sandbox, &format!("{out}/config.toml")));
+        assert_eq!(configs[0], configs[1], "{way}");
+    }
+}
+
+#[test]
+fn the_command_line_has_precedence() {
+    let sandbox = inputs();
+    sandbox.put(
+        "my.toml",
+        "inputs = ['nothere.txt']\noutput = 'elsewhere'\nthreshold = 0.9\next = ['md', 'c']\nkeep = 'longest'\npairs = true\nquiet = true\nlines = false\n",
+    );
+    sandbox
+        .run("dedup --config=my.toml folder --ext rs -o out --threshold 0.7")
+        .ok();
+    let config = table(&sandbox, "out/config.toml");
+    assert_eq!(config["threshold"].as_float(), Some(0.7));
+    assert_eq!(config["keep"].as_str(), Some("longest"));
+    assert_eq!(config["pairs"].as_str(), Some("all"));
+    assert_eq!(config["inputs"].as_array().unwrap(), &["folder".into()]);
+    assert_eq!(config["ext"].as_array().unwrap(), &["rs".into()]);
+    assert!(!sandbox.path("elsewhere").exists());
+    // What is not on the command line comes from the file, the output directory too.
+    let run = sandbox.run("dedup folder --config my.toml").ok();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    assert!(sandbox.path("elsewhere/report.json").exists());
+    // Other commands take a file as well.
+    sandbox.put("rows.toml", "format-out = 'tsv'\ninputs = ['folder']\n");
+    let run = sandbox.run("fingerprint --config rows.toml --quiet").ok();
+    assert!(run.stdout.trim_end().ends_with("folder/b.txt"), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_wrong_in_the_file_is_named() {
+    let sandbox = inputs();
+    let refused = |text: &str, code: i32, parts: &[&str]| {
+        sandbox.put("my.toml", text);
+        let parts = [&["my.toml"], parts].concat();
+        sandbox
+            .run("dedup folder -o out --config my.toml")
+            .fails(code, &parts);
+        assert!(!sandbox.path("out").exists(), "{text}");
+    };
+    refused(
+        "thresold = 0.9",
+        2,
+        &["thresold", "no such option", "dedup --help"],
+    );
+    refused("[dedup]\nthreshold = 0.9", 2, &["dedup", "no such option"]);
+    refused("config = 'other.toml'", 2, &["config", "no such option"]);
+    refused("threshold = 'much'", 2, &["much", "--threshold"]);
+    refused("threshold = [0.8, 0.9]", 2, &["--threshold"]);
+    refused("keep = 'oldest'", 2, &["oldest", "first, longest"]);
+    refused("quiet = 3", 2, &["quiet", "true or false"]);
+    refused("ext = {a = 1}", 2, &["ext", "a list of strings"]);
+    refused("threshold = ", 2, &["line 1"]);
+    sandbox
+        .run("dedup folder -o out --config nothere.toml")
+        .fails(1, &["--config nothere.toml", "No such file"]);
+    // What the library refuses is refused as from the command line.
+    refused_by_value(&sandbox);
+}
+
+fn refused_by_value(sandbox: &Sandbox) {
+    sandbox.put("my.toml", "threshold = 1.5\n");
+    sandbox
+        .run("dedup folder -o out --config my.toml")
+        .fails(2, &["--threshold 1.5"]);
+    // A profile with stop words goes with its own list only.
+    sandbox
+        .run("dedup folder -o first --stop-words stop.txt --quiet")
+        .ok();
+    sandbox.put("stop.txt", "other\nwords\n");
+    sandbox
+        .run("dedup --config first/config.toml -o out")
+        .fails(2, &["the stop words in stop.txt are others"]);
+}
