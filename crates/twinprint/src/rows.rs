@@ -27,10 +27,10 @@ impl Names<'_> {
             return Cow::Borrowed(id);
         }
         let source = &self.sources.list()[self.documents.source(document) as usize];
-        if source.format.is_by_line() {
-            Cow::Owned(source.name_of(self.documents.line(document)))
-        } else {
+        if source.format.is_whole_file() {
             Cow::Borrowed(&source.label)
+        } else {
+            Cow::Owned(source.name_of(self.documents.line(document)))
         }
     }
 }

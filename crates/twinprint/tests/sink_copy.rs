@@ -51,7 +51,9 @@ fn twin(bytes: &[u8], records: &[Owned], fates: &[Fate]) -> (Vec<u8>, Vec<u8>) {
     let mut fates = fates.iter();
     let lines = match bytes.strip_prefix(b"\xef\xbb\xbf") {
         Some(lines) => {
-            kept.extend_from_slice(b"\xef\xbb\xbf");
+            for side in [&mut kept, &mut removed] {
+                side.extend_from_slice(b"\xef\xbb\xbf");
+            }
             lines
         }
         None => bytes,

@@ -1,23 +1,24 @@
 //! Writes the records of the inputs again, unchanged and in order, to `kept/` and `removed/`.
 //!
 //! The second pass reads with the same splitter as the first, so that ordinals agree. Whole files are copied as they
-//! are. Line files keep their layout, format and codec: each line goes out with its own bytes and line end; a last
-//! line without line feed gets one, so that outputs can be joined. Blank lines and a byte order mark belong to the
-//! file and stay in `kept/`. A line file always has its place in `kept/`, and one in `removed/` only if a record goes
-//! there. Rejects go nowhere.
+//! are. Files of records keep their layout, format and codec: each record goes out with its own bytes. What stands
+//! around records follows them, by the parts that the scanner tells apart: what opens and closes a file goes to both
+//! sides, a separator goes out between two records of one side, blank lines stay in `kept/`. Of files with a record a
+//! line, a last line without line feed gets one, so that outputs can be joined. A file of records always has its
+//! place in `kept/`, and one in `removed/` only if a record goes there. Rejects go nowhere.
 
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
-use super::encode::Packed;
 use super::error::SinkError;
-use crate::source::{BOM, Body, Chunk, Lines, SourceFile, Sources, content, is_record};
+use super::records::{RecordFile, place};
+use crate::source::{Body, Chunk, SourceFile, Sources};
 
 /// Bytes of one batch of the second pass.
 const BATCH: usize = 8 << 20;
@@ -36,7 +37,7 @@ pub enum Fate {
 /// What was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes of the records kept: unpacked lines with their line ends, and whole files as they are on disk.
+    /// Bytes of the records kept: unpacked, with their line ends, and whole files as they are on disk.
     pub kept_bytes: u64,
     /// The same of the records removed.
     pub removed_bytes: u64,
@@ -47,7 +48,7 @@ pub struct Written {
 }
 
 impl Written {
-    fn add(&mut self, fate: Fate, bytes: u64, records: u64) {
+    pub(super) fn add(&mut self, fate: Fate, bytes: u64, records: u64) {
         match fate {
             Fate::Keep => {
                 self.kept_bytes += bytes;
@@ -96,7 +97,7 @@ pub fn copy_records_to(
         fate,
         out,
         written: Written::default(),
-        lines: None,
+        records: None,
     };
     for batch in sources.reread(BATCH) {
         let mut batch = batch?;
@@ -120,16 +121,8 @@ struct Copy<'a> {
     fate: &'a dyn Fn(u64) -> Fate,
     out: &'a OutputDir,
     written: Written,
-    /// The line file being written.
-    lines: Option<LineFile>,
-}
-
-/// The outputs of one line file.
-struct LineFile {
-    kept: Packed,
-    removed: Option<Packed>,
-    /// Records of the file so far.
-    records: u64,
+    /// The outputs of the file of records being written, and its records so far.
+    records: Option<(RecordFile<'a>, u64)>,
 }
 
 impl<'a> Copy<'a> {
@@ -137,24 +130,25 @@ impl<'a> Copy<'a> {
         match &chunk.body {
             Body::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
             Body::Rejected { source, .. } => self.counted(*source, 1)?,
-            Body::Lines {
-                source, bom, data, ..
-            } => {
+            Body::Bytes { source, piece } => {
                 self.counted(*source, chunk.records())?;
-                if *bom {
-                    self.append(*source, Fate::Keep, BOM)?;
-                }
-                self.split(*source, data, chunk.first_ordinal())?;
+                let mut ordinals = chunk.first_ordinal()..;
+                let fate = self.fate;
+                // The range has no end.
+                let fate = || ordinals.next().map_or(Fate::Reject, fate);
+                let mut written = std::mem::take(&mut self.written);
+                self.record_file(*source)?.0.split(piece, fate, &mut written)?;
+                self.written = written;
             }
         }
         Ok(())
     }
 
-    /// Counts records of a line file; no more than the first reading did.
+    /// Counts records of a file; no more than the first reading did.
     fn counted(&mut self, source: u32, records: u64) -> Result<(), SinkError> {
-        let file = self.line_file(source)?;
-        file.records += records;
-        let now = file.records;
+        let (_, now) = self.record_file(source)?;
+        *now += records;
+        let now = *now;
         match self.sources.records(source) {
             Some(before) if now > before => Err(changed(
                 self.file(source),
@@ -164,70 +158,18 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// Sends lines where they go, neighbours of one fate in one write.
-    fn split(&mut self, source: u32, data: &[u8], first_ordinal: u64) -> Result<(), SinkError> {
-        let max = self.sources.options().max_document;
-        let (mut run, mut fate, mut at) = (0, Fate::Keep, 0);
-        let mut ordinal = first_ordinal;
-        for line in Lines(data) {
-            let mut this = Fate::Keep;
-            if is_record(content(line), max) {
-                this = (self.fate)(ordinal);
-                ordinal += 1;
-                self.written.add(this, line.len() as u64, 1);
-            }
-            if this != fate {
-                self.append(source, fate, &data[run..at])?;
-                (run, fate) = (at, this);
-            }
-            at += line.len();
+    /// The outputs of a file of records, begun if need be.
+    fn record_file(&mut self, source: u32) -> Result<&mut (RecordFile<'a>, u64), SinkError> {
+        if self.records.is_none() {
+            self.records = Some((RecordFile::new(self.file(source), self.out)?, 0));
         }
-        self.append(source, fate, &data[run..])?;
-        if data.last().is_some_and(|&last| last != b'\n') {
-            self.written.add(fate, 1, 0);
-            self.append(source, fate, b"\n")?;
-        }
-        Ok(())
-    }
-
-    fn append(&mut self, source: u32, fate: Fate, bytes: &[u8]) -> Result<(), SinkError> {
-        if bytes.is_empty() || fate == Fate::Reject {
-            return Ok(());
-        }
-        let (input, out) = (self.file(source), self.out);
-        let file = self.line_file(source)?;
-        match fate {
-            Fate::Remove => {
-                if file.removed.is_none() {
-                    let place = place(input, fate);
-                    file.removed = Some(Packed::new(out.file(place)?, input.codec)?);
-                }
-                file.removed
-                    .as_mut()
-                    .map_or(Ok(()), |removed| removed.append(bytes))
-            }
-            _ => file.kept.append(bytes),
-        }
-    }
-
-    /// The outputs of a line file, begun if need be.
-    fn line_file(&mut self, source: u32) -> Result<&mut LineFile, SinkError> {
-        if self.lines.is_none() {
-            let input = self.file(source);
-            let kept = Packed::new(self.out.file(place(input, Fate::Keep))?, input.codec)?;
-            self.lines = Some(LineFile {
-                kept,
-                removed: None,
-                records: 0,
-            });
-        }
-        Ok(self.lines.as_mut().expect("it was begun above"))
+        Ok(self.records.as_mut().expect("it was begun above"))
     }
 
     /// Ends a file, of which the second reading counted `records`.
     fn end(&mut self, source: u32, records: u64) -> Result<(), SinkError> {
         let input = self.file(source);
-        if !input.format.is_by_line() {
+        if input.format.is_whole_file() {
             return Ok(());
         }
         unchanged(input)?;
@@ -237,10 +179,9 @@ impl<'a> Copy<'a> {
                 format!("it had {before} records and has {records} now"),
             ));
         }
-        self.line_file(source)?;
-        if let Some(LineFile { kept, removed, .. }) = self.lines.take() {
-            kept.finish()?;
-            removed.map_or(Ok(()), Packed::finish)?;
+        self.record_file(source)?;
+        if let Some((outputs, _)) = self.records.take() {
+            outputs.finish()?;
         }
         Ok(())
     }
@@ -297,8 +238,4 @@ fn copy_file(input: &SourceFile, fate: Fate, out: &OutputDir) -> Result<u64, Sin
         ));
     }
     to.finish()
-}
-
-fn place(input: &SourceFile, fate: Fate) -> PathBuf {
-    Path::new(if fate == Fate::Remove { "removed" } else { "kept" }).join(&input.relative)
 }

@@ -7,6 +7,7 @@ mod dir;
 mod encode;
 mod error;
 mod file;
+mod records;
 mod storage;
 
 pub use copy::{Fate, Written, copy_records, copy_records_to};

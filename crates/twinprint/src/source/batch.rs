@@ -9,8 +9,9 @@ use std::thread::JoinHandle;
 use super::chunk::{Body, Chunk};
 use super::decode;
 use super::error::SourceError;
+use super::scan::scanner;
 use super::sources::Shared;
-use super::split::{PIECE, Piece, Splitter};
+use super::split::{Cut, PIECE, Splitter};
 
 /// Whole files of one chunk at most: small ones cost by the file, not by the byte.
 const FILES_A_CHUNK: usize = 64;
@@ -152,10 +153,10 @@ impl Reading {
             if shared.cancelled() {
                 return Some(Err(SourceError::Cancelled));
             }
-            let step = if shared.files[next].format.is_by_line() {
-                self.lines(next, limit - self.ordinal).map(|()| 1)
-            } else {
+            let step = if shared.files[next].format.is_whole_file() {
                 self.whole(next, limit - self.ordinal)
+            } else {
+                self.records(next, limit - self.ordinal).map(|()| 1)
             };
             match step {
                 Ok(read) => next += read,
@@ -177,7 +178,7 @@ impl Reading {
         let mut bytes = 0;
         let most = usize::try_from(limit).unwrap_or(usize::MAX).min(FILES_A_CHUNK);
         let files = self.shared.files[first..].iter().take(most).take_while(|file| {
-            let takes = !file.format.is_by_line() && bytes < PIECE as u64;
+            let takes = file.format.is_whole_file() && bytes < PIECE as u64;
             if takes {
                 bytes += file.bytes;
             }
@@ -193,18 +194,19 @@ impl Reading {
         Ok(count)
     }
 
-    /// Reads a file line by line.
-    fn lines(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
+    /// Reads a file record by record.
+    fn records(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
         let consumed = Arc::new(AtomicU64::new(0));
         match decode::open(&file.path, file.codec, file.bytes, &consumed) {
             Ok(stream) => {
-                let mut splitter = Splitter::new(stream, PIECE, shared.options.max_document, limit);
-                while let Some(piece) = splitter.next(|e| decode::reason(e, file.codec)) {
+                let max = shared.options.max_document;
+                let mut splitter = Splitter::new(stream, scanner(file.format, max), PIECE, max, limit);
+                while let Some(cut) = splitter.next(|e| decode::reason(e, file.codec)) {
                     self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
-                    self.piece(source, piece)?;
+                    self.cut(source, cut)?;
                     if shared.cancelled() {
                         return Ok(());
                     }
@@ -229,27 +231,14 @@ impl Reading {
         Ok(())
     }
 
-    fn piece(&mut self, source: u32, piece: Piece) -> Result<(), Gone> {
-        match piece {
-            Piece::Lines {
-                first_line,
-                records,
-                bom,
-                data,
-            } => {
-                let bytes = data.len();
-                self.push(
-                    records,
-                    bytes,
-                    Body::Lines {
-                        source,
-                        first_line,
-                        bom,
-                        data,
-                    },
-                )
+    fn cut(&mut self, source: u32, cut: Cut) -> Result<(), Gone> {
+        match cut {
+            Cut::Piece(piece) => {
+                // Spans of tiny records take more memory than the records.
+                let bytes = piece.data.len() + size_of_val(piece.spans.as_slice());
+                self.push(piece.records, bytes, Body::Bytes { source, piece })
             }
-            Piece::Rejected {
+            Cut::Rejected {
                 line,
                 raw_len,
                 reason,

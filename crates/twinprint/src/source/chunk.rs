@@ -1,6 +1,6 @@
 //! A piece of the input that one task can turn into records.
 //!
-//! Lines are held as bytes; whole files are only named and read where they are processed, so that many small files
+//! Records are held as bytes; whole files are only named and read where they are processed, so that many small files
 //! are opened by all threads at once.
 
 use std::borrow::Cow;
@@ -15,8 +15,9 @@ use super::json;
 use super::options::SourceOptions;
 use super::record::{Record, RecordKind};
 use super::reject::RejectReason;
+use super::scan::{Lines, Part, content};
 use super::sources::{Shared, SourceFile};
-use super::split::{BOM, Lines, content, is_record};
+use super::split::{BOM, Piece};
 
 /// Records in input order, next to one another.
 #[derive(Debug)]
@@ -30,13 +31,8 @@ pub struct Chunk {
 /// What a chunk holds.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// Whole lines of one source.
-    Lines {
-        source: u32,
-        first_line: u64,
-        bom: bool,
-        data: Vec<u8>,
-    },
+    /// Whole records of one source, as bytes.
+    Bytes { source: u32, piece: Piece },
     /// Sources that are one document each.
     Files(Range<u32>),
     /// One record that cannot be had.
@@ -62,7 +58,7 @@ impl Chunk {
     /// The source of its first record.
     pub fn source(&self) -> u32 {
         match &self.body {
-            Body::Lines { source, .. } | Body::Rejected { source, .. } => *source,
+            Body::Bytes { source, .. } | Body::Rejected { source, .. } => *source,
             Body::Files(range) => range.start,
         }
     }
@@ -72,21 +68,16 @@ impl Chunk {
     /// not copied.
     pub fn documents(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
-            Body::Lines {
-                source,
-                first_line,
-                data,
-                ..
-            } => {
-                let lines = LineRecords {
-                    json: self.shared.files[*source as usize].format == Format::Jsonl,
+            Body::Bytes { source, piece } => {
+                let parser = Parser {
+                    format: self.shared.files[*source as usize].format,
                     options,
                     max: self.shared.options.max_document,
                 };
-                lines.each(data, &mut |i, raw_len, kind| {
+                parser.each(piece, &mut |line, raw_len, kind| {
                     f(Record {
                         source: *source,
-                        line: first_line + i,
+                        line,
                         raw_len,
                         kind,
                     });
@@ -125,24 +116,35 @@ impl Chunk {
     }
 }
 
-/// Turns lines into records.
-struct LineRecords<'o> {
-    json: bool,
+/// Turns the records of a piece into documents.
+struct Parser<'o> {
+    format: Format,
     options: &'o SourceOptions,
     max: u64,
 }
 
-impl LineRecords<'_> {
-    fn each<'a>(&self, data: &'a [u8], f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
-        // One check of all the bytes is much faster than one a line; only a chunk that fails is looked at by line.
-        let valid = simdutf8::basic::from_utf8(data).ok();
-        let mut at = 0;
-        for (i, line) in Lines(data).enumerate() {
-            let bytes = content(line);
-            // A slice of valid text that ends at a line feed or at the end is valid text.
-            let text = valid.and_then(|v| v.get(at..at + bytes.len()));
-            at += line.len();
-            f(i as u64, bytes.len() as u64, self.kind(bytes, text));
+impl Parser<'_> {
+    /// Yields line, length and kind of every record and blank line.
+    fn each<'a>(&self, piece: &'a Piece, f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
+        // One check of all the bytes is much faster than one a record; only a piece that fails is looked at by record.
+        let valid = simdutf8::basic::from_utf8(&piece.data).ok();
+        let mut start = 0;
+        for (span, raw) in piece.parts() {
+            let bytes = content(raw);
+            match span.part {
+                Part::Blank => {
+                    for (line, number) in Lines(raw).zip(span.line..) {
+                        f(number, content(line).len() as u64, RecordKind::Blank);
+                    }
+                }
+                Part::Record => {
+                    // Records of valid text begin and end at characters, so that this is valid text.
+                    let text = valid.and_then(|v| v.get(start..start + bytes.len()));
+                    f(span.line, bytes.len() as u64, self.kind(bytes, text));
+                }
+                Part::Opening | Part::Separator | Part::Closing => {}
+            }
+            start = span.end;
         }
     }
 
@@ -154,12 +156,9 @@ impl LineRecords<'_> {
             };
             return RecordKind::Rejected { reason };
         }
-        if !is_record(bytes, self.max) {
-            return RecordKind::Blank;
-        }
         let document = match text.map_or_else(|| decoded(bytes), Ok) {
             Err(reason) => Err(reason),
-            Ok(text) if self.json => json::pick(text, self.options),
+            Ok(text) if self.format == Format::Jsonl => json::pick(text, self.options),
             Ok(text) => {
                 let text = Cow::Borrowed(text.strip_suffix('\r').unwrap_or(text));
                 Ok(json::Picked {

@@ -21,7 +21,12 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a file of this format holds one record a line.
+    /// Whether a file of this format is one document; others hold a record after the other.
+    pub fn is_whole_file(self) -> bool {
+        self == Self::Text
+    }
+
+    /// Whether each record of this format is a line.
     pub fn is_by_line(self) -> bool {
         matches!(self, Self::Lines | Self::Jsonl)
     }

@@ -24,6 +24,7 @@ mod layout;
 mod options;
 mod record;
 mod reject;
+mod scan;
 mod sources;
 mod split;
 mod spool;
@@ -41,4 +42,5 @@ pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
 
 pub(crate) use chunk::Body;
-pub(crate) use split::{BOM, Lines, content, is_record};
+pub(crate) use scan::Part;
+pub(crate) use split::Piece;

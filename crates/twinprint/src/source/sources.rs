@@ -62,10 +62,10 @@ const UNKNOWN: u64 = u64::MAX;
 impl SourceFile {
     /// What a record without an id of its own is known by: `label:line`, or the label of a whole file.
     pub fn name_of(&self, line: u64) -> String {
-        if self.format.is_by_line() {
-            format!("{}:{line}", self.label)
-        } else {
+        if self.format.is_whole_file() {
             self.label.clone()
+        } else {
+            format!("{}:{line}", self.label)
         }
     }
 }

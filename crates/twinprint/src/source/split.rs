@@ -1,34 +1,45 @@
-//! Cuts a stream into pieces of whole lines.
+//! Cuts a stream into pieces of whole records.
 //!
-//! Both passes over the input (reading, and writing the kept records) use this one splitter, so that they agree on
-//! what a record is. Invariants: pieces hold whole lines, in order, with their line ends; concatenated with the
-//! mark dropped at the start and the lines reported as too long, they are the stream; the cuts depend on the bytes
-//! alone, not on how they arrive. At most max(`PIECE`, the longest record allowed) bytes are held, twice.
+//! Invariants: pieces hold whole spans, in order; concatenated with the records reported as too long, they are the
+//! stream (but for what a [`Scan`] adds to close a file that was broken off); the spans depend on the bytes alone, not
+//! on how they arrive. At most max(`PIECE`, the longest record allowed) bytes are held, twice.
 
 use std::io::{self, Read};
 
-use memchr::{memchr, memrchr};
-
 use super::reject::RejectReason;
+use super::scan::{Part, Scan, Span};
 
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
 pub(crate) const PIECE: usize = 1 << 20;
 /// The UTF-8 byte order mark.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
+/// Whole spans, and their bytes.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Piece {
+    pub(crate) data: Vec<u8>,
+    /// Never empty; the last one ends with `data`.
+    pub(crate) spans: Vec<Span>,
+    /// How many of them are records.
+    pub(crate) records: u64,
+}
+
+impl Piece {
+    /// The spans with their bytes.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Span, &[u8])> {
+        let mut start = 0;
+        self.spans.iter().map(move |&span| {
+            let bytes = &self.data[start..span.end];
+            start = span.end;
+            (span, bytes)
+        })
+    }
+}
+
 /// What the splitter yields.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Piece {
-    /// Whole lines; only the last of a stream may lack its line feed.
-    Lines {
-        /// Line number of the first, from 1.
-        first_line: u64,
-        /// Records among the lines (those that are not blank).
-        records: u64,
-        /// The stream began with a byte order mark, which is not in `data`.
-        bom: bool,
-        data: Vec<u8>,
-    },
+pub(crate) enum Cut {
+    Piece(Piece),
     /// One record that cannot be had.
     Rejected {
         line: u64,
@@ -37,134 +48,188 @@ pub(crate) enum Piece {
     },
 }
 
-/// An iterator over lines, each with its line feed where it has one.
-pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = &'a [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let end = memchr(b'\n', self.0).map_or(self.0.len(), |p| p + 1);
-        let (line, rest) = self.0.split_at(end);
-        self.0 = rest;
-        Some(line)
-    }
-}
-
-/// The line without its line feed.
-#[inline]
-pub(crate) fn content(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\n").unwrap_or(line)
-}
-
-/// Whether a line (without line feed) is a record: not blank, or too long to be looked at.
-#[inline]
-pub(crate) fn is_record(content: &[u8], max: u64) -> bool {
-    content.len() as u64 > max || !content.iter().all(u8::is_ascii_whitespace)
-}
-
 /// The splitter over one stream.
 pub(crate) struct Splitter<R> {
     stream: R,
+    scan: Box<dyn Scan>,
     /// Bytes to read before cutting, at least 1.
     piece: usize,
-    /// The beginning of a line whose end has not been read.
-    carry: Vec<u8>,
-    /// Lines yielded so far.
-    lines: u64,
     /// Longest record, in bytes without the line feed.
     max: u64,
     /// Records that may still be yielded.
     left: u64,
+    /// What was read, scanned and not yet yielded, and the spans in it.
+    data: Vec<u8>,
+    spans: Vec<Span>,
+    /// Why nothing after the spans found can be had; still to be reported.
+    fault: Option<RejectReason>,
     started: bool,
     end: End,
+    /// The end of the stream was told to the scanner, or is a fault.
+    ended: bool,
+    over: Over,
 }
 
 /// How a stream stands.
 enum End {
     Open,
     Reached,
-    /// It broke; the error is still to be reported.
+    /// It broke.
     Broken(io::Error),
+}
+
+/// Whether there is more to yield.
+#[derive(PartialEq)]
+enum Over {
+    No,
+    /// Only what closes the file.
+    Records,
+    All,
 }
 
 impl<R: Read> Splitter<R> {
     /// Splits `stream` into pieces of about `piece` bytes; yields at most `limit` records.
-    pub(crate) fn new(stream: R, piece: usize, max: u64, limit: u64) -> Self {
-        // The first reading must hold a whole mark.
-        let piece = piece.max(BOM.len());
+    pub(crate) fn new(stream: R, scan: Box<dyn Scan>, piece: usize, max: u64, limit: u64) -> Self {
         Self {
             stream,
-            piece,
-            carry: Vec::new(),
-            lines: 0,
+            scan,
+            // The first reading must hold a whole mark.
+            piece: piece.max(BOM.len()),
             max,
             left: limit,
+            data: Vec::new(),
+            spans: Vec::new(),
+            fault: None,
             started: false,
             end: End::Open,
+            ended: false,
+            over: if limit == 0 { Over::All } else { Over::No },
         }
     }
 
-    /// The next piece. `broken` says what an error of the stream means.
-    pub(crate) fn next(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Option<Piece> {
+    /// The next cut. `broken` says what an error of the stream means.
+    pub(crate) fn next(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Option<Cut> {
+        loop {
+            match self.over {
+                Over::No => {}
+                Over::Records => return self.close(),
+                Over::All => return None,
+            }
+            if let Some(piece) = self.take_piece() {
+                return Some(Cut::Piece(piece));
+            }
+            if let Some(reason) = self.fault.take() {
+                self.over = Over::Records;
+                return Some(self.rejected(self.scan.line(), self.data.len() as u64, reason));
+            }
+            if self.ended {
+                self.over = Over::Records;
+            } else if !matches!(self.end, End::Open) {
+                self.fault = self.fault_at_end(&broken);
+            } else if self.data.len() as u64 > self.max {
+                if self.scan.in_record() {
+                    return Some(self.skip_record(broken));
+                }
+                self.fault = Some(self.too_long(None));
+            } else {
+                self.go_on(&broken);
+            }
+        }
+    }
+
+    /// Reads and scans on.
+    fn go_on(&mut self, broken: &impl Fn(&io::Error) -> RejectReason) {
+        let mut seen = self.data.len();
+        self.fill();
+        if !self.started {
+            self.started = true;
+            if self.data.starts_with(BOM) {
+                seen = BOM.len();
+                self.spans.push(Span {
+                    end: seen,
+                    line: 1,
+                    part: Part::Opening,
+                });
+            }
+        }
+        self.fault = self.scan.scan(&self.data, seen, &mut self.spans).err();
+        if self.fault.is_none() {
+            self.fault = self.fault_at_end(broken);
+        }
+    }
+
+    /// Ends the last record of a stream that is over; why there is none.
+    fn fault_at_end(&mut self, broken: &impl Fn(&io::Error) -> RejectReason) -> Option<RejectReason> {
+        self.ended = !matches!(self.end, End::Open);
+        match &self.end {
+            End::Open => None,
+            End::Reached => self.scan.finish(&self.data, &mut self.spans).err(),
+            End::Broken(error) => Some(broken(error)),
+        }
+    }
+
+    /// Everything up to the last span found, and no more records than the limit allows.
+    fn take_piece(&mut self) -> Option<Piece> {
+        let mut spans = std::mem::take(&mut self.spans);
+        let (mut records, mut taken) = (0, 0);
+        while let Some(span) = spans.get(taken).filter(|_| records < self.left) {
+            records += u64::from(span.part == Part::Record);
+            taken += 1;
+        }
+        spans.truncate(taken);
+        let end = spans.last()?.end;
+        self.left -= records;
         if self.left == 0 {
+            self.over = Over::Records;
+        }
+        let rest = self.data.split_off(end);
+        let data = std::mem::replace(&mut self.data, rest);
+        Some(Piece { data, spans, records })
+    }
+
+    /// Closes a file of which no more is read.
+    fn close(&mut self) -> Option<Cut> {
+        self.over = Over::All;
+        let closing = self.scan.closing();
+        if closing.is_empty() {
             return None;
         }
-        let mut data = std::mem::take(&mut self.carry);
-        let mut searched = 0;
-        let mut bom = false;
-        loop {
-            self.fill(&mut data);
-            if !self.started {
-                self.started = true;
-                if data.starts_with(BOM) {
-                    data.drain(..BOM.len());
-                    bom = true;
-                }
-            }
-            if matches!(self.end, End::Reached) {
-                return (bom || !data.is_empty()).then(|| self.lines_piece(data, bom));
-            }
-            if let Some(last) = memrchr(b'\n', &data[searched..]) {
-                self.carry = data.split_off(searched + last + 1);
-                return Some(self.lines_piece(data, bom));
-            }
-            if let Some(error) = self.take_error() {
-                return Some(self.rejected(data.len() as u64, broken(&error)));
-            }
-            if data.len() as u64 > self.max {
-                return Some(self.skip_line(data, broken));
-            }
-            searched = data.len();
-        }
+        let span = Span {
+            end: closing.len(),
+            line: self.scan.line(),
+            part: Part::Closing,
+        };
+        Some(Cut::Piece(Piece {
+            data: closing.to_vec(),
+            spans: vec![span],
+            records: 0,
+        }))
     }
 
     /// Reads on until `data` has grown by a good piece, or the stream is over.
-    fn fill(&mut self, data: &mut Vec<u8>) {
-        // A line that fills the piece grows by doubling, but never beyond what shows that it is too long.
+    fn fill(&mut self) {
+        let held = self.data.len();
+        // A record that fills the piece grows by doubling, but never beyond what shows that it is too long.
         let most = usize::try_from(self.max)
             .unwrap_or(usize::MAX)
             .saturating_add(1)
             .max(self.piece);
-        let target = data
-            .len()
-            .saturating_mul(2)
-            .clamp(self.piece, most)
-            .max(data.len() + 1);
-        self.read(data, target - data.len());
+        let target = held.saturating_mul(2).clamp(self.piece, most).max(held + 1);
+        self.read(target - held);
     }
 
     /// Appends `wanted` bytes to `data`; fewer when the stream is over.
-    fn read(&mut self, data: &mut Vec<u8>, wanted: usize) {
+    fn read(&mut self, wanted: usize) {
         if !matches!(self.end, End::Open) {
             return;
         }
-        data.reserve_exact(wanted);
-        match self.stream.by_ref().take(wanted as u64).read_to_end(data) {
+        self.data.reserve_exact(wanted);
+        match self
+            .stream
+            .by_ref()
+            .take(wanted as u64)
+            .read_to_end(&mut self.data)
+        {
             Ok(read) if read == wanted => {}
             Ok(_) => self.end = End::Reached,
             // What came before the error has been appended.
@@ -172,76 +237,58 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Drops a line known to be too long and finds its end without holding it.
-    fn skip_line(&mut self, mut data: Vec<u8>, broken: impl Fn(&io::Error) -> RejectReason) -> Piece {
-        let mut length = data.len() as u64;
-        data.truncate(self.piece);
-        data.shrink_to_fit();
+    /// Drops a record known to be too long and finds its end without holding it.
+    fn skip_record(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Cut {
+        let line = self.scan.line();
+        let mut length = self.data.len() as u64;
+        self.data.truncate(self.piece);
+        self.data.shrink_to_fit();
         loop {
-            data.clear();
-            self.read(&mut data, self.piece);
-            if let Some(end) = memchr(b'\n', &data) {
-                length += end as u64;
-                self.carry = data.split_off(end + 1);
-                break;
+            self.data.clear();
+            self.read(self.piece);
+            self.fault = self.scan.scan(&self.data, 0, &mut self.spans).err();
+            if self.spans.is_empty() && self.fault.is_none() {
+                self.fault = self.fault_at_end(&broken);
             }
-            length += data.len() as u64;
-            if let Some(error) = self.take_error() {
-                return self.rejected(length, broken(&error));
+            if let Some(end) = self.spans.first().map(|span| span.end) {
+                length += super::scan::content(&self.data[..end]).len() as u64;
+                self.data.drain(..end);
+                self.spans.remove(0);
+                for span in &mut self.spans {
+                    span.end -= end;
+                }
+                let reason = self.too_long(Some(length));
+                return self.rejected(line, length, reason);
             }
-            if matches!(self.end, End::Reached) {
-                break;
+            length += self.data.len() as u64;
+            if let Some(reason) = self.fault.take() {
+                self.over = Over::Records;
+                return self.rejected(line, length, reason);
             }
-        }
-        self.rejected(
-            length,
-            RejectReason::TooLong {
-                bytes: Some(length),
-                limit: self.max,
-            },
-        )
-    }
-
-    /// The error of a broken stream, once; after that the stream has ended.
-    fn take_error(&mut self) -> Option<io::Error> {
-        match std::mem::replace(&mut self.end, End::Reached) {
-            End::Broken(error) => Some(error),
-            other => {
-                self.end = other;
-                None
+            if self.ended {
+                self.over = Over::Records;
+                let reason = self.too_long(Some(length));
+                return self.rejected(line, length, reason);
             }
         }
     }
 
-    fn rejected(&mut self, raw_len: u64, reason: RejectReason) -> Piece {
-        self.lines += 1;
+    fn too_long(&self, bytes: Option<u64>) -> RejectReason {
+        RejectReason::TooLong {
+            bytes,
+            limit: self.max,
+        }
+    }
+
+    fn rejected(&mut self, line: u64, raw_len: u64, reason: RejectReason) -> Cut {
         self.left -= 1;
-        Piece::Rejected {
-            line: self.lines,
+        if self.left == 0 {
+            self.over = Over::Records;
+        }
+        Cut::Rejected {
+            line,
             raw_len,
             reason,
-        }
-    }
-
-    /// Counts the lines and records of a piece, and cuts it where the limit is reached.
-    fn lines_piece(&mut self, mut data: Vec<u8>, bom: bool) -> Piece {
-        let first_line = self.lines + 1;
-        let (mut records, mut end) = (0, 0);
-        for line in Lines(&data) {
-            if records == self.left {
-                break;
-            }
-            end += line.len();
-            self.lines += 1;
-            records += u64::from(is_record(content(line), self.max));
-        }
-        data.truncate(end);
-        self.left -= records;
-        Piece::Lines {
-            first_line,
-            records,
-            bom,
-            data,
         }
     }
 }

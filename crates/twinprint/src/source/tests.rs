@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::discover::discover;
 use super::reject::RejectReason;
-use super::split::{BOM, Lines, Piece, Splitter, content, is_record};
+use super::scan::{Lines, Part, content, scanner};
+use super::split::{BOM, Cut, Splitter};
 use super::{Codec, Format, SourceError, SourceOptions};
 
 /// A line as the splitter told of it: its number and its bytes, or the length of one that was too long.
@@ -19,34 +20,31 @@ fn broken(error: &io::Error) -> RejectReason {
 }
 
 fn split(stream: impl Read, piece: usize, max: u64, limit: u64) -> (Vec<Told>, u64, Option<RejectReason>) {
-    let mut splitter = Splitter::new(stream, piece, max, limit);
+    let mut splitter = Splitter::new(stream, scanner(Format::Lines, max), piece, max, limit);
     let (mut told, mut count, mut lost) = (Vec::new(), 0, None);
     while let Some(next) = splitter.next(broken) {
         assert!(lost.is_none(), "nothing follows the rest of a broken stream");
         match next {
-            Piece::Lines {
-                first_line,
-                records,
-                data,
-                ..
-            } => {
-                let lines: Vec<_> = Lines(&data).collect();
-                let counted = lines.iter().filter(|line| is_record(content(line), max)).count();
-                assert_eq!(counted as u64, records);
-                count += records;
-                for (line, number) in lines.into_iter().zip(first_line..) {
-                    let length = content(line).len() as u64;
-                    told.push((
-                        number,
-                        if length > max {
-                            Err(length)
-                        } else {
-                            Ok(line.to_vec())
-                        },
-                    ));
+            Cut::Piece(piece) => {
+                let mut records = 0;
+                for (span, bytes) in piece.parts() {
+                    if span.part == Part::Opening {
+                        assert_eq!(bytes, BOM);
+                        continue;
+                    }
+                    records += u64::from(span.part == Part::Record);
+                    for (line, number) in Lines(bytes).zip(span.line..) {
+                        let length = content(line).len() as u64;
+                        let long = length > max;
+                        let blank = !long && line.iter().all(u8::is_ascii_whitespace);
+                        assert_eq!(blank, span.part == Part::Blank);
+                        told.push((number, if long { Err(length) } else { Ok(line.to_vec()) }));
+                    }
                 }
+                assert_eq!(records, piece.records);
+                count += records;
             }
-            Piece::Rejected {
+            Cut::Rejected {
                 line,
                 raw_len,
                 reason,
@@ -149,20 +147,16 @@ fn a_long_line_is_not_held() {
     // Half a gigabyte of one line, then a short one.
     let long = 512u64 << 20;
     let stream = io::repeat(b'x').take(long).chain(&b"\nshort\n"[..]);
-    let mut splitter = Splitter::new(stream, 1 << 16, 1 << 18, u64::MAX);
+    let max = 1 << 18;
+    let mut splitter = Splitter::new(stream, scanner(Format::Lines, max), 1 << 16, max, u64::MAX);
     let first = splitter.next(broken);
-    assert!(matches!(first, Some(Piece::Rejected { line: 1, raw_len, .. }) if raw_len == long));
-    let Some(Piece::Lines {
-        first_line: 2,
-        records: 1,
-        data,
-        ..
-    }) = splitter.next(broken)
-    else {
+    assert!(matches!(first, Some(Cut::Rejected { line: 1, raw_len, .. }) if raw_len == long));
+    let Some(Cut::Piece(piece)) = splitter.next(broken) else {
         panic!("the short line follows")
     };
-    assert_eq!(data, b"short\n");
-    assert!(data.capacity() < 1 << 20);
+    assert_eq!((piece.spans[0].line, piece.records), (2, 1));
+    assert_eq!(piece.data, b"short\n");
+    assert!(piece.data.capacity() < 1 << 20);
     assert_eq!(splitter.next(broken), None);
 }
 

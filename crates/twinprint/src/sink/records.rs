@@ -1,0 +1,178 @@
+//! The outputs of one file of records: which bytes go to which side.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::copy::{Fate, Written};
+use super::dir::OutputDir;
+use super::encode::Packed;
+use super::error::SinkError;
+use crate::source::{Part, Piece, SourceFile};
+
+/// The two sides of one file. `kept/` is begun at once, `removed/` with its first record.
+pub(super) struct RecordFile<'a> {
+    input: &'a SourceFile,
+    out: &'a OutputDir,
+    kept: Side,
+    removed: Option<Side>,
+    /// What a side begins with.
+    opening: Vec<u8>,
+    /// What stands before the next record.
+    separator: Vec<u8>,
+}
+
+/// One output.
+struct Side {
+    packed: Packed,
+    /// Whether it has a record.
+    begun: bool,
+}
+
+/// Neighbouring bytes of a piece that go to one side in one write.
+#[derive(Default)]
+struct Run {
+    removed: bool,
+    range: Range<usize>,
+}
+
+impl Side {
+    fn new(input: &SourceFile, out: &OutputDir, fate: Fate) -> Result<Self, SinkError> {
+        Ok(Self {
+            packed: Packed::new(out.file(place(input, fate))?, input.codec)?,
+            begun: false,
+        })
+    }
+}
+
+impl<'a> RecordFile<'a> {
+    pub(super) fn new(input: &'a SourceFile, out: &'a OutputDir) -> Result<Self, SinkError> {
+        Ok(Self {
+            input,
+            out,
+            kept: Side::new(input, out, Fate::Keep)?,
+            removed: None,
+            opening: Vec::new(),
+            separator: Vec::new(),
+        })
+    }
+
+    /// Sends the records of a piece where `fate` says, which is asked for each in order.
+    pub(super) fn split(
+        &mut self,
+        piece: &Piece,
+        mut fate: impl FnMut() -> Fate,
+        written: &mut Written,
+    ) -> Result<(), SinkError> {
+        let data = piece.data.as_slice();
+        let mut run = Run::default();
+        let mut separator = None;
+        let mut start = 0;
+        for (span, bytes) in piece.parts() {
+            let whole = start..span.end;
+            start = span.end;
+            match span.part {
+                Part::Record => {
+                    let fate = fate();
+                    written.add(fate, bytes.len() as u64, 1);
+                    if fate != Fate::Reject {
+                        let removed = fate == Fate::Remove;
+                        if self.begin(removed)? {
+                            match separator {
+                                Some(before) => self.send(data, &mut run, removed, before)?,
+                                None if self.separator.is_empty() => {}
+                                None => {
+                                    self.flush(data, &mut run)?;
+                                    let before = std::mem::take(&mut self.separator);
+                                    self.append(removed, &before)?;
+                                }
+                            }
+                        }
+                        self.send(data, &mut run, removed, whole)?;
+                    }
+                    separator = None;
+                    self.separator.clear();
+                }
+                Part::Separator => separator = Some(whole),
+                Part::Blank => self.send(data, &mut run, false, whole)?,
+                Part::Opening => {
+                    self.flush(data, &mut run)?;
+                    self.opening.extend_from_slice(bytes);
+                    self.kept.packed.append(bytes)?;
+                }
+                Part::Closing => {
+                    self.flush(data, &mut run)?;
+                    self.kept.packed.append(bytes)?;
+                    if let Some(removed) = &mut self.removed {
+                        removed.packed.append(bytes)?;
+                    }
+                }
+            }
+        }
+        if let Some(range) = separator {
+            data[range].clone_into(&mut self.separator);
+        }
+        if self.input.format.is_by_line() && data.last().is_some_and(|&last| last != b'\n') {
+            let removed = run.removed;
+            let ends = run.range.end == data.len();
+            self.flush(data, &mut run)?;
+            if ends {
+                written.add(if removed { Fate::Remove } else { Fate::Keep }, 1, 0);
+                self.append(removed, b"\n")?;
+            }
+        }
+        self.flush(data, &mut run)
+    }
+
+    /// Gives the outputs their final names.
+    pub(super) fn finish(self) -> Result<(), SinkError> {
+        self.kept.packed.finish()?;
+        self.removed.map_or(Ok(()), |removed| removed.packed.finish())
+    }
+
+    /// Makes ready for a record; whether the side has one already.
+    fn begin(&mut self, removed: bool) -> Result<bool, SinkError> {
+        if removed && self.removed.is_none() {
+            let mut side = Side::new(self.input, self.out, Fate::Remove)?;
+            side.packed.append(&self.opening)?;
+            self.removed = Some(side);
+        }
+        let side = self.removed.as_mut().filter(|_| removed);
+        let side = side.unwrap_or(&mut self.kept);
+        Ok(std::mem::replace(&mut side.begun, true))
+    }
+
+    /// Adds bytes of the piece to the run, or begins another.
+    fn send(
+        &mut self,
+        data: &[u8],
+        run: &mut Run,
+        removed: bool,
+        range: Range<usize>,
+    ) -> Result<(), SinkError> {
+        if run.removed == removed && run.range.end == range.start && !run.range.is_empty() {
+            run.range.end = range.end;
+            return Ok(());
+        }
+        self.flush(data, run)?;
+        *run = Run { removed, range };
+        Ok(())
+    }
+
+    fn flush(&mut self, data: &[u8], run: &mut Run) -> Result<(), SinkError> {
+        let Run { removed, range } = std::mem::take(run);
+        self.append(removed, &data[range])
+    }
+
+    fn append(&mut self, removed: bool, bytes: &[u8]) -> Result<(), SinkError> {
+        let side = self.removed.as_mut().filter(|_| removed);
+        match bytes {
+            [] => Ok(()),
+            bytes => side.unwrap_or(&mut self.kept).packed.append(bytes),
+        }
+    }
+}
+
+/// The place of an input's records below the output directory.
+pub(super) fn place(input: &SourceFile, fate: Fate) -> PathBuf {
+    Path::new(if fate == Fate::Remove { "removed" } else { "kept" }).join(&input.relative)
+}

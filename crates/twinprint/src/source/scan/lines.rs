@@ -1,0 +1,97 @@
+//! One record a line.
+
+use memchr::memchr;
+
+use super::{Part, Scan, Span};
+use crate::source::reject::RejectReason;
+
+/// An iterator over lines, each with its line feed where it has one.
+pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = memchr(b'\n', self.0).map_or(self.0.len(), |p| p + 1);
+        let (line, rest) = self.0.split_at(end);
+        self.0 = rest;
+        Some(line)
+    }
+}
+
+/// The line without its line feed.
+#[inline]
+pub(crate) fn content(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}
+
+/// Every line is a record but those of white space alone; one too long to be looked at is a record.
+pub(crate) struct LineScan {
+    /// The line that is open.
+    line: u64,
+    max: u64,
+    /// Bytes of the open line, if `data` no longer holds its beginning.
+    seen: usize,
+    /// Whether the open line is white space so far.
+    blank: bool,
+}
+
+impl LineScan {
+    pub(crate) fn new(max: u64) -> Self {
+        Self {
+            line: 1,
+            max,
+            seen: 0,
+            blank: true,
+        }
+    }
+
+    /// Takes more of the open line, without its line feed.
+    fn take(&mut self, bytes: &[u8]) {
+        self.blank = self.blank && bytes.iter().all(u8::is_ascii_whitespace);
+        self.seen += bytes.len();
+    }
+
+    /// Ends the open line at `end`.
+    fn end(&mut self, end: usize, spans: &mut Vec<Span>) {
+        let blank = self.blank && self.seen as u64 <= self.max;
+        let (line, part) = (self.line, if blank { Part::Blank } else { Part::Record });
+        (self.seen, self.blank) = (0, true);
+        self.line += 1;
+        match spans.last_mut() {
+            // Neighbours become one span, so that a file of blank lines takes no more memory than another.
+            Some(last) if blank && last.part == Part::Blank => last.end = end,
+            _ => spans.push(Span { end, line, part }),
+        }
+    }
+}
+
+impl Scan for LineScan {
+    fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason> {
+        let mut at = from;
+        for line in Lines(&data[from..]) {
+            at += line.len();
+            let content = content(line);
+            self.take(content);
+            if content.len() < line.len() {
+                self.end(at, spans);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason> {
+        if self.seen > 0 {
+            self.end(data.len(), spans);
+        }
+        Ok(())
+    }
+
+    fn line(&self) -> u64 {
+        self.line
+    }
+}

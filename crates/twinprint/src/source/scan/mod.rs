@@ -1,0 +1,72 @@
+//! Where records begin and end in the bytes of a file.
+//!
+//! A scanner looks at each byte once, as it arrives, and tells the spans that end there. It parses nothing: a record
+//! is turned into a document later, on any thread. Both passes over the input (reading, and writing the kept records)
+//! use the same scanner, so that they agree on what a record is.
+
+mod lines;
+
+pub(crate) use lines::{LineScan, Lines, content};
+
+use super::format::Format;
+use super::reject::RejectReason;
+
+/// What a span is, which decides where its bytes are copied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What every file of the format begins with, such as a header: goes before the first record of each output.
+    Opening,
+    /// A record, with the line end that belongs to it.
+    Record,
+    /// What parts a record from the one before: goes out between two records of one output, and only there.
+    #[expect(dead_code, reason = "formats with separators follow")]
+    Separator,
+    /// Lines of white space alone: stay with what is kept.
+    Blank,
+    /// What ends the file: ends each output.
+    Closing,
+}
+
+/// A stretch of bytes, from the end of the span before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Its end in the piece.
+    pub(crate) end: usize,
+    /// The line on which it begins, from 1.
+    pub(crate) line: u64,
+    pub(crate) part: Part,
+}
+
+/// Finds spans in a stream of bytes.
+///
+/// Spans follow one another without gaps: each begins where the one before it ends, the first where the stream does.
+pub(crate) trait Scan: Send {
+    /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
+    /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
+    ///
+    /// An error says why nothing beyond the spans found can be told apart; nothing is asked after it.
+    fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
+
+    /// The stream ends with `data`, all of which was seen: adds the span up to its end, if one is open.
+    fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason>;
+
+    /// The line on which the open span begins.
+    fn line(&self) -> u64;
+
+    /// Whether the open span is a record, or can become one: then it may be skipped when it grows too long.
+    fn in_record(&self) -> bool {
+        true
+    }
+
+    /// What an output lacks when nothing more is read.
+    fn closing(&self) -> &'static [u8] {
+        b""
+    }
+}
+
+/// The scanner for a format whose records are bytes; `max` is the length of the longest record.
+pub(crate) fn scanner(format: Format, max: u64) -> Box<dyn Scan> {
+    match format {
+        Format::Text | Format::Lines | Format::Jsonl => Box::new(LineScan::new(max)),
+    }
+}
