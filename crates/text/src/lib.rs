@@ -1,7 +1,7 @@
 //! From text to what the engine compares: canonical text, weighted features, fingerprints, shingle sets.
 //!
 //! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, as a
-//! [`Profile`] lays down. [`overlap`] holds the exact check on two texts, [`measures`] the distances of the textbooks.
+//! [`Profile`] lays down. [`charset`] makes text of bytes, [`overlap`] holds the exact check on two texts, [`measures`] the distances of the textbooks.
 //!
 //! ```
 //! use fingerprint::{HashKey, Width};
@@ -18,6 +18,7 @@
 mod analyzer;
 mod canonical;
 mod chars;
+pub mod charset;
 mod features;
 pub mod measures;
 mod normal;

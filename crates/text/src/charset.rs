@@ -1,0 +1,195 @@
+//! From bytes to text, in whatever charset they are.
+//!
+//! In order of trust: a byte order mark, what is declared, valid UTF-8, and a guess from the bytes. The guess looks at
+//! a bounded stretch and is never told that the text ends there: a text cut off within a character would be misread.
+//! Nothing is replaced: bytes that the charset does not know are an error, so that two different texts do not become
+//! equal, and text damaged in a few places is not taken for one of another charset.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::from_utf8;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{DecoderResult, Encoding};
+
+#[cfg(test)]
+mod tests;
+
+/// How many bytes a guess looks at, from a little before the first that is not ASCII.
+pub const GUESSED_FROM: usize = 64 << 10;
+/// Bytes of ASCII before the first other byte that help the guess.
+const CONTEXT: usize = 64;
+
+/// A charset of the WHATWG Encoding Standard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Charset(&'static Encoding);
+
+/// What is known about bytes beside the bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints<'a> {
+    /// A charset named by the user, a protocol or the markup. A byte order mark overrides it; a name that nobody
+    /// knows counts for nothing.
+    pub declared: Option<&'a str>,
+    /// The last label of the domain the text comes from, such as `cn`: helps the guess.
+    pub domain: Option<&'a str>,
+}
+
+/// Bytes that are no text of their charset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("byte {offset} ({byte:#04x}) is not {charset}")]
+pub struct Undecodable {
+    /// The charset.
+    pub charset: Charset,
+    /// Where the first bad character begins, counted from 1.
+    pub offset: u64,
+    /// Its first byte.
+    pub byte: u8,
+}
+
+impl Charset {
+    /// UTF-8.
+    pub const UTF_8: Self = Self(encoding_rs::UTF_8);
+
+    /// The charset of a label such as `gbk`, `latin1` or `Shift_JIS`, as browsers know them. None if there is none.
+    pub fn named(label: &str) -> Option<Self> {
+        Encoding::for_label_no_replacement(label.as_bytes()).map(Self)
+    }
+
+    /// Its name in the standard.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Whether every ASCII byte stands for itself wherever it occurs outside of a character of several bytes, and
+    /// line feeds, commas, semicolons and double quotes occur nowhere else.
+    pub fn keeps_ascii(self) -> bool {
+        self.0 != encoding_rs::UTF_16LE
+            && self.0 != encoding_rs::UTF_16BE
+            && self.0 != encoding_rs::ISO_2022_JP
+    }
+
+    /// The charset that a byte order mark tells, and the bytes of the mark.
+    pub fn of_mark(bytes: &[u8]) -> Option<(Self, usize)> {
+        Encoding::for_bom(bytes).map(|(encoding, length)| (Self(encoding), length))
+    }
+
+    /// Decodes all of `bytes`, without looking for a mark. Borrows what is UTF-8 already. Linear.
+    ///
+    /// # Errors
+    /// The first bytes that are no character.
+    pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
+        if self == Self::UTF_8 {
+            return from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
+                let offset = error.valid_up_to();
+                self.undecodable(bytes, offset)
+            });
+        }
+        self.0
+            .decode_without_bom_handling_and_without_replacement(bytes)
+            .ok_or_else(|| self.undecodable(bytes, self.first_bad(bytes)))
+    }
+
+    fn undecodable(self, bytes: &[u8], offset: usize) -> Undecodable {
+        Undecodable {
+            charset: self,
+            offset: offset as u64 + 1,
+            byte: bytes.get(offset).copied().unwrap_or(0),
+        }
+    }
+
+    /// Where the first bad character begins.
+    fn first_bad(self, bytes: &[u8]) -> usize {
+        let mut decoder = self.0.new_decoder_without_bom_handling();
+        let mut buffer = [0; 4096];
+        let mut at = 0;
+        loop {
+            let (result, read, _) =
+                decoder.decode_to_utf8_without_replacement(&bytes[at..], &mut buffer, true);
+            at += read;
+            match result {
+                DecoderResult::OutputFull => {}
+                DecoderResult::InputEmpty => return at,
+                DecoderResult::Malformed(bad, after) => {
+                    return at.saturating_sub(usize::from(bad) + usize::from(after));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Charset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Charset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Charset({})", self.name())
+    }
+}
+
+/// The charset of a text of which `bytes` are the beginning, all of it or not.
+pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
+    if let Some((charset, _)) = Charset::of_mark(bytes) {
+        return charset;
+    }
+    if let Some(charset) = hints.declared.and_then(Charset::named) {
+        return charset;
+    }
+    match from_utf8(bytes) {
+        Ok(_) => Charset::UTF_8,
+        // The end may cut through a character.
+        Err(error) if error.error_len().is_none() => Charset::UTF_8,
+        Err(_) => guess(bytes, hints.domain),
+    }
+}
+
+/// Decodes a whole text in the charset that [`detect`] tells; a byte order mark is dropped.
+///
+/// ```
+/// use text::charset::{Hints, decode};
+///
+/// let (text, charset) = decode(b"caf\xe9", Hints { declared: Some("latin1"), ..Hints::default() })?;
+/// assert_eq!((text.as_ref(), charset.name()), ("café", "windows-1252"));
+/// # Ok::<(), text::charset::Undecodable>(())
+/// ```
+///
+/// # Errors
+/// Bytes that are no text of the charset. Bytes with zeros among them are binary: never guessed to be text.
+pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Charset), Undecodable> {
+    let charset = detect(bytes, hints);
+    let mark = Charset::of_mark(bytes).map_or(0, |(_, length)| length);
+    match charset.decode(&bytes[mark..]) {
+        Ok(text) => Ok((text, charset)),
+        Err(error) => Err(Undecodable {
+            offset: error.offset + mark as u64,
+            ..error
+        }),
+    }
+}
+
+/// Guesses the charset of bytes that are not UTF-8.
+fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
+    let start = Encoding::ascii_valid_up_to(bytes).saturating_sub(CONTEXT);
+    let end = bytes.len().min(start + GUESSED_FROM);
+    let window = &bytes[start..end];
+    if window.contains(&0) || is_damaged_utf8(window) {
+        return Charset::UTF_8;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(window, false);
+    // The detector wants a label in lower case without dots, and panics at others.
+    let domain = domain.filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_lowercase()));
+    Charset(detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny))
+}
+
+/// Whether bytes are UTF-8 but for a few places: then no other charset is meant.
+fn is_damaged_utf8(bytes: &[u8]) -> bool {
+    let (mut good, mut bad) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        bad += usize::from(!chunk.invalid().is_empty());
+    }
+    good >= 2 * bad
+}
