@@ -75,14 +75,14 @@ pub trait Verify {
     fn begin_block(&mut self, items: &[u32]);
     /// Loads what verifying these pairs needs.
     fn load(&mut self, pairs: &[(u32, Candidate)]);
-    /// The similarity of two items, or `None` when they are not duplicates.
-    fn verify(&self, item: u32, candidate: Candidate) -> Option<Similarity>;
+    /// The similarity of two items, or `None` when they are not duplicates or their Jaccard is below `at_least`.
+    fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity>;
 }
 
 /// Which candidate pairs are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// Only pairs with a leader: all that grouping needs.
+    /// Only pairs with a leader, and of these only what may be the best of its item: all that grouping needs.
     Leaders,
     /// Every candidate pair, so that every verified pair is reported.
     All,
@@ -121,7 +121,7 @@ pub struct Outcome {
     pub groups: Vec<Group>,
     /// Pairs given to [`Verify::verify`].
     pub verified: u64,
-    /// Of these, pairs that are duplicates.
+    /// Of these, pairs found to be duplicates; with [`Pairs::Leaders`] each was the best of its item when it was found.
     pub duplicates: u64,
 }
 
@@ -129,6 +129,8 @@ pub struct Outcome {
 const BLOCK_ITEMS: usize = 8192;
 /// Intra-block candidates from which on one item's verification is spread over the threads.
 const PARALLEL_FROM: usize = 64;
+/// The nearest of these, which are verified one after another, so that the best of them spares work with the rest.
+const NEAREST: usize = 8;
 
 /// Groups items `0..n`.
 ///
@@ -219,7 +221,7 @@ struct Block<'b> {
 
 struct BlockPairs {
     verified: u64,
-    /// Sorted by item, candidate.
+    /// Sorted by item.
     duplicates: Vec<(u32, Candidate, Similarity)>,
 }
 
@@ -259,7 +261,7 @@ impl Block<'_> {
             .map_init(Vec::new, |out, &item| {
                 out.clear();
                 shared.candidates(item, 0..self.range.start, &|id| self.wanted(id), out);
-                out.sort_unstable_by_key(|candidate| candidate.id);
+                nearest_first(out);
                 out.iter().map(|&candidate| (item, candidate)).collect::<Vec<_>>()
             })
             .flatten_iter()
@@ -278,10 +280,15 @@ impl Block<'_> {
             let rest = pairs.split_off(fits);
             space.load(&pairs);
             let shared: &S = space;
-            duplicates.par_extend(pairs.par_iter().filter_map(|&(item, candidate)| {
-                shared
-                    .verify(item, candidate)
-                    .map(|similarity| (item, candidate, similarity))
+            let items = pairs.par_chunk_by(|a, b| a.0 == b.0);
+            duplicates.par_extend(items.flat_map_iter(|pairs| {
+                let mut search = Search::new(shared, pairs[0].0, self.pairs);
+                pairs.iter().for_each(|&(_, candidate)| search.check(candidate));
+                let item = search.item;
+                search
+                    .found
+                    .into_iter()
+                    .map(move |(candidate, similarity)| (item, candidate, similarity))
             }));
             pairs = rest;
         }
@@ -368,19 +375,25 @@ impl Block<'_> {
             &|id| self.wanted(id),
             &mut candidates,
         );
-        let check = |&candidate: &Candidate| {
-            space
-                .verify(item, candidate)
-                .map(|similarity| (candidate, similarity))
-        };
+        nearest_first(&mut candidates);
         let first = before.partition_point(|pair| pair.0 < item);
         let own = before[first..].iter().take_while(|pair| pair.0 == item);
-        let mut found: Vec<(Candidate, Similarity)> = own.map(|pair| (pair.1, pair.2)).collect();
+        let mut search = Search::new(space, item, self.pairs);
+        own.for_each(|&(_, candidate, similarity)| search.add(candidate, similarity));
         if candidates.len() >= PARALLEL_FROM {
-            found.par_extend(candidates.par_iter().filter_map(check));
+            let (nearest, rest) = candidates.split_at(NEAREST);
+            nearest.iter().for_each(|&candidate| search.check(candidate));
+            let at_least = search.at_least;
+            let found = rest.par_iter().filter_map(|&candidate| {
+                space
+                    .verify(item, candidate, at_least)
+                    .map(|similarity| (candidate, similarity))
+            });
+            search.found.par_extend(found);
         } else {
-            found.extend(candidates.iter().filter_map(check));
+            candidates.iter().for_each(|&candidate| search.check(candidate));
         }
+        let mut found = search.found;
         found.sort_unstable_by_key(|(candidate, _)| candidate.id);
         let group = self.nearest_leader(&found).unwrap_or(Group::leader(item));
         Decided {
@@ -407,6 +420,46 @@ impl Block<'_> {
                 distance: candidate.distance,
                 similarity: *similarity,
             })
+    }
+}
+
+/// Candidates in the order in which they are verified: the likeliest first.
+fn nearest_first(candidates: &mut [Candidate]) {
+    candidates.sort_unstable_by_key(|candidate| (candidate.distance, candidate.rank));
+}
+
+/// The search for one item's duplicates.
+struct Search<'s, S> {
+    space: &'s S,
+    item: u32,
+    pairs: Pairs,
+    /// What a duplicate must reach to count: the best so far where only the best is wanted.
+    at_least: f64,
+    found: Vec<(Candidate, Similarity)>,
+}
+
+impl<'s, S: Verify> Search<'s, S> {
+    fn new(space: &'s S, item: u32, pairs: Pairs) -> Self {
+        Self {
+            space,
+            item,
+            pairs,
+            at_least: 0.0,
+            found: Vec::new(),
+        }
+    }
+
+    fn check(&mut self, candidate: Candidate) {
+        if let Some(similarity) = self.space.verify(self.item, candidate, self.at_least) {
+            self.add(candidate, similarity);
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate, similarity: Similarity) {
+        if self.pairs == Pairs::Leaders {
+            self.at_least = self.at_least.max(similarity.jaccard);
+        }
+        self.found.push((candidate, similarity));
     }
 }
 

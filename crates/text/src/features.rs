@@ -5,7 +5,7 @@ use std::fmt;
 use fingerprint::Span;
 
 use crate::script::Measure;
-use crate::segment::words;
+use crate::segment::Segmenter;
 use crate::windows::{ascii_runs, islands};
 
 /// The longest shingle allowed, in words or characters.
@@ -73,6 +73,7 @@ impl Features {
 /// Byte ranges of a document's features, with buffers kept from one document to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Cutter {
+    segmenter: Segmenter,
     spans: Vec<Span>,
     words: Vec<Span>,
     runs: Vec<Span>,
@@ -91,13 +92,13 @@ impl Cutter {
         self.spans.clear();
         self.words.clear();
         match features {
-            Features::Words => words(canonical, &mut self.spans),
+            Features::Words => self.segmenter.words(canonical, &mut self.spans),
             Features::WordShingles(n) => {
-                words(canonical, &mut self.words);
+                self.segmenter.words(canonical, &mut self.words);
                 push_shingles(&self.words, n, &mut self.spans);
             }
             Features::WordsAndBigrams => {
-                words(canonical, &mut self.spans);
+                self.segmenter.words(canonical, &mut self.spans);
                 self.words.extend_from_slice(&self.spans);
                 if self.words.len() > 1 {
                     push_shingles(&self.words, 2, &mut self.spans);

@@ -19,6 +19,8 @@ use crate::spaces::split;
 
 mod cache;
 
+use cache::{Cache, Place};
+
 /// Name and version of the segmenter, part of every profile. The embedded dictionary cannot be reached from
 /// outside, so the exact version of the crate, pinned in the manifest, stands for it.
 pub(crate) const SEGMENTER: &str =
@@ -26,21 +28,72 @@ pub(crate) const SEGMENTER: &str =
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-/// Pushes the words of `canonical`, which must be shorter than 4 GiB.
-pub(crate) fn words(canonical: &str, words: &mut Vec<Span>) {
-    split(canonical, words, mixed_words);
+/// Runs between a look at a run's place in the cache and the call for it.
+const AHEAD: usize = 16;
+
+/// Cuts texts into words; keeps its buffers, and how runs of ideographs were cut.
+#[derive(Debug, Default)]
+pub(crate) struct Segmenter {
+    /// Words, and runs of ideographs whole.
+    pieces: Vec<Span>,
+    runs: Vec<Run>,
+    cache: Cache,
 }
 
-/// Cuts words run by run, up to a word that starts with ASCII. `text` is found at position `at`. Returns how many
-/// bytes are dealt with.
-fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
+/// A run of at least two ideographs.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Its index among the pieces.
+    piece: u32,
+    place: Place,
+}
+
+impl Segmenter {
+    /// Pushes the words of `canonical`, which must be shorter than 4 GiB.
+    pub(crate) fn words(&mut self, canonical: &str, words: &mut Vec<Span>) {
+        self.pieces.clear();
+        self.runs.clear();
+        let runs = &mut self.runs;
+        split(canonical, &mut self.pieces, |text, at, pieces| {
+            mixed_words(text, at, pieces, runs)
+        });
+        for run in self.runs.iter().take(AHEAD) {
+            self.cache.fetch(run.place);
+        }
+        let mut done = 0;
+        for (i, run) in self.runs.iter().enumerate() {
+            if let Some(later) = self.runs.get(i + AHEAD) {
+                self.cache.fetch(later.place);
+            }
+            // The runs' pieces ascend, and each was pushed.
+            let (before, from) = self.pieces.split_at(run.piece as usize);
+            words.extend_from_slice(before.get(done..).unwrap_or_default());
+            done = run.piece as usize + 1;
+            let Some(&Span { start, end }) = from.first() else {
+                break;
+            };
+            let text = canonical.get(start as usize..end as usize).unwrap_or_default();
+            self.cache.cut_with(text, run.place, by_dictionary, |from, to| {
+                words.push(Span {
+                    start: start + from as u32,
+                    end: start + to as u32,
+                });
+            });
+        }
+        words.extend_from_slice(self.pieces.get(done..).unwrap_or_default());
+    }
+}
+
+/// Cuts words into runs of scripts and these into pieces, up to a word that starts with ASCII. `text` is found at position `at`. Returns
+/// how many bytes are dealt with.
+fn mixed_words(text: &str, at: u32, pieces: &mut Vec<Span>, runs: &mut Vec<Run>) -> usize {
     let mut start = 0;
     let mut kind = None;
     let mut chars = text.char_indices().peekable();
     while let Some((here, c)) = chars.next() {
         if c == ' ' {
             let following = chars.peek().map(|&(_, c)| c);
-            cut(text, start..here, kind, at, words);
+            cut(text, start..here, kind, at, pieces, runs);
             if following.is_none_or(|c| c.is_ascii()) {
                 return here;
             }
@@ -49,18 +102,25 @@ fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
         } else {
             let script = Script::of(c);
             if kind != Some(script) {
-                cut(text, start..here, kind, at, words);
+                cut(text, start..here, kind, at, pieces, runs);
                 start = here;
                 kind = Some(script);
             }
         }
     }
-    cut(text, start..text.len(), kind, at, words);
+    cut(text, start..text.len(), kind, at, pieces, runs);
     text.len()
 }
 
-/// Cuts one run of a script.
-fn cut(text: &str, range: Range<usize>, kind: Option<Script>, at: u32, words: &mut Vec<Span>) {
+/// Cuts one run of a script; one of ideographs is left whole and noted.
+fn cut(
+    text: &str,
+    range: Range<usize>,
+    kind: Option<Script>,
+    at: u32,
+    pieces: &mut Vec<Span>,
+    runs: &mut Vec<Run>,
+) {
     let base = at + range.start as u32;
     let run = text.get(range).unwrap_or_default();
     let span = |from: usize, to: usize| Span {
@@ -69,17 +129,24 @@ fn cut(text: &str, range: Range<usize>, kind: Option<Script>, at: u32, words: &m
     };
     match kind {
         None => {}
-        Some(Script::Spaced) => words.push(span(0, run.len())),
+        Some(Script::Spaced) => pieces.push(span(0, run.len())),
         Some(Script::Ideograph) => {
-            cache::cut_with(run, by_dictionary, |from, to| words.push(span(from, to)));
+            // A lone ideograph, of four bytes at most, is a word.
+            if run.len() > 4 {
+                runs.push(Run {
+                    piece: pieces.len() as u32,
+                    place: Cache::place(run),
+                });
+            }
+            pieces.push(span(0, run.len()));
         }
         Some(Script::Unspaced) => {
             let ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
             let pairs = run.char_indices().map(|(at, _)| at).zip(ends.skip(1));
-            let before = words.len();
-            words.extend(pairs.map(|(from, to)| span(from, to)));
-            if words.len() == before {
-                words.push(span(0, run.len()));
+            let before = pieces.len();
+            pieces.extend(pairs.map(|(from, to)| span(from, to)));
+            if pieces.len() == before {
+                pieces.push(span(0, run.len()));
             }
         }
     }

@@ -239,7 +239,7 @@ impl Verify for Matcher<'_> {
         self.load_keys(keys.into_iter());
     }
 
-    fn verify(&self, item: u32, candidate: Candidate) -> Option<Similarity> {
+    fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity> {
         let Some(sets) = &self.sets else {
             // Nothing to verify on: within the radius is all that is asked.
             return Some(Similarity {
@@ -253,7 +253,7 @@ impl Verify for Matcher<'_> {
             None => sets.load_one((item, measure)),
         };
         let overlap = match set(item).and_then(|a| Ok((a, set(candidate.id)?))) {
-            Ok((a, b)) => overlap_at_least(&a, &b, self.threshold)?,
+            Ok((a, b)) => overlap_at_least(&a, &b, self.threshold.max(at_least))?,
             Err(error) => {
                 self.fail(error);
                 return None;

@@ -81,10 +81,10 @@ impl Verify for Line {
     }
     fn begin_block(&mut self, _: &[u32]) {}
     fn load(&mut self, _: &[(u32, Candidate)]) {}
-    fn verify(&self, item: u32, candidate: Candidate) -> Option<Similarity> {
+    fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity> {
         let gap = self.gap(item, candidate.id);
         let jaccard = 1.0 - gap as f64 / 100.0;
-        (gap <= self.near).then_some(Similarity {
+        (gap <= self.near && jaccard >= at_least).then_some(Similarity {
             jaccard,
             containment: jaccard,
         })

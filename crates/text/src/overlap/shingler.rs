@@ -14,6 +14,9 @@ pub const CHAR_GRAM: usize = 5;
 /// Words in a shingle where words measure.
 pub const WORD_GRAM: usize = 3;
 
+/// Bytes of text from which characters are taken at a time; what they yield stays in the first cache.
+const PIECE: usize = 2048;
+
 /// Bits that hold any character.
 const CHAR_BITS: u32 = 21;
 
@@ -65,28 +68,34 @@ impl Shingler {
     }
 
     fn char_grams(&self, text: &str, out: &mut Vec<u64>) {
-        out.reserve(text.len() / 3);
-        let mut window = 0u128;
-        let mut filled = 0;
-        for c in text.chars() {
-            if counts(c) {
-                window =
-                    window >> CHAR_BITS | u128::from(u32::from(c)) << (CHAR_BITS * (CHAR_GRAM as u32 - 1));
-                filled += 1;
-                if filled >= CHAR_GRAM {
-                    out.push(self.char_gram(window));
-                }
+        let [x, y] = self.secrets;
+        let gram = |&[a, b, c, d, e]: &[u32; CHAR_GRAM]| {
+            let [a, b, c, d, e] = [a, b, c, d, e].map(u64::from);
+            let (first, last) = (a | b << CHAR_BITS | c << (2 * CHAR_BITS), d | e << CHAR_BITS);
+            fold(first ^ x, last ^ y)
+        };
+        // The characters that count: those of a piece, after the last few of the piece before.
+        let mut chars = [0; CHAR_GRAM + PIECE];
+        let mut count = 0;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+            rest = after;
+            for c in piece.chars() {
+                // Written without a branch: where words end is not to be foreseen. A piece has no more characters than bytes.
+                chars[count] = u32::from(c);
+                count += usize::from(if c.is_ascii() { c != ' ' } else { counts(c) });
             }
+            out.extend(chars[..count].array_windows().map(gram));
+            let carried = count.min(CHAR_GRAM - 1);
+            chars.copy_within(count - carried..count, 0);
+            count = carried;
         }
-        if (1..CHAR_GRAM).contains(&filled) {
-            out.push(self.char_gram(window));
+        if out.is_empty() && count > 0 {
+            // No character is zero, so that a short text is told from any five characters.
+            chars[count..CHAR_GRAM].fill(0);
+            out.extend(chars[..CHAR_GRAM].array_windows().map(gram));
         }
-    }
-
-    /// The window is the shingle itself: five characters, or fewer above zeros.
-    fn char_gram(&self, window: u128) -> u64 {
-        let [a, b] = self.secrets;
-        fold(window as u64 ^ a, (window >> 64) as u64 ^ b)
     }
 
     fn word_grams(&mut self, text: &str, out: &mut Vec<u64>) {

@@ -7,7 +7,7 @@ use crate::test_text::{any_text, plain_text, tricky_text};
 
 fn words(canonical: &str) -> Vec<&str> {
     let mut spans = Vec::new();
-    super::words(canonical, &mut spans);
+    super::Segmenter::default().words(canonical, &mut spans);
     spans
         .iter()
         .map(|span| &canonical[span.start as usize..span.end as usize])

@@ -76,6 +76,22 @@ fn keys_set_apart() {
     );
 }
 
+#[test]
+fn grams_go_on_from_piece_to_piece() {
+    let texts = (0..400).map(|i| format!("第{i}章 word{} 中文 ", i * i));
+    let text = canonical(&texts.collect::<String>());
+    assert!(text.len() > 3 * PIECE);
+    for from in 0..9 {
+        let text = &text[text.ceil_char_boundary(from)..];
+        let expected = by_definition(text, Measure::CharGrams);
+        assert_eq!(shingles(text, Measure::CharGrams).len(), expected.len());
+        let half = text.floor_char_boundary(text.len() / 2);
+        let whole = shingles(text, Measure::CharGrams);
+        let first = shingles(&text[..half], Measure::CharGrams);
+        assert!(first.iter().all(|gram| whole.binary_search(gram).is_ok()));
+    }
+}
+
 proptest! {
     #[test]
     fn overlaps_as_the_sets_of_strings_do(
