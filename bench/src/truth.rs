@@ -31,18 +31,16 @@ impl Truth {
     pub fn shingles(&mut self, text: &str) -> Shingles {
         let canonical = canonical(text);
         let measure = Measure::of(&canonical);
-        let mut shingles = Shingles {
+        let by_words = measure == Measure::WordGrams;
+        Shingles {
             measure,
-            words: Vec::new(),
-            characters: Vec::new(),
-        };
-        self.shingler
-            .shingle(&canonical, Measure::CharGrams, &mut shingles.characters);
-        if measure == Measure::WordGrams {
-            self.shingler
-                .shingle(&canonical, Measure::WordGrams, &mut shingles.words);
+            words: if by_words {
+                self.shingler.shingle(&canonical, Measure::WordGrams)
+            } else {
+                Vec::new()
+            },
+            characters: self.shingler.shingle(&canonical, Measure::CharGrams),
         }
-        shingles
     }
 }
 

@@ -36,7 +36,6 @@ fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
     let mut windows = Analyzer::new(&Profile::parse("tp1-chars4-tf-64")?, HashKey::PUBLIC);
     let mut shingler = Shingler::new(HashKey::PUBLIC);
     let jieba = Jieba::new();
-    let mut out = Vec::new();
     step("normalise", texts, |text| normalise(text).len());
     step("canonical", texts, |text| canonical(text).len());
     step("analyze, 64 bits", texts, |text| {
@@ -50,16 +49,11 @@ fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
     });
     step("jieba alone", texts, |text| jieba.cut(text, false).len());
     step("shingle", &canonicals, |text| {
-        shingler.shingle(text, Measure::of(text), &mut out);
-        out.len()
+        shingler.shingle(text, Measure::of(text)).len()
     });
     let sets: Vec<Vec<u64>> = canonicals
         .iter()
-        .map(|text| {
-            let mut set = Vec::new();
-            shingler.shingle(text, Measure::of(text), &mut set);
-            set
-        })
+        .map(|text| shingler.shingle(text, Measure::of(text)))
         .collect();
     let members: usize = sets.iter().map(Vec::len).sum();
     for apart in [1, 7] {

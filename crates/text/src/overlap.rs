@@ -6,8 +6,10 @@
 //! that collide, and by chance two sets of a million shingles share a false member once in 10⁷ comparisons.
 
 mod merge;
+mod shingle_set;
 mod shingler;
 mod sorting;
 
 pub use merge::{Overlap, overlap, overlap_at_least};
+pub use shingle_set::ShingleSet;
 pub use shingler::{CHAR_GRAM, Shingler, WORD_GRAM};

@@ -89,12 +89,11 @@ impl Segmenter {
 fn mixed_words(text: &str, at: u32, pieces: &mut Vec<Span>, runs: &mut Vec<Run>) -> usize {
     let mut start = 0;
     let mut kind = None;
-    let mut chars = text.char_indices().peekable();
-    while let Some((here, c)) = chars.next() {
+    let mut here = 0;
+    while let Some((c, after)) = split_first(text, here) {
         if c == ' ' {
-            let following = chars.peek().map(|&(_, c)| c);
             cut(text, start..here, kind, at, pieces, runs);
-            if following.is_none_or(|c| c.is_ascii()) {
+            if after.first().is_none_or(u8::is_ascii) {
                 return here;
             }
             start = here + 1;
@@ -106,10 +105,29 @@ fn mixed_words(text: &str, at: u32, pieces: &mut Vec<Span>, runs: &mut Vec<Run>)
                 start = here;
                 kind = Some(script);
             }
+            if script == Script::Ideograph {
+                here += common_ideographs(after);
+            }
         }
+        here += c.len_utf8();
     }
     cut(text, start..text.len(), kind, at, pieces, runs);
     text.len()
+}
+
+/// The character at a position, and the bytes after it.
+fn split_first(text: &str, at: usize) -> Option<(char, &[u8])> {
+    let mut chars = text.get(at..)?.chars();
+    Some((chars.next()?, chars.as_str().as_bytes()))
+}
+
+/// The length in bytes of the leading run of ideographs from U+4E00 to U+9FFF, found by the first bytes of each.
+fn common_ideographs(bytes: &[u8]) -> usize {
+    let (threes, _) = bytes.as_chunks::<3>();
+    let ideographs = threes
+        .iter()
+        .take_while(|&&[first, second, _]| matches!(first, 0xE5..=0xE9) || first == 0xE4 && second >= 0xB8);
+    ideographs.count() * 3
 }
 
 /// Cuts one run of a script; one of ideographs is left whole and noted.

@@ -57,11 +57,9 @@ struct Document {
 
 impl Document {
     fn set(&mut self, measure: Measure, shingler: &mut Shingler) -> &[u64] {
-        self.sets.entry(measure).or_insert_with(|| {
-            let mut set = Vec::new();
-            shingler.shingle(&self.canonical, measure, &mut set);
-            set
-        })
+        self.sets
+            .entry(measure)
+            .or_insert_with(|| shingler.shingle(&self.canonical, measure))
     }
 }
 

@@ -43,6 +43,11 @@ pub(crate) struct Edge {
     pub(crate) earlier: u32,
 }
 
+/// Sorts by item, then earlier: by both as one number, which is compared at once.
+fn sort(edges: &mut [Edge]) {
+    edges.par_sort_unstable_by_key(|edge| u64::from(edge.item) << 32 | u64::from(edge.earlier));
+}
+
 impl Edge {
     /// The edge between two items.
     pub(crate) fn between(a: u32, b: u32) -> Self {
@@ -103,7 +108,7 @@ impl Candidates {
         if let Some(pairs) = join.pairs(sets, &self.member, limit, memory)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
-            self.edges.par_sort_unstable();
+            sort(&mut self.edges);
             self.member.fill(Open::No);
         }
         Ok(())
@@ -121,7 +126,7 @@ impl Candidates {
                 earlier: place[edge.earlier as usize],
             };
         });
-        self.edges.par_sort_unstable();
+        sort(&mut self.edges);
         self.member = order.iter().map(|&item| self.member[item as usize]).collect();
         for row in &mut self.hot {
             row.item = place[row.item as usize];
@@ -436,6 +441,6 @@ fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[Open]) -> Vec<Ed
             }
         }
     }
-    edges.par_sort_unstable();
+    sort(&mut edges);
     edges
 }

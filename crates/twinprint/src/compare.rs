@@ -84,11 +84,7 @@ pub fn compare(a: &str, b: &str, profile: &Profile, explain: bool) -> Comparison
     let (a, b) = (side(a), side(b));
     let measure = a.measure.with(b.measure);
     let mut shingler = Shingler::new(HashKey::PUBLIC);
-    let mut shingle = |side: &Side| {
-        let mut set = Vec::new();
-        shingler.shingle(&side.canonical, measure, &mut set);
-        set
-    };
+    let mut shingle = |side: &Side| shingler.shingle(&side.canonical, measure);
     let shared = overlap(&shingle(&a), &shingle(&b));
     let (x, y) = (TermVector::new(&a.features), TermVector::new(&b.features));
     Comparison {

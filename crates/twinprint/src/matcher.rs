@@ -1,5 +1,6 @@
 //! Wires the candidates and the texts to the grouping: answers who may be a duplicate of whom, and who is.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,14 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cluster::{Candidate, Neighbors, Open, Pairs, Similarity, Verify};
 use fingerprint::Width;
 use text::Measure;
-use text::overlap::overlap_at_least;
 
 use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::set_join::SetJoin;
-use crate::sets::{Set, SetKey, Sets};
+use crate::sets::{SetKey, Sets};
 
 /// What the grouping asks.
 pub(crate) struct Matcher<'c> {
@@ -249,11 +249,11 @@ impl Verify for Matcher<'_> {
         };
         let measure = sets.measure(item).with(sets.measure(candidate.id));
         let set = |item: u32| match sets.get((item, measure)) {
-            Some(set) => Ok(Set::clone(set)),
-            None => sets.load_one((item, measure)),
+            Some(set) => Ok(Cow::Borrowed(set)),
+            None => sets.load_one((item, measure)).map(Cow::Owned),
         };
         let overlap = match set(item).and_then(|a| Ok((a, set(candidate.id)?))) {
-            Ok((a, b)) => overlap_at_least(&a, &b, self.threshold.max(at_least))?,
+            Ok((a, b)) => a.overlap_at_least(&b, self.threshold.max(at_least))?,
             Err(error) => {
                 self.fail(error);
                 return None;

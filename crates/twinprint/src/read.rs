@@ -18,7 +18,7 @@ use crate::source::{Chunk, RecordKind, SourceError, SourceOptions, Sources};
 use crate::spool::{Spool, SpoolWriter, TextRef};
 
 /// Bytes of input analysed at a time.
-const BATCH: usize = 8 << 20;
+const BATCH: usize = 16 << 20;
 
 /// What reading leaves.
 pub(crate) struct Read {

@@ -83,7 +83,7 @@ impl SetJoin {
             keys.par_iter().for_each(|key| {
                 let part = join.parts.iter().find(|part| part.measure == key.1);
                 if let (Some(part), Some(set)) = (part, sets.get(*key)) {
-                    part.order.count(set);
+                    part.order.count(set.shingles());
                 }
             });
         }
@@ -211,9 +211,9 @@ impl SetJoin {
 impl Part {
     fn prefix(&self, set: &Set) -> (u32, Vec<u64>) {
         let mut prefix = Vec::new();
-        let length = self.native.core.prefix_len(set.len());
-        self.order.sort_prefix(set, length, &mut prefix);
-        (set.len() as u32, prefix)
+        let length = self.native.core.prefix_len(set.shingles().len());
+        self.order.sort_prefix(set.shingles(), length, &mut prefix);
+        (set.shingles().len() as u32, prefix)
     }
 }
 

@@ -8,14 +8,14 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use text::Measure;
-use text::overlap::Shingler;
+use text::overlap::{ShingleSet, Shingler};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::spool::{BlockBuffer, Spool};
 
-/// Sorted distinct shingles.
-pub(crate) type Set = Arc<[u64]>;
+/// A set that is shared with who asked for it.
+pub(crate) type Set = Arc<ShingleSet>;
 
 /// Texts handed to one task at least: a block's texts go together.
 const TEXTS_A_TASK: usize = 8;
@@ -59,7 +59,6 @@ fn key_of(classes: &Classes) -> HashKey {
 struct Loader {
     buffer: BlockBuffer,
     shingler: Shingler,
-    shingles: Vec<u64>,
 }
 
 impl<'c> Sets<'c> {
@@ -81,12 +80,12 @@ impl<'c> Sets<'c> {
         self.classes.measure[self.order[item as usize] as usize]
     }
 
-    /// About the bytes an item's set takes: a shingle of 8 bytes a word of about 6, or a character of 3.
+    /// About the bytes an item's set takes: a shingle of 8 bytes, and one of the outline, a word of about 6, or a character of 3.
     pub(crate) fn cost(&self, item: u32) -> usize {
         let text = self.classes.text[self.order[item as usize] as usize].len();
         match self.measure(item) {
-            Measure::CharGrams => text * 8 / 3,
-            Measure::WordGrams => text * 8 / 6,
+            Measure::CharGrams => text * 9 / 3,
+            Measure::WordGrams => text * 9 / 6,
         }
     }
 
@@ -127,9 +126,9 @@ impl<'c> Sets<'c> {
                 |loader, &key| self.cut(key, loader).map(|set| (key, set)),
             )
             .collect::<Result<_, _>>()?;
-        self.make_room(loaded.iter().map(|(_, set)| size_of_val::<[u64]>(set)).sum());
+        self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
-            self.bytes += size_of_val::<[u64]>(&set);
+            self.bytes += set.bytes();
             self.held.insert(key, Held { set, used: clock });
         }
         Ok(())
@@ -144,15 +143,14 @@ impl<'c> Sets<'c> {
         Loader {
             buffer: BlockBuffer::default(),
             shingler: Shingler::new(self.shingler),
-            shingles: Vec::new(),
         }
     }
 
     fn cut(&self, (item, measure): SetKey, loader: &mut Loader) -> Result<Set, DedupError> {
         let place = self.classes.text[self.order[item as usize] as usize];
         let text = self.spool.text(place, &mut loader.buffer)?;
-        loader.shingler.shingle(text, measure, &mut loader.shingles);
-        Ok(Arc::from(loader.shingles.as_slice()))
+        let shingles = loader.shingler.shingle(text, measure);
+        Ok(Arc::new(ShingleSet::new(shingles)))
     }
 
     /// Drops the sets longest unused, but none of the current block.
@@ -166,7 +164,7 @@ impl<'c> Sets<'c> {
             self.held.retain(|_, held| {
                 let stays = held.used >= oldest || held.used == block + 1;
                 if !stays {
-                    *bytes -= size_of_val::<[u64]>(&held.set);
+                    *bytes -= held.set.bytes();
                 }
                 stays
             });

@@ -58,15 +58,19 @@ pub fn overlap(a: &[u64], b: &[u64]) -> Overlap {
 
 /// The overlap if its Jaccard is at least `threshold`; gives up as soon as it cannot be.
 pub fn overlap_at_least(a: &[u64], b: &[u64], threshold: f64) -> Option<Overlap> {
-    // J >= t just when common >= t / (1 + t) (|a| + |b|). The bound is taken a little lower, so that rounding
-    // here decides nothing; the last word is the Jaccard itself.
-    let needed = threshold / (1.0 + threshold) * (a.len() + b.len()) as f64 * (1.0 - 1e-9);
-    let needed = needed.ceil() as usize;
+    let needed = needed(a.len(), b.len(), threshold);
     if a.len().min(b.len()) < needed {
         return None;
     }
     let found = Overlap::new(count(a, b, needed)?, a, b);
     (found.jaccard() >= threshold).then_some(found)
+}
+
+/// How many members two sets of these sizes must share for a Jaccard of `threshold`, or a little less.
+pub(super) fn needed(a: usize, b: usize, threshold: f64) -> usize {
+    // J >= t just when common >= t / (1 + t) (|a| + |b|). The bound is taken a little lower, so that rounding
+    // here decides nothing; the last word is the Jaccard itself.
+    (threshold / (1.0 + threshold) * (a + b) as f64 * (1.0 - 1e-9)).ceil() as usize
 }
 
 /// Two sorted parts, what is left of them.

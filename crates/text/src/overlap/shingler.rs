@@ -26,6 +26,8 @@ pub struct Shingler {
     secrets: [u64; 2],
     words: Vec<Span>,
     hashes: Vec<u64>,
+    /// Shingles of a text, repeats included.
+    grams: Vec<u64>,
     sorter: Sorter,
 }
 
@@ -46,25 +48,29 @@ impl Shingler {
             secrets,
             words: Vec::new(),
             hashes: Vec::new(),
+            grams: Vec::new(),
             sorter: Sorter::default(),
         }
     }
 
-    /// Replaces `out` by the shingle set of a canonical text (shorter than 4 GiB; the rest does not count):
+    /// The shingle set of a canonical text (shorter than 4 GiB; the rest does not count):
     /// sorted, distinct, empty just when there is no letter or number in the text. Expected linear time.
     ///
     /// By characters: every [`CHAR_GRAM`] letters and numbers in a row, marks and spaces dropped. By words: every
     /// [`WORD_GRAM`] words in a row, a word being a run of letters and numbers, or one ideograph. A text too short
     /// for one shingle is its own.
-    pub fn shingle(&mut self, canonical: &str, measure: Measure, out: &mut Vec<u64>) {
-        out.clear();
+    pub fn shingle(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
+        let mut grams = std::mem::take(&mut self.grams);
+        grams.clear();
         let end = canonical.floor_char_boundary(u32::MAX as usize);
         let text = canonical.get(..end).unwrap_or_default();
         match measure {
-            Measure::CharGrams => self.char_grams(text, out),
-            Measure::WordGrams => self.word_grams(text, out),
+            Measure::CharGrams => self.char_grams(text, &mut grams),
+            Measure::WordGrams => self.word_grams(text, &mut grams),
         }
-        self.sorter.sort_distinct(out);
+        let distinct = self.sorter.sort_distinct(&mut grams);
+        self.grams = grams;
+        distinct
     }
 
     fn char_grams(&self, text: &str, out: &mut Vec<u64>) {

@@ -49,11 +49,7 @@ impl BruteForce {
         };
         for text in texts {
             let analysis = analyzer.analyze(text);
-            let mut cut = |measure| {
-                let mut set = Vec::new();
-                shingler.shingle(analysis.canonical, measure, &mut set);
-                set
-            };
+            let mut cut = |measure| shingler.shingle(analysis.canonical, measure);
             all.words.push(cut(Measure::WordGrams));
             all.characters.push(cut(Measure::CharGrams));
             all.texts.push(Text {
