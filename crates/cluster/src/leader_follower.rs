@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+mod search;
+
+use search::{Search, nearest_first};
+
 /// An earlier item that may be a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -283,7 +287,9 @@ impl Block<'_> {
             let items = pairs.par_chunk_by(|a, b| a.0 == b.0);
             duplicates.par_extend(items.flat_map_iter(|pairs| {
                 let mut search = Search::new(shared, pairs[0].0, self.pairs);
-                pairs.iter().for_each(|&(_, candidate)| search.check(candidate));
+                for &(_, candidate) in pairs {
+                    search.check(candidate);
+                }
                 let item = search.item;
                 search
                     .found
@@ -379,10 +385,14 @@ impl Block<'_> {
         let first = before.partition_point(|pair| pair.0 < item);
         let own = before[first..].iter().take_while(|pair| pair.0 == item);
         let mut search = Search::new(space, item, self.pairs);
-        own.for_each(|&(_, candidate, similarity)| search.add(candidate, similarity));
+        for &(_, candidate, similarity) in own {
+            search.add(candidate, similarity);
+        }
         if candidates.len() >= PARALLEL_FROM {
             let (nearest, rest) = candidates.split_at(NEAREST);
-            nearest.iter().for_each(|&candidate| search.check(candidate));
+            for &candidate in nearest {
+                search.check(candidate);
+            }
             let at_least = search.at_least;
             let found = rest.par_iter().filter_map(|&candidate| {
                 space
@@ -391,7 +401,9 @@ impl Block<'_> {
             });
             search.found.par_extend(found);
         } else {
-            candidates.iter().for_each(|&candidate| search.check(candidate));
+            for &candidate in &candidates {
+                search.check(candidate);
+            }
         }
         let mut found = search.found;
         found.sort_unstable_by_key(|(candidate, _)| candidate.id);
@@ -420,46 +432,6 @@ impl Block<'_> {
                 distance: candidate.distance,
                 similarity: *similarity,
             })
-    }
-}
-
-/// Candidates in the order in which they are verified: the likeliest first.
-fn nearest_first(candidates: &mut [Candidate]) {
-    candidates.sort_unstable_by_key(|candidate| (candidate.distance, candidate.rank));
-}
-
-/// The search for one item's duplicates.
-struct Search<'s, S> {
-    space: &'s S,
-    item: u32,
-    pairs: Pairs,
-    /// What a duplicate must reach to count: the best so far where only the best is wanted.
-    at_least: f64,
-    found: Vec<(Candidate, Similarity)>,
-}
-
-impl<'s, S: Verify> Search<'s, S> {
-    fn new(space: &'s S, item: u32, pairs: Pairs) -> Self {
-        Self {
-            space,
-            item,
-            pairs,
-            at_least: 0.0,
-            found: Vec::new(),
-        }
-    }
-
-    fn check(&mut self, candidate: Candidate) {
-        if let Some(similarity) = self.space.verify(self.item, candidate, self.at_least) {
-            self.add(candidate, similarity);
-        }
-    }
-
-    fn add(&mut self, candidate: Candidate, similarity: Similarity) {
-        if self.pairs == Pairs::Leaders {
-            self.at_least = self.at_least.max(similarity.jaccard);
-        }
-        self.found.push((candidate, similarity));
     }
 }
 

@@ -78,7 +78,9 @@ fn outline(shingles: &[u64]) -> Box<[u8]> {
             count(d);
         }
     }
-    rest.iter().for_each(|&shingle| count(shingle));
+    for &shingle in rest {
+        count(shingle);
+    }
     if fits { counts.into() } else { Box::default() }
 }
 

@@ -42,10 +42,12 @@ impl fmt::Debug for Cache {
 
 impl Cache {
     pub(super) fn place(run: &str) -> Place {
-        match run.len() {
-            0..=SHORT => Place::Short(place(&padded::<SHORT>(run)) % SHORT_BUCKETS as u32),
-            ..=LONG => Place::Long(place(&padded::<LONG>(run)) % LONG_BUCKETS as u32),
-            _ => Place::Nowhere,
+        if run.len() <= SHORT {
+            Place::Short(place(&padded::<SHORT>(run)) % SHORT_BUCKETS as u32)
+        } else if run.len() <= LONG {
+            Place::Long(place(&padded::<LONG>(run)) % LONG_BUCKETS as u32)
+        } else {
+            Place::Nowhere
         }
     }
 
@@ -203,7 +205,6 @@ mod tests {
         #[test]
         fn words_are_those_of_the_cutter(runs in prop::collection::vec("[一丁七万𠀀]{1,4}|[一丁七万]{9,22}", 1..60)) {
             let mut cache = Cache::default();
-            let mut table = Table::<LONG>::default();
             for run in &runs {
                 let expected = words(|word| cut(run, word));
                 let place = match Cache::place(run) {
@@ -212,10 +213,6 @@ mod tests {
                     Place::Nowhere => Place::Nowhere,
                 };
                 prop_assert_eq!(&words(|word| cache.cut_with(run, place, cut, word)), &expected);
-                if run.len() <= LONG {
-                    let ends = table.ends(run, 0, 1, &cut);
-                    prop_assert_eq!(ends.is_some(), run.chars().all(|c| c.len_utf8() == IDEOGRAPH) || expected.iter().all(|(_, to)| to % IDEOGRAPH == 0));
-                }
             }
         }
     }
