@@ -10,12 +10,13 @@
 //! **Fringe** members may be duplicates of core members, and look for these alone: texts little longer than a short one, neighbours of
 //! a hot row. Their fingerprints are sound, so among one another they keep their edges.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+mod hot;
+#[cfg(test)]
+mod tests;
 
 use cluster::Open;
 use fingerprint::Width;
-use index::join::{Pair, self_join};
+use index::join::Pair;
 use rayon::prelude::*;
 use text::Measure;
 
@@ -28,8 +29,10 @@ use crate::sets::Sets;
 
 /// Classes on one fingerprint from which on it is hot.
 pub(crate) const HOT_ROW: usize = 64;
-/// Fingerprints within the radius of one from which on it is hot.
+/// Classes on other fingerprints within the radius of one from which on it is hot.
 pub(crate) const HOT_DEGREE: u32 = 1000;
+/// Edges held at most, besides eight a fingerprint.
+const EDGES: u64 = 16_000_000;
 /// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
 /// itself, and the bound that makes the set join complete (see [`Border`]) holds for short texts only.
 const SHORT_TEXT: usize = 600;
@@ -64,7 +67,7 @@ pub(crate) struct HotRow {
     pub(crate) fingerprint: u128,
     /// Different texts on it.
     pub(crate) classes: u64,
-    /// Fingerprints within the radius.
+    /// Different texts on other fingerprints within the radius.
     pub(crate) neighbors: u64,
     /// The first item on it.
     pub(crate) item: u32,
@@ -266,146 +269,10 @@ fn find_at<W: Width>(
         W::truncate(classes.fingerprint[order[item as usize] as usize])
     });
     found.rows = rows.fingerprint.len() as u64;
-    let pairs = join_rows(&rows, k, options, &mut found)?;
+    let limit = EDGES + 8 * rows.fingerprint.len() as u64;
+    let pairs = hot::join_rows(&rows, k, limit, options, &mut found)?;
     found.edges = expand(&rows, pairs, &found.member);
     Ok(found)
-}
-
-/// The row pairs to be expanded to edges. Marks the members that hot rows add.
-fn join_rows<W: Width>(
-    rows: &Rows<W>,
-    k: u32,
-    options: &DedupOptions,
-    found: &mut Candidates,
-) -> Result<Vec<Pair>, DedupError> {
-    let n = rows.fingerprint.len();
-    let limit = 16_000_000 + 8 * n;
-    let degrees: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
-    let total = AtomicU64::new(0);
-    let held = Mutex::new(Vec::new());
-    let stats = self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
-        for pair in batch {
-            degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
-            degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
-        }
-        let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        if before < limit as u64 {
-            hold(&held, batch);
-        }
-    });
-    found.row_pairs = stats.pairs;
-    found.plan = stats.plan;
-    let complete = total.into_inner() <= limit as u64;
-    if !options.verify {
-        let limit = limit as u64;
-        return if complete {
-            Ok(take(held))
-        } else {
-            Err(DedupError::TooManyMatches { limit, k })
-        };
-    }
-    let degrees: Vec<u32> = degrees.into_iter().map(AtomicU32::into_inner).collect();
-    let hot_degree = affordable_degree(&degrees, limit as u64);
-    let hot: Vec<bool> = (0..n)
-        .map(|row| degrees[row] > hot_degree || rows.items(row as u32).len() > HOT_ROW)
-        .collect();
-    found.hot = (0..n)
-        .filter(|&row| hot[row])
-        .map(|row| HotRow {
-            fingerprint: rows.fingerprint[row].widen(),
-            classes: rows.items(row as u32).len() as u64,
-            neighbors: u64::from(degrees[row]),
-            item: rows.items(row as u32)[0],
-        })
-        .collect();
-    found
-        .hot
-        .sort_by_key(|row| (std::cmp::Reverse(row.classes + row.neighbors), row.item));
-    if found.hot.is_empty() {
-        return Ok(take(held));
-    }
-    let mut pairs = take(held);
-    let warm = if complete {
-        warm_rows(&hot, |mark| pairs.iter().for_each(mark))
-    } else {
-        pairs = Vec::new();
-        let warm = Mutex::new(vec![false; n]);
-        self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
-            if let Ok(mut warm) = warm.lock() {
-                for pair in batch {
-                    mark_warm(&hot, &mut warm, pair);
-                }
-            }
-        });
-        warm.into_inner().unwrap_or_default()
-    };
-    for row in 0..n as u32 {
-        if hot[row as usize] || warm[row as usize] {
-            let member = if hot[row as usize] {
-                Open::Core
-            } else {
-                Open::Fringe
-            };
-            for &item in rows.items(row) {
-                found.member[item as usize] = found.member[item as usize].max(member);
-            }
-        }
-    }
-    let left_to_the_set_join = |pair: &Pair| hot[pair.a as usize] || hot[pair.b as usize];
-    if complete {
-        pairs.retain(|pair| !left_to_the_set_join(pair));
-        return Ok(pairs);
-    }
-    let held = Mutex::new(Vec::new());
-    self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
-        let cold: Vec<Pair> = batch
-            .iter()
-            .filter(|pair| !left_to_the_set_join(pair))
-            .copied()
-            .collect();
-        hold(&held, &cold);
-    });
-    Ok(take(held))
-}
-
-fn hold(held: &Mutex<Vec<Pair>>, batch: &[Pair]) {
-    if let Ok(mut held) = held.lock() {
-        held.extend_from_slice(batch);
-    }
-}
-
-fn take(held: Mutex<Vec<Pair>>) -> Vec<Pair> {
-    held.into_inner().unwrap_or_default()
-}
-
-/// Rows next to a hot one.
-fn warm_rows(hot: &[bool], each: impl FnOnce(&mut dyn FnMut(&Pair))) -> Vec<bool> {
-    let mut warm = vec![false; hot.len()];
-    each(&mut |pair| mark_warm(hot, &mut warm, pair));
-    warm
-}
-
-fn mark_warm(hot: &[bool], warm: &mut [bool], pair: &Pair) {
-    if hot[pair.a as usize] {
-        warm[pair.b as usize] = true;
-    }
-    if hot[pair.b as usize] {
-        warm[pair.a as usize] = true;
-    }
-}
-
-/// The degree above which a row is hot: [`HOT_DEGREE`], or less where the pairs of the rows below would not fit.
-fn affordable_degree(degrees: &[u32], limit: u64) -> u32 {
-    let mut sorted: Vec<u32> = degrees.to_vec();
-    sorted.par_sort_unstable();
-    let mut sum = 0u64;
-    for degree in sorted {
-        sum += u64::from(degree);
-        if degree >= HOT_DEGREE || sum > limit {
-            return degree.min(HOT_DEGREE);
-        }
-    }
-    HOT_DEGREE
 }
 
 /// Edges of the items of each pair of rows and of the items within a row; pairs with a core member are left to the set join.

@@ -151,7 +151,7 @@ pub struct HotRowReport {
     pub fingerprint: String,
     /// Different texts on it.
     pub texts: u64,
-    /// Fingerprints within the radius.
+    /// Different texts on other fingerprints within the radius.
     pub neighbors: u64,
     /// The id of the first document on it.
     pub example: String,
