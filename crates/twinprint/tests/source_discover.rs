@@ -240,7 +240,7 @@ fn a_file_named_twice_is_read_once() {
     let sources = inputs
         .find(&[&b, &inputs.path("sub"), &odd, &a], &plain())
         .expect("found");
-    assert_eq!(relatives(&sources), ["b.txt", "a.txt"]);
+    assert_eq!(relatives(&sources), ["b.txt", "sub/a.txt"]);
     assert_eq!(sources.repeated(), 3);
 }
 
@@ -248,16 +248,20 @@ fn a_file_named_twice_is_read_once() {
 fn inputs_that_would_collide_are_parted_by_number() {
     let inputs = Inputs::new();
     inputs.put("a/x.txt", "1");
-    inputs.put("b/x.txt", "2");
+    inputs.put("b/a/x.txt", "2");
     inputs.put("c/y.txt", "3");
-    let (a, b, c) = (inputs.path("a"), inputs.path("b"), inputs.path("c"));
+    let (a, b, c) = (inputs.path("a"), inputs.path("b/a"), inputs.path("c/y.txt"));
     let apart = inputs.find(&[&a, &c], &plain()).expect("found");
-    assert_eq!(relatives(&apart), ["x.txt", "y.txt"]);
+    assert_eq!(relatives(&apart), ["a/x.txt", "y.txt"]);
+    let alone = inputs.find(&[&a], &plain()).expect("found");
+    assert_eq!(relatives(&alone), ["x.txt"]);
     let parted = inputs.find(&[&a, &b, &c], &plain()).expect("found");
-    assert_eq!(relatives(&parted), ["1/x.txt", "2/x.txt", "3/y.txt"]);
+    assert_eq!(relatives(&parted), ["1/a/x.txt", "2/a/x.txt", "3/y.txt"]);
     // A file where another input needs a folder.
     inputs.put("d/x.txt/deep.txt", "4");
-    let nested = inputs.find(&[&a, &inputs.path("d")], &plain()).expect("found");
+    let nested = inputs
+        .find(&[&inputs.path("a/x.txt"), &inputs.path("d/x.txt")], &plain())
+        .expect("found");
     assert_eq!(relatives(&nested), ["1/x.txt", "2/x.txt/deep.txt"]);
 }
 

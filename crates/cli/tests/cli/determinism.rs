@@ -89,7 +89,7 @@ fn verified_runs_are_byte_identical() {
     let expected = [
         "kept/lines.jsonl",
         "removed/lines.jsonl",
-        "kept/0/a.txt",
+        "kept/folder/0/a.txt",
         "kept/packed.jsonl.gz",
         "clusters.jsonl",
         "pairs.jsonl",

@@ -1,6 +1,7 @@
 //! From what the user named to the files to read.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,13 @@ pub(crate) fn discover(
         } else {
             search.named(&mut found, input)?;
         }
+        if inputs.len() > 1
+            && let Some(folder) = folder_name(input)
+        {
+            for file in &mut found.files[before..] {
+                file.relative = Path::new(folder).join(&file.relative);
+            }
+        }
         let bytes = |file: &SourceFile| file.relative.as_os_str().as_encoded_bytes().to_owned();
         found.files[before..].sort_by_cached_key(bytes);
         found.origins.resize(found.files.len(), i);
@@ -72,6 +80,12 @@ pub(crate) fn discover(
     }
     layout::part_inputs(&mut found.files, &found.origins);
     Ok(found)
+}
+
+/// The name of a folder, under which its files go beside those of other inputs.
+fn folder_name(input: &str) -> Option<&OsStr> {
+    let path = Path::new(input);
+    path.file_name().filter(|_| input != "-" && path.is_dir())
 }
 
 impl Found {

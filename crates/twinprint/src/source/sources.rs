@@ -36,7 +36,7 @@ pub struct SourceFile {
 /// The files of a job, in the order in which their records are counted.
 ///
 /// Inputs come in the order given, the files of one input by the bytes of their paths. A file named twice is read
-/// once, at its first place. Where two inputs would write to the same place under `kept/`, every input's files go
+/// once, at its first place. Among several inputs, a folder's files go into a folder of its name under `kept/`. Where two inputs would write to the same place under `kept/`, every input's files go
 /// into a folder of the input's number, from 1.
 #[derive(Debug)]
 pub struct Sources {
