@@ -104,6 +104,12 @@ impl Documents {
         self.rejects.push(self.len());
     }
 
+    /// Documents without the field that `--keep newest` goes by.
+    pub(crate) fn undated(&self) -> usize {
+        let undated = |key: &&SortKey| matches!(key, SortKey::Newest(Reverse(None)));
+        self.sort.iter().filter(undated).count()
+    }
+
     /// Records that were rejected.
     pub(crate) fn rejected(&self) -> u64 {
         self.rejects.len() as u64

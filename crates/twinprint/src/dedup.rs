@@ -23,7 +23,7 @@ use crate::report::{Report, Stage};
 use crate::rows::Names;
 use crate::schedule::schedule;
 use crate::sets::Sets;
-use crate::sink::OutputDir;
+use crate::sink::{OutputDir, WORK_DIR};
 use crate::source::{SourceOptions, Sources};
 use crate::spool::Spool;
 
@@ -31,6 +31,7 @@ use crate::spool::Spool;
 const SET_MEMORY: usize = 96 << 20;
 
 /// Finds the near-duplicates among the documents of `inputs` and writes the result to `out`, which must be new or empty.
+/// A run that fails leaves nothing there; what a killed one left is replaced by the next.
 ///
 /// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, but for
 /// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`index::planner`]); memory is
@@ -78,7 +79,11 @@ struct Job<'j> {
 
 impl Job<'_> {
     fn run(mut self, inputs: &[String], out: &Path) -> Result<Report, DedupError> {
-        let dir = OutputDir::create(out)?;
+        let dir = OutputDir::begin(out)?;
+        if dir.replaced() {
+            let left = "what an unfinished run had left is deleted";
+            self.progress.warn(&format!("{}: {left}", out.display()));
+        }
         let work = self.work_dir(out)?;
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(inputs, self.source_options, work.path(), cancel)?;
@@ -100,6 +105,7 @@ impl Job<'_> {
             spool,
             counts,
         } = read;
+        self.check_sort_field(&corpus)?;
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
 
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
@@ -166,6 +172,8 @@ impl Job<'_> {
         report.run.stages = self.stages;
         report.run.seconds = self.started.elapsed().as_secs_f64();
         output::write_report(&mut report, &dir)?;
+        drop(work);
+        dir.finish()?;
         Ok(report)
     }
 
@@ -200,15 +208,27 @@ impl Job<'_> {
         }
     }
 
+    /// Refuses to call anything newest where no document says when it is from.
+    fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
+        let undated = corpus.documents.undated();
+        let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {
+            return Ok(());
+        };
+        let all = corpus.documents.len() as usize;
+        if undated == all {
+            return Err(DedupError::NoSortField { field: field.clone() });
+        }
+        self.progress.warn(&format!(
+            "{undated} of {all} documents have no field \"{field}\"; --keep newest takes them for the oldest"
+        ));
+        Ok(())
+    }
+
     /// A directory that goes away with the run.
     fn work_dir(&self, out: &Path) -> Result<tempfile::TempDir, DedupError> {
         let parent = self.options.work_dir.as_deref().unwrap_or(out);
         std::fs::create_dir_all(parent)
-            .and_then(|()| {
-                tempfile::Builder::new()
-                    .prefix(".twinprint-work-")
-                    .tempdir_in(parent)
-            })
+            .and_then(|()| tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent))
             .map_err(|source| DedupError::WorkDir {
                 path: parent.to_owned(),
                 source,

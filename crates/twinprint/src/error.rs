@@ -38,6 +38,14 @@ pub enum DedupError {
     /// An option makes no sense.
     #[error("{0}")]
     Option(String),
+    /// `--keep newest` finds nothing to go by.
+    #[error(
+        "no document has a field \"{field}\" with a number or a text, which --keep newest goes by; name the one that has with --keep-key"
+    )]
+    NoSortField {
+        /// The field.
+        field: String,
+    },
     /// More documents than one run can number.
     #[error("more than {limit} documents; split the input")]
     TooManyDocuments {
@@ -68,7 +76,7 @@ pub enum DedupError {
     #[error("the worker threads cannot be started: {0}")]
     Threads(String),
     /// Ctrl-C.
-    #[error("interrupted; the output directory holds nothing finished and can be removed")]
+    #[error("interrupted; what was written is deleted again, so that the same command can be run anew")]
     Cancelled,
 }
 

@@ -76,9 +76,9 @@ fn an_interrupt_stops_a_run_that_works() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The spool appears when reading begins.
+    // The mark of a run, its work directory, and the rejects when reading begins.
     let started = Instant::now();
-    while std::fs::read_dir(sandbox.path("out")).map_or(0, Iterator::count) < 2 {
+    while std::fs::read_dir(sandbox.path("out")).map_or(0, Iterator::count) < 3 {
         assert!(started.elapsed() < PATIENCE, "it never began");
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -90,11 +90,79 @@ fn an_interrupt_stops_a_run_that_works() {
         said.contains("stopping; press Ctrl-C again") && said.contains("error: interrupted"),
         "{said}"
     );
-    let left: Vec<_> = sandbox.tree("out").into_keys().collect();
+    assert!(!sandbox.path("out").exists());
+}
+
+/// A run that has written something, and waits.
+fn killed(sandbox: &Sandbox, args: &str) {
+    let mut child = endless(sandbox, args);
+    let started = Instant::now();
+    while sandbox.tree("out").is_empty() {
+        assert!(started.elapsed() < PATIENCE, "it never began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    sandbox
+        .run("dedup in.jsonl -o out")
+        .fails(1, &["out: another run is writing to this directory"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_a_killed_run_left_is_replaced() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
+    killed(&sandbox, "dedup - --format jsonl -o out");
+    assert!(!sandbox.tree("out").is_empty());
+    let run = sandbox.run("dedup in.jsonl -o out").ok();
     assert!(
-        left.iter().all(|file| file == "rejects.jsonl"),
-        "{left:?} looks finished"
+        run.stderr
+            .contains("out: what an unfinished run had left is deleted"),
+        "{}",
+        run.stderr
     );
+    sandbox.run("dedup in.jsonl -o fresh").ok();
+    let names = |dir: &str| sandbox.tree(dir).into_keys().collect::<Vec<_>>();
+    assert_eq!(names("out"), names("fresh"));
+    // A finished result is never replaced.
+    sandbox
+        .run("dedup in.jsonl -o out")
+        .fails(1, &["out: the output directory is not empty"]);
+    assert_eq!(names("out"), names("fresh"));
+}
+
+#[test]
+fn what_is_not_of_the_killed_run_is_not_touched() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
+    killed(&sandbox, "dedup - --format jsonl -o out");
+    let left = sandbox.tree("out");
+    sandbox.put("out/kept/mine.txt", "mine");
+    sandbox
+        .run("dedup in.jsonl -o out")
+        .fails(1, &["out: holds an unfinished run", "out/kept", "move that away"]);
+    let after = sandbox.tree("out");
+    assert_eq!(after["kept/mine.txt"], b"mine");
+    assert_eq!(after.len(), left.len() + 1);
+}
+
+#[test]
+fn a_run_that_fails_leaves_nothing_and_can_be_run_again() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("there")).unwrap();
+    sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
+    for out in ["there", "new"] {
+        for _ in 0..2 {
+            sandbox
+                .run(&format!("dedup in.jsonl -o {out} --keep newest --keep-key born"))
+                .fails(1, &["no document has a field \"born\"", "--keep-key"]);
+        }
+        sandbox.run(&format!("dedup in.jsonl -o {out}")).ok();
+    }
+    sandbox
+        .run("dedup nowhere.jsonl -o empty")
+        .fails(1, &["nowhere.jsonl"]);
+    assert!(!sandbox.path("empty").exists());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::error::SinkError;
 use super::file::OutputFile;
 use super::storage::{Disk, Storage};
+use super::unfinished::Unfinished;
 
 /// A directory for the output of one job. Clones share its counters.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub(super) struct Shared {
     /// Bytes that went through to the storage.
     pub(super) written: AtomicU64,
     expected: AtomicU64,
+    /// For a run that deletes its files unless it comes to its end.
+    unfinished: Option<Unfinished>,
 }
 
 impl OutputDir {
@@ -37,6 +40,48 @@ impl OutputDir {
     /// [`SinkError::NotEmpty`], [`SinkError::NotADirectory`], or what the system says.
     pub fn create(path: &Path) -> Result<Self, SinkError> {
         Self::create_on(path, Disk)
+    }
+
+    /// As [`create`](Self::create), for a run that comes to its end or leaves nothing: unless [`finish`](Self::finish) is called, what
+    /// was written is deleted with the last clone. What a killed run left is deleted first, see [`replaced`](Self::replaced).
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`].
+    pub fn begin(path: &Path) -> Result<Self, SinkError> {
+        if Unfinished::is_in(path) {
+            let unfinished = Unfinished::take_over(path)?;
+            return Ok(Self::on(path, Box::new(Disk), Some(unfinished)));
+        }
+        let is_new = !path.exists();
+        Self::create(path)?;
+        let unfinished = Unfinished::begin(path, is_new)?;
+        Ok(Self::on(path, Box::new(Disk), Some(unfinished)))
+    }
+
+    /// Ends a run that was [begun](Self::begin): its files stay.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(&self) -> Result<(), SinkError> {
+        let Some(unfinished) = &self.shared.unfinished else {
+            return Ok(());
+        };
+        let root = &self.shared.root;
+        let finished = unfinished
+            .finish()
+            .and_then(|()| self.shared.storage.sync_dir(root));
+        finished.map_err(|error| {
+            self.shared
+                .failed(error, root, "take the mark of an unfinished run from it")
+        })
+    }
+
+    /// Whether the directory held what an unfinished run had left, which was deleted.
+    pub fn replaced(&self) -> bool {
+        self.shared
+            .unfinished
+            .as_ref()
+            .is_some_and(|unfinished| unfinished.replaced)
     }
 
     /// As [`create`](Self::create), on a storage of the caller's.
@@ -59,7 +104,7 @@ impl OutputDir {
             // A directory that is not there is made below; for others that fails and says why.
             _ => {}
         }
-        let dir = Self::on(path, Box::new(storage));
+        let dir = Self::on(path, Box::new(storage), None);
         dir.create_dir(path)?;
         Ok(dir)
     }
@@ -69,12 +114,12 @@ impl OutputDir {
     /// # Errors
     /// What the system says.
     pub fn open(path: &Path) -> Result<Self, SinkError> {
-        let dir = Self::on(path, Box::new(Disk));
+        let dir = Self::on(path, Box::new(Disk), None);
         dir.create_dir(path)?;
         Ok(dir)
     }
 
-    fn on(path: &Path, storage: Box<dyn Storage>) -> Self {
+    fn on(path: &Path, storage: Box<dyn Storage>, unfinished: Option<Unfinished>) -> Self {
         let (files, written, expected) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         Self {
             shared: Arc::new(Shared {
@@ -83,6 +128,7 @@ impl OutputDir {
                 files,
                 written,
                 expected,
+                unfinished,
             }),
         }
     }
@@ -115,6 +161,11 @@ impl OutputDir {
                 path: relative.to_owned(),
             });
         };
+        if let Some(unfinished) = &self.shared.unfinished {
+            unfinished
+                .note(relative)
+                .map_err(|e| self.shared.failed(e, &path, "note that it is begun"))?;
+        }
         let number = self.shared.files.fetch_add(1, Ordering::Relaxed);
         // Short, since the final name may be as long as the file system allows.
         let temporary = folder.join(format!(".twinprint-{number}.partial"));

@@ -15,6 +15,20 @@ pub enum SinkError {
         /// The directory.
         path: PathBuf,
     },
+    /// Another run writes to the directory.
+    #[error("{}: another run is writing to this directory; wait for it, or choose another", .path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// An unfinished run left files in the directory, and something else is there too.
+    #[error("{}: holds an unfinished run, which would be replaced, but also {}, which is not of it; move that away or choose another directory", .path.display(), .entry.display())]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// Something that the run did not write.
+        entry: PathBuf,
+    },
     /// The output path is a file.
     #[error("{}: not a directory; choose another place for the output", .path.display())]
     NotADirectory {

@@ -9,9 +9,11 @@ mod error;
 mod file;
 mod records;
 mod storage;
+mod unfinished;
 
 pub use copy::{Fate, Written, copy_records, copy_records_to};
 pub use dir::OutputDir;
 pub use error::SinkError;
 pub use file::OutputFile;
 pub use storage::{Disk, RawFile, Storage};
+pub(crate) use unfinished::WORK_DIR;
