@@ -1,10 +1,12 @@
 //! `twinprint compare`
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::ValueHint;
 use twinprint::{Comparison, Explanation, compare};
 
 use crate::dedup::profile_named;
@@ -27,10 +29,12 @@ const LISTED: usize = 30;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The first text file
-    a: PathBuf,
+    #[arg(value_hint = ValueHint::FilePath)]
+    a: OsString,
 
     /// The second text file
-    b: PathBuf,
+    #[arg(value_hint = ValueHint::FilePath)]
+    b: OsString,
 
     /// Take A and B as the texts themselves
     #[arg(long)]
@@ -52,7 +56,10 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let profile = profile_named(&args.profile, None)?;
-    let (a, b) = (text(&args.a, args.text)?, text(&args.b, args.text)?);
+    let (a, b) = (
+        text(Path::new(&args.a), args.text)?,
+        text(Path::new(&args.b), args.text)?,
+    );
     let comparison = compare(&a, &b, &profile, args.explain);
     if args.json {
         terminal::out(&format!("{}\n", serde_json::to_string_pretty(&comparison)?))?;

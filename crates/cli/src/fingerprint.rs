@@ -58,7 +58,7 @@ pub(crate) struct Args {
 enum Rows {
     /// One object a line
     Jsonl,
-    /// Fingerprint, tab, id
+    /// Fingerprint, tab, id; control characters of the id become blanks
     Tsv,
 }
 
@@ -120,7 +120,7 @@ fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Resu
             });
             writeln!(out, "{json}")
         }
-        Rows::Tsv => writeln!(out, "{fingerprint}\t{}", row.id),
+        Rows::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
     }
     .context("writing to stdout")
 }

@@ -83,12 +83,16 @@ pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
 
 /// Straight-line distance between the count vectors.
 pub fn euclidean(a: &TermVector, b: &TermVector) -> f64 {
-    a.pairs(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+    let squares = a.pairs(b).map(|(x, y)| (x - y) * (x - y));
+    // Not `sum`, whose nothing is -0.
+    squares.fold(0.0, |sum, square| sum + square).sqrt()
 }
 
 /// Sum of the differences of the counts.
 pub fn manhattan(a: &TermVector, b: &TermVector) -> f64 {
-    a.pairs(b).map(|(x, y)| (x - y).abs()).sum()
+    a.pairs(b)
+        .map(|(x, y)| (x - y).abs())
+        .fold(0.0, |sum, difference| sum + difference)
 }
 
 /// The largest difference of the counts of one term.

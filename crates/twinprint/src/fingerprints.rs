@@ -119,10 +119,18 @@ fn chunk_rows(
     rows
 }
 
+/// Characters of a parser's message that are told.
+const SAID: usize = 100;
+
 /// The fingerprint of a JSON array of numbers.
 fn of_vector(json: &str, bits: u32) -> Result<(String, u32), String> {
-    let vector: Vec<f32> = serde_json::from_str(json)
-        .map_err(|error| format!("the vector is not an array of numbers: {error}"))?;
+    let vector: Vec<f32> = serde_json::from_str(json).map_err(|error| {
+        let said = error.to_string();
+        // What is there instead is quoted, however long it is.
+        let short: String = said.chars().take(SAID).collect();
+        let cut = if short.len() < said.len() { "…" } else { "" };
+        format!("the vector is not an array of numbers: {short}{cut}")
+    })?;
     let key = HashKey::PUBLIC;
     let full: Result<u128, _> = fingerprint_dense(&key, &vector);
     let full = full.map_err(|error| error.to_string())?;

@@ -13,6 +13,9 @@ use crate::source::SortValue;
 /// of shingle sets instead (see docs/quality.md for the measurement).
 pub const MIN_FEATURES: u32 = 50;
 
+/// Most worker threads. Far more than cores only get in each other's way, until the run stands still.
+const MOST_THREADS: usize = 1024;
+
 /// Which document of a group is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -139,6 +142,12 @@ impl DedupOptions {
             return refuse(format!(
                 "--threshold {}: give a Jaccard above 0 and at most 1",
                 self.threshold
+            ));
+        }
+        if self.threads > MOST_THREADS {
+            return refuse(format!(
+                "--threads {}: give at most {MOST_THREADS}, or 0 for all cores",
+                self.threads
             ));
         }
         let width = match self.bits {

@@ -39,6 +39,7 @@ fn wrong_options_are_wrong_usage() {
         "--profile tp1-words-lntf-63",
         &["--profile", "16, 32, 64 or 128 bits"],
     );
+    wrong_usage("--threads 100000", &["--threads 100000", "at most 1024"]);
     wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
     wrong_usage("--format parquet", &["--format", "text, lines, jsonl"]);
     wrong_usage("--max-document 3furlongs", &["--max-document", "64MiB"]);
@@ -179,4 +180,35 @@ fn a_message_says_everything_once() {
         .fails(1, &["file/below.jsonl"]);
     let said = run.stderr.matches("os error").count();
     assert!(said <= 1, "{}", run.stderr);
+}
+
+#[test]
+fn a_text_for_a_vector_is_not_told_whole() {
+    let sandbox = Sandbox::new();
+    let text = "word ".repeat(10_000);
+    sandbox.put("in.jsonl", format!("{{\"text\":\"{text}\"}}\n"));
+    let run = sandbox.run("fingerprint in.jsonl --vector-key text --quiet --strict");
+    let run = run.fails(1, &["in.jsonl:1: the vector is not an array of numbers"]);
+    assert!(run.stderr.len() < 300, "{}", run.stderr);
+}
+
+#[test]
+fn ids_do_not_break_rows() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", "{\"id\":\"a\\tb\\nc\",\"text\":\"one\"}\n");
+    let run = sandbox.run("fingerprint in.jsonl --format-out tsv --quiet").ok();
+    assert!(
+        run.stdout.ends_with("\ta b c\n") && run.stdout.lines().count() == 1,
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn empty_texts_can_be_compared() {
+    let sandbox = Sandbox::new();
+    let run = sandbox
+        .bash("twinprint compare --text '' ''; twinprint compare --text '' 'one word' --json")
+        .ok();
+    assert!(!run.stdout.contains("-0"), "{}", run.stdout);
 }

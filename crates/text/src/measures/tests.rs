@@ -81,3 +81,10 @@ proptest! {
         prop_assert!(euclidean(&x, &y) <= manhattan(&x, &y) + 1e-9);
     }
 }
+
+#[test]
+fn nothing_is_at_distance_zero_from_nothing() {
+    let empty = vector("");
+    assert!(euclidean(&empty, &empty).is_sign_positive());
+    assert!(manhattan(&empty, &empty).is_sign_positive());
+}
