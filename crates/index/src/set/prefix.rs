@@ -106,6 +106,44 @@ impl PrefixIndex {
         }
     }
 
+    /// The largest size of a set whose first shared token in the global order is the probe's token number `at` of `size`: what is
+    /// shared is then among the `size` − `at` tokens from there on, and Jaccard ≥ t needs t/(1 + t) of both sizes together.
+    fn reach(&self, size: u32, at: usize) -> u32 {
+        if self.threshold <= 0.0 {
+            return u32::MAX;
+        }
+        let left = f64::from(size) - at as f64;
+        // On the safe side of rounding, as in `least_overlap`. The conversion stays within 0 and the largest number.
+        (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
+    }
+
+    /// Whether a set of `other` tokens may share the probe's token number `at` first; as exact as classes of sizes are.
+    #[cfg(test)]
+    pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
+        let most = self.reach(size, at);
+        most >= self.sizes(size).low && class(other) <= class(most)
+    }
+
+    /// The tokens of a prefix that a set of fitting size may share first, each with the class of the largest such size.
+    fn places(&self, size: u32, prefix: &[u64]) -> Vec<(Place, u8)> {
+        let Sizes { low, high } = self.sizes(size);
+        let reaches = prefix
+            .iter()
+            .enumerate()
+            .map(|(at, &token)| (token, self.reach(size, at)));
+        let fitting = reaches.filter(|&(_, most)| most >= low);
+        fitting
+            .map(|(token, most)| (Place::of(token), class(most.min(high))))
+            .collect()
+    }
+
+    /// Whether a document's size is in a class up to `most`.
+    fn is_within(&self, document: u32, most: u8) -> bool {
+        self.documents
+            .get(document as usize)
+            .is_some_and(|d| class(d.1) <= most)
+    }
+
     /// Adds a set of `size` distinct tokens by its prefix: the first [`PrefixIndex::prefix_len`] tokens in the global order.
     /// Amortised O(prefix).
     ///
@@ -150,14 +188,14 @@ impl PrefixIndex {
     pub fn probe_sealed(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
         let sizes = self.sizes(size);
-        let places: Vec<Place> = prefix.iter().map(|&token| Place::of(token)).collect();
-        let (low, high) = (class(sizes.low), class(sizes.high));
+        let places = self.places(size, prefix);
         for run in &self.runs {
-            run.collect(&places, low, high, out);
+            run.collect(&places, class(sizes.low), out);
         }
         if self.young.len() > 0 {
-            for &place in &places {
-                out.extend(self.young.documents(place).skip_while(|&d| d >= self.sealed));
+            for &(place, most) in &places {
+                let sealed = self.young.documents(place).skip_while(|&d| d >= self.sealed);
+                out.extend(sealed.filter(|&d| self.is_within(d, most)));
             }
         }
         self.finish(sizes, out);
@@ -169,9 +207,9 @@ impl PrefixIndex {
         if self.sealed as usize == self.documents.len() {
             return;
         }
-        for &token in prefix {
-            let documents = self.young.documents(Place::of(token));
-            out.extend(documents.take_while(|&d| d >= self.sealed));
+        for (place, most) in self.places(size, prefix) {
+            let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
+            out.extend(young.filter(|&d| self.is_within(d, most)));
         }
         self.finish(self.sizes(size), out);
     }

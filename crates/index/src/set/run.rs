@@ -183,24 +183,24 @@ impl Run {
             .for_each(|(part, newer)| *part = part.merge(&newer));
     }
 
-    /// Appends the documents of the tokens at `places` whose size class is in `low..=high`.
-    pub(super) fn collect(&self, places: &[Place], low: u8, high: u8, out: &mut Vec<u32>) {
+    /// Appends the documents of the tokens at `places` whose size class is at least `low` and at most the token's own.
+    pub(super) fn collect(&self, places: &[(Place, u8)], low: u8, out: &mut Vec<u32>) {
         debug_assert_eq!(self.parts.len(), SHARDS);
         for places in places.chunks(TOGETHER) {
-            for place in places {
+            for (place, _) in places {
                 let part = &self.parts[place.shard];
                 prefetch_read(&part.bounds, part.address(place.tag));
             }
             let mut ranges = [const { 0..0 }; TOGETHER];
-            for (place, range) in places.iter().zip(&mut ranges) {
+            for ((place, _), range) in places.iter().zip(&mut ranges) {
                 let part = &self.parts[place.shard];
                 *range = part.bounds(place.tag);
                 prefetch_read(&part.entries, range.start);
                 prefetch_read(&part.entries, range.start + 8);
             }
-            for (place, range) in places.iter().zip(ranges) {
+            for ((place, high), range) in places.iter().zip(ranges) {
                 let part = &self.parts[place.shard];
-                out.extend(part.documents(range, place.tag, low, high));
+                out.extend(part.documents(range, place.tag, low, *high));
             }
         }
     }

@@ -76,7 +76,9 @@ proptest! {
                 for other in &ids[..turn] {
                     let y = &sets[*other as usize];
                     let sizes = set.len().min(y.len()) as f64 / set.len().max(y.len()) as f64;
-                    let shared = prefix.iter().any(|t| prefixes[other].contains(t));
+                    let shared = prefix.iter().enumerate().any(|(at, t)| {
+                        prefixes[other].contains(t) && index.admits(set.len() as u32, at, y.len() as u32)
+                    });
                     let expected = shared && sizes >= threshold * (1.0 - 1e-9);
                     prop_assert_eq!(found.contains(other), expected, "sizes {}", sizes);
                     if jaccard(set, y) >= threshold {
@@ -166,7 +168,8 @@ proptest! {
                             small as f64 >= threshold * large as f64 * (1.0 - 1e-12)
                         };
                         let found = part.iter().filter(|(_, y, other)| {
-                            fits(y) && other.iter().any(|t| prefix.contains(t))
+                            let admits = |at| index.admits(size, at, y.len() as u32);
+                            fits(y) && prefix.iter().enumerate().any(|(at, t)| other.contains(t) && admits(at))
                         });
                         found.map(|x| x.0).collect::<BTreeSet<u32>>().into_iter().collect()
                     };
@@ -196,10 +199,10 @@ proptest! {
 fn a_large_index_is_found_whole_through_merges_and_stays_lean() {
     // Every set shares one of 20 tokens with thousands, one with its pair, and has the rest to itself.
     let prefix_of = |id: u32| -> Vec<u64> {
-        let mut prefix: Vec<u64> = (2..12).map(|j| scramble(u64::from(id) << 8 | j)).collect();
-        prefix.push(scramble(u64::from(id / 2) << 8));
-        prefix.push(scramble(u64::MAX / 2 + u64::from(id % 20)));
-        prefix
+        // The shared ones come first, where they admit all fitting sizes.
+        let shared = [u64::MAX / 2 + u64::from(id % 20), u64::from(id / 2) << 8];
+        let own = (2..12).map(|j| u64::from(id) << 8 | j);
+        shared.into_iter().chain(own).map(scramble).collect()
     };
     let size_of = |id: u32| 40 + id % 50;
     let n = 60_000u32;
@@ -323,4 +326,18 @@ fn an_entry_costs_few_bytes_and_a_hot_token_stays_cheap() {
     assert_eq!(found.len(), 60_000);
     index.probe(39, &[scramble(u64::MAX - 1)], &mut found);
     assert!(found.is_empty());
+}
+
+#[test]
+fn one_form_filled_in_differently_is_no_crowd() {
+    // Eleven tokens of which two are a set's own: 9 of 13 are shared, too few, though each prefix has one of the nine.
+    let mut index = PrefixIndex::new(0.8);
+    let mut found = Vec::new();
+    for id in 0..1000u64 {
+        let prefix = [scramble(2 * id + 100), scramble(2 * id + 101), scramble(1)];
+        assert_eq!(index.prefix_len(11), prefix.len());
+        index.probe(11, &prefix, &mut found);
+        assert!(found.is_empty());
+        index.insert(id as u32, 11, &prefix);
+    }
 }
