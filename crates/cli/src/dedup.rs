@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{Auto, DedupError, DedupOptions, Keep, Mode, PairRows, Profile, StopWords};
+use twinprint::{Auto, DedupError, DedupOptions, Keep, Mode, PairRows, Profile, Room, StopWords};
 
 use crate::input::InputArgs;
 use crate::progress::Bars;
-use crate::{interrupt, summary, terminal};
+use crate::{forecast, interrupt, summary, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,12 +19,15 @@ Examples:
       a folder of text files; only closer copies count, the longest of each group stays
   zcat dump.jsonl.gz | twinprint dedup - --format jsonl --text-key body.text -o out --mode report
       from stdin, text in a nested field, no records copied
+  twinprint dedup crawl/ -o out --dry-run
+      what it will take in memory, disk and time, and whether there is as much
   twinprint dedup a.jsonl b.jsonl -o out --pairs
       also every pair found, with distance, Jaccard and containment";
 
 /// Finds near-duplicates and writes kept and removed records, groups and a report
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
@@ -95,6 +98,14 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
     threads: usize,
 
+    /// Memory the run may take, such as 2GiB. Bounds the caches; a run whose tables outgrow it ends with an error
+    #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
+    memory: Option<u64>,
+
+    /// Tell from a sample what the run will take (rows, memory, disk, time) and whether it fits; write nothing
+    #[arg(long, help_heading = "Running")]
+    dry_run: bool,
+
     /// Directory for temporary files; inside the output directory unless given
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     work_dir: Option<PathBuf>,
@@ -143,6 +154,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
+    if args.dry_run {
+        let forecast = twinprint::forecast(&args.input.inputs, &source, &options, &bars, &cancel);
+        bars.finish();
+        let (forecast, room) = (forecast?, Room::of(&options, &args.output));
+        terminal::out(&forecast::text(&forecast, &room))?;
+        forecast.check(&room)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let result = twinprint::dedup(
         &args.input.inputs,
         &source,
@@ -195,6 +214,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     };
     options.threads = args.threads;
     options.work_dir.clone_from(&args.work_dir);
+    options.memory = args.memory;
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
         options.bits = Auto::Fixed(bits);

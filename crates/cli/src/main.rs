@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod dedup;
 mod fingerprint;
+mod forecast;
 mod input;
 mod interrupt;
 mod man;

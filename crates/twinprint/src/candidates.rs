@@ -22,6 +22,7 @@ use text::Measure;
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
+use crate::memory::AN_EDGE;
 use crate::options::DedupOptions;
 use crate::radius::Radius;
 use crate::set_join::SetJoin;
@@ -240,6 +241,12 @@ pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -
     features >= options.min_features || features > 0 && repeats
 }
 
+/// Edges held at most for so many fingerprints: a quarter of the memory allowed, where there is a limit.
+pub(crate) fn most_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
+    let allowed = options.memory.map_or(u64::MAX, |memory| memory / 4 / AN_EDGE);
+    allowed.min(EDGES + 8 * fingerprints)
+}
+
 fn find_at<W: Width>(
     classes: &Classes,
     order: &[u32],
@@ -269,7 +276,7 @@ fn find_at<W: Width>(
         W::truncate(classes.fingerprint[order[item as usize] as usize])
     });
     found.rows = rows.fingerprint.len() as u64;
-    let limit = EDGES + 8 * rows.fingerprint.len() as u64;
+    let limit = most_edges(rows.fingerprint.len() as u64, options);
     let pairs = hot::join_rows(&rows, k, limit, options, &mut found)?;
     found.edges = expand(&rows, pairs, &found.member);
     Ok(found)

@@ -147,6 +147,11 @@ impl Documents {
         (all - hashes.len()) as u64
     }
 
+    /// Bytes of all ids.
+    pub(crate) fn id_bytes(&self) -> u64 {
+        self.ids.bytes.len() as u64
+    }
+
     /// The record's own id; `None` where it had none.
     pub(crate) fn id(&self, document: u32) -> Option<&str> {
         Some(self.ids.get(document)).filter(|id| !id.is_empty())

@@ -13,6 +13,7 @@ use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::matcher::Matcher;
+use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, Mode, PairRows};
 use crate::output::{self, Run};
 use crate::pairs::PairWriter;
@@ -27,8 +28,8 @@ use crate::sink::{OutputDir, WORK_DIR};
 use crate::source::{SourceOptions, Sources};
 use crate::spool::Spool;
 
-/// Bytes of shingle sets loaded at a time, and as much again kept for later pairs.
-const SET_MEMORY: usize = 96 << 20;
+/// The radius where nothing is verified and none is given: the paper's.
+pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
 
 /// Finds the near-duplicates among the documents of `inputs` and writes the result to `out`, which must be new or empty.
 /// A run that fails leaves nothing there; what a killed one left is replaced by the next.
@@ -68,6 +69,16 @@ pub fn dedup(
     }
 }
 
+/// A directory below `parent` that goes away with the run.
+pub(crate) fn work_dir(parent: &Path) -> Result<tempfile::TempDir, DedupError> {
+    std::fs::create_dir_all(parent)
+        .and_then(|()| tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent))
+        .map_err(|source| DedupError::WorkDir {
+            path: parent.to_owned(),
+            source,
+        })
+}
+
 struct Job<'j> {
     source_options: &'j SourceOptions,
     options: &'j DedupOptions,
@@ -79,12 +90,13 @@ struct Job<'j> {
 
 impl Job<'_> {
     fn run(mut self, inputs: &[String], out: &Path) -> Result<Report, DedupError> {
+        let budget = Budget::new(self.options.memory, rayon::current_num_threads())?;
         let dir = OutputDir::begin(out)?;
         if dir.replaced() {
             let left = "what an unfinished run had left is deleted";
             self.progress.warn(&format!("{}: {left}", out.display()));
         }
-        let work = self.work_dir(out)?;
+        let work = work_dir(self.options.work_dir.as_deref().unwrap_or(out))?;
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(inputs, self.source_options, work.path(), cancel)?;
 
@@ -96,6 +108,8 @@ impl Job<'_> {
                 &work.path().join("texts"),
                 &mut rejects,
                 job.progress,
+                budget,
+                u64::MAX,
             )?;
             rejects.finish()?;
             Ok(read)
@@ -106,6 +120,8 @@ impl Job<'_> {
             counts,
         } = read;
         self.check_sort_field(&corpus)?;
+        let tables = memory::tables_of(&corpus);
+        let mut set_memory = budget.sets(tables);
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
 
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
@@ -113,12 +129,13 @@ impl Job<'_> {
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             if let Some(spool) = &spool {
-                let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, SET_MEMORY);
-                candidates.join_members(&mut sets, job.options.threshold, SET_MEMORY)?;
+                let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, set_memory);
+                candidates.join_members(&mut sets, job.options.threshold, set_memory)?;
             }
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
+        set_memory = budget.sets(tables + candidates.edges.len() as u64 * memory::AN_EDGE);
         let order = schedule(corpus.classes.len(), &candidates.edges, &candidates.member);
         keep.renumber(&order);
         candidates.renumber(&order);
@@ -135,7 +152,7 @@ impl Job<'_> {
                 &keep,
                 spool.as_ref(),
                 &candidates,
-                radius.bits,
+                (radius.bits, set_memory),
                 &mut pairs,
             )
         })?;
@@ -224,23 +241,12 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// A directory that goes away with the run.
-    fn work_dir(&self, out: &Path) -> Result<tempfile::TempDir, DedupError> {
-        let parent = self.options.work_dir.as_deref().unwrap_or(out);
-        std::fs::create_dir_all(parent)
-            .and_then(|()| tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent))
-            .map_err(|source| DedupError::WorkDir {
-                path: parent.to_owned(),
-                source,
-            })
-    }
-
     fn choose_radius(&self, corpus: &Corpus, keep: &KeepOrder) -> Radius {
         let classes = &corpus.classes;
         if !self.options.verify {
             let k = match self.options.hamming {
                 crate::options::Auto::Fixed(k) => k,
-                crate::options::Auto::Auto => 3,
+                crate::options::Auto::Auto => UNVERIFIED_RADIUS,
             };
             let bits = self.options.width_without_verification();
             return Radius {
@@ -275,7 +281,7 @@ impl Job<'_> {
         keep: &KeepOrder,
         spool: Option<&Spool>,
         candidates: &Candidates,
-        bits: u32,
+        (bits, set_memory): (u32, usize),
         pairs: &mut PairWriter<'_>,
     ) -> Result<(Outcome, u64), DedupError> {
         let wanted = if self.options.pairs == PairRows::None {
@@ -283,7 +289,7 @@ impl Job<'_> {
         } else {
             Pairs::All
         };
-        let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, SET_MEMORY));
+        let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, set_memory));
         let mut matcher = Matcher::new(
             &corpus.classes,
             keep,
@@ -293,7 +299,7 @@ impl Job<'_> {
             self.options.threshold,
             wanted,
         );
-        matcher.join_open(SET_MEMORY)?;
+        matcher.join_open(set_memory)?;
         let mut failure = None;
         let failed = Cell::new(false);
         let mut done = 0;
@@ -301,7 +307,7 @@ impl Job<'_> {
             keep.classes.len() as u32,
             &mut matcher,
             wanted,
-            SET_MEMORY,
+            set_memory,
             |item, candidate, similarity| {
                 if failure.is_none() {
                     failure = pairs.write(item, candidate, similarity).err();

@@ -72,6 +72,20 @@ pub enum DedupError {
         /// The radius.
         k: u32,
     },
+    /// The run does not fit into its memory.
+    #[error(
+        "this needs about {} MiB of memory or more, and --memory allows {} MiB; allow more, take fewer --threads, or split the input",
+        .needed.div_ceil(1 << 20), .limit >> 20
+    )]
+    Memory {
+        /// Bytes needed, as far as is known.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// A forecast tells that the run will not fit.
+    #[error("{0}")]
+    WillNotFit(String),
     /// The worker threads could not be started.
     #[error("the worker threads cannot be started: {0}")]
     Threads(String),

@@ -103,6 +103,9 @@ pub struct DedupOptions {
     pub pairs: PairRows,
     /// Worker threads; 0 takes all cores.
     pub threads: usize,
+    /// Bytes of memory the run may take, where there is a limit. It bounds the caches; a run that needs more than that for its tables
+    /// ends with [`DedupError::Memory`].
+    pub memory: Option<u64>,
     /// Seed of the samples.
     pub seed: u64,
     /// Where the spool goes; the output directory when none is given.
@@ -127,6 +130,7 @@ impl DedupOptions {
             mode: Mode::Remove,
             pairs: PairRows::None,
             threads: 0,
+            memory: None,
             seed: 42,
             work_dir: None,
         })

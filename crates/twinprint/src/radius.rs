@@ -55,6 +55,55 @@ struct Histogram {
 ///
 /// `rows` are the distinct fingerprints at full width. `threshold` is the least Jaccard of a duplicate.
 pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u64) -> Radius {
+    let sample = sample(rows, seed);
+    let measured = |bits, widest| measure(rows, &sample, bits, widest);
+    choose_by(&measured, (sample.len(), rows.len()), (bits, k), threshold)
+}
+
+/// What [`choose`] will choose for a corpus of which only a part is at hand, with the candidates expected there.
+///
+/// `half` and `whole` are the distinct fingerprints of the first halves of some stretches of the corpus, and of all of them; `all` is
+/// about how many the corpus has. Candidates among neighbours are as many in the half as in the whole, those
+/// among strangers half as many: so the line through both leads to the corpus.
+pub(crate) fn foresee(
+    [half, whole]: [&[u128]; 2],
+    all: f64,
+    (bits, k): (Auto, Auto),
+    threshold: f64,
+    seed: u64,
+) -> Radius {
+    let [of_half, of_whole] = [half, whole].map(|rows| sample(rows, seed));
+    let extrapolated = |bits, widest| {
+        let [first, second] = [
+            measure(half, &of_half, bits, widest),
+            measure(whole, &of_whole, bits, widest),
+        ];
+        let more = (all - whole.len() as f64).max(0.0);
+        let by = (whole.len() - half.len()).max(1) as f64;
+        let at_all = |(first, second): (&f64, &f64)| second + (second - first).max(0.0) * more / by;
+        Histogram {
+            bits,
+            within: first.within.iter().zip(&second.within).map(at_all).collect(),
+        }
+    };
+    let mut radius = choose_by(
+        &extrapolated,
+        (of_whole.len(), all as usize),
+        (bits, k),
+        threshold,
+    );
+    if radius.expected_candidates.is_none() {
+        radius.expected_candidates = extrapolated(radius.bits, radius.k).within.last().copied();
+    }
+    radius
+}
+
+fn choose_by(
+    histogram: &dyn Fn(u32, u32) -> Histogram,
+    sampled: (usize, usize),
+    (bits, k): (Auto, Auto),
+    threshold: f64,
+) -> Radius {
     let widths = WIDEST.iter().filter(|(width, _)| match bits {
         Auto::Auto => true,
         Auto::Fixed(bits) => bits == *width,
@@ -66,11 +115,9 @@ pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u
         // Without a width, the narrow one as long as the join is exact there.
         return given(if k <= WIDEST[0].1 { 64 } else { 128 }, k, threshold);
     }
-    let sample = sample(rows, seed);
-    let histograms = widths.map(|&(bits, widest)| measure(rows, &sample, bits, widest));
     let mut best: Option<Radius> = None;
-    for histogram in histograms {
-        let next = from_histogram(&histogram, threshold, (sample.len(), rows.len()));
+    for &(bits, widest) in widths {
+        let next = from_histogram(&histogram(bits, widest), threshold, sampled);
         let better = |best: &Radius| {
             let gain = next.expected_recall.min(SUFFICIENT) - best.expected_recall.min(SUFFICIENT);
             let affordable =

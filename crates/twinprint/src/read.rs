@@ -11,6 +11,7 @@ use text::{Analyzer, Measure};
 
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
 use crate::error::DedupError;
+use crate::memory::{self, Budget};
 use crate::options::DedupOptions;
 use crate::progress::Progress;
 use crate::sink::OutputFile;
@@ -19,6 +20,8 @@ use crate::spool::{Spool, SpoolWriter, TextRef};
 
 /// Bytes of input analysed at a time.
 const BATCH: usize = 16 << 20;
+/// The least worth handing to another thread.
+const PIECE: usize = 256 << 10;
 
 /// What reading leaves.
 pub(crate) struct Read {
@@ -40,6 +43,19 @@ pub(crate) struct Counts {
     pub(crate) blank_lines: u64,
     /// Rejected records by kind of reason.
     pub(crate) rejects: std::collections::BTreeMap<&'static str, u64>,
+}
+
+impl Counts {
+    /// Adds what was read elsewhere.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.input_bytes += other.input_bytes;
+        self.record_bytes += other.record_bytes;
+        self.text_bytes += other.text_bytes;
+        self.blank_lines += other.blank_lines;
+        for (kind, n) in &other.rejects {
+            *self.rejects.entry(kind).or_default() += n;
+        }
+    }
 }
 
 /// One analysed chunk: rows in order over one text.
@@ -96,13 +112,15 @@ impl Analyzers<'_> {
     }
 }
 
-/// Reads everything. Rejected records go to `rejects` as they are met.
+/// Reads everything, or until about `most` bytes of documents are read. Rejected records go to `rejects` as they are met.
 pub(crate) fn read(
     sources: &Sources,
     options: &DedupOptions,
     spool_path: &std::path::Path,
     rejects: &mut OutputFile,
     progress: &dyn Progress,
+    budget: Budget,
+    most: u64,
 ) -> Result<Read, DedupError> {
     let analyzers = Analyzers {
         idle: Mutex::default(),
@@ -118,9 +136,14 @@ pub(crate) fn read(
     };
     // While one batch is analysed, the one before it is merged and its texts are packed.
     let mut before = Vec::new();
-    let mut batches = sources.read(BATCH);
+    let batch_bytes = usize::try_from(most / 2).unwrap_or(BATCH).clamp(PIECE, BATCH);
+    let mut batches = sources.read(batch_bytes);
     loop {
-        let batch = batches.next().transpose()?;
+        let batch = if counts.record_bytes < most {
+            batches.next().transpose()?
+        } else {
+            None
+        };
         let (analysed, merged) = rayon::join(
             || {
                 let chunks = batch.as_ref().map_or(&[][..], |batch| &batch.chunks);
@@ -140,6 +163,7 @@ pub(crate) fn read(
             },
         );
         merged?;
+        budget.check(memory::tables_of(&corpus))?;
         before = analysed?;
         let Some(batch) = batch else { break };
         counts.input_bytes += batch.input_bytes();

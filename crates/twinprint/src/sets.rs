@@ -55,6 +55,15 @@ fn key_of(classes: &Classes) -> HashKey {
     HashKey::new(hash.h1, hash.h2)
 }
 
+/// About the bytes that the set of a text of so many bytes takes: a shingle of 8 bytes, and one of the outline, a word of about 6, or a
+/// character of 3.
+pub(crate) fn cost(text: usize, measure: Measure) -> usize {
+    match measure {
+        Measure::CharGrams => text * 9 / 3,
+        Measure::WordGrams => text * 9 / 6,
+    }
+}
+
 /// Buffers of one loading thread.
 struct Loader {
     buffer: BlockBuffer,
@@ -80,13 +89,10 @@ impl<'c> Sets<'c> {
         self.classes.measure[self.order[item as usize] as usize]
     }
 
-    /// About the bytes an item's set takes: a shingle of 8 bytes, and one of the outline, a word of about 6, or a character of 3.
+    /// About the bytes an item's set takes.
     pub(crate) fn cost(&self, item: u32) -> usize {
-        let text = self.classes.text[self.order[item as usize] as usize].len();
-        match self.measure(item) {
-            Measure::CharGrams => text * 9 / 3,
-            Measure::WordGrams => text * 9 / 6,
-        }
+        let text = self.classes.text[self.order[item as usize] as usize];
+        cost(text.len(), self.measure(item))
     }
 
     pub(crate) fn get(&self, key: SetKey) -> Option<&Set> {

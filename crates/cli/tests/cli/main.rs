@@ -10,6 +10,7 @@ mod damaged;
 mod determinism;
 mod examples;
 mod fences;
+mod forecast;
 mod generated;
 mod limits;
 mod readme;

@@ -108,6 +108,25 @@ impl Sources {
         })
     }
 
+    /// Some of the files, given by their places in [`list`](Self::list), with the same options. A copy of stdin stays with `self`.
+    pub(crate) fn part(&self, files: &[u32]) -> Self {
+        let files: Vec<SourceFile> = files
+            .iter()
+            .filter_map(|&file| self.shared.files.get(file as usize).cloned())
+            .collect();
+        Self {
+            shared: Arc::new(Shared {
+                records: files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+                files,
+                options: self.shared.options.clone(),
+                skipped: BTreeMap::new(),
+                repeated: 0,
+                cancel: Arc::clone(&self.shared.cancel),
+                _spool: None,
+            }),
+        }
+    }
+
     /// The files, in order.
     pub fn list(&self) -> &[SourceFile] {
         &self.shared.files

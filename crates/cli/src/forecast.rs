@@ -1,0 +1,100 @@
+//! What `--dry-run` tells a person.
+
+use std::fmt::Write as _;
+
+use twinprint::{Forecast, Room};
+
+use crate::number::{bytes, count, seconds};
+
+/// A forecast beside what there is.
+pub(crate) fn text(forecast: &Forecast, room: &Room) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, forecast, room);
+    text
+}
+
+fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Result {
+    let whole = forecast.sampled_bytes >= forecast.input_bytes;
+    let about = |n: u64| {
+        if whole {
+            count(n)
+        } else {
+            format!("~{}", count(rounded(n)))
+        }
+    };
+    let size = |n: u64| format!("~{}", bytes(n));
+    let there =
+        |n: Option<u64>, what: &str| n.map_or_else(String::new, |n| format!(", of {} {what}", bytes(n)));
+    writeln!(
+        text,
+        "\n  a dry run: {} read of {} in {} file{}, nothing written\n",
+        bytes(forecast.sampled_bytes),
+        bytes(forecast.input_bytes),
+        count(forecast.files),
+        if forecast.files == 1 { "" } else { "s" }
+    )?;
+    writeln!(
+        text,
+        "  records   {:>12}  of which rejected {}",
+        about(forecast.records),
+        about(forecast.rejected)
+    )?;
+    writeln!(
+        text,
+        "  texts     {:>12}  different ones, {} in all",
+        about(forecast.texts),
+        bytes(forecast.text_bytes)
+    )?;
+    writeln!(
+        text,
+        "  pairs     {:>12}  candidates, at {} bits within radius {}",
+        format!("~{}", count(rounded(forecast.candidates))),
+        forecast.bits,
+        forecast.k
+    )?;
+    writeln!(
+        text,
+        "  memory    {:>12}  at the peak{}",
+        size(forecast.memory_bytes),
+        there(room.memory, "there are")
+    )?;
+    writeln!(
+        text,
+        "  disk      {:>12}  of results{}",
+        size(forecast.output_bytes),
+        there(room.output, "free")
+    )?;
+    writeln!(
+        text,
+        "            {:>12}  of temporary files{}",
+        size(forecast.work_bytes),
+        if room.one_disk {
+            " on the same disk".to_owned()
+        } else {
+            there(room.work, "free")
+        }
+    )?;
+    writeln!(
+        text,
+        "  time      {:>12}  on {} threads",
+        format!("~{}", seconds(forecast.seconds)),
+        forecast.threads
+    )
+}
+
+/// Two digits that mean something, zeros after them.
+fn rounded(n: u64) -> u64 {
+    let unit = 10u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    (n + unit / 2) / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_have_two_digits() {
+        assert_eq!([0, 7, 99, 123, 178_751].map(rounded), [0, 7, 99, 120, 180_000]);
+    }
+}

@@ -1,0 +1,120 @@
+//! `--dry-run`: within a factor of two of what the run then takes, and a refusal where there is less. Times are not held to anything.
+
+use serde_json::Value;
+
+use crate::corpus::Corpus;
+use crate::sandbox::{Run, Sandbox};
+
+/// The estimate on the line that begins with `name`, or on the one after it.
+fn estimate(run: &Run, name: &str, after: usize) -> f64 {
+    let mut lines = run.stdout.lines();
+    let line = lines
+        .find(|line| line.trim_start().starts_with(name))
+        .and_then(|line| {
+            if after == 0 {
+                Some(line)
+            } else {
+                lines.nth(after - 1)
+            }
+        })
+        .unwrap_or_else(|| panic!("no {name} in {}", run.stdout));
+    let words = line.split_whitespace().skip(usize::from(after == 0));
+    let words: Vec<&str> = words.take(2).collect();
+    let number: f64 = words[0].replace(['~', ','], "").parse().unwrap();
+    let unit = match words[1] {
+        "kB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        _ => 1.0,
+    };
+    number * unit
+}
+
+fn close(what: &str, estimate: f64, actual: &Value) {
+    let actual = actual.as_f64().unwrap();
+    assert!(
+        actual <= 2.0 * estimate && estimate <= 2.0 * actual,
+        "{what}: {estimate} expected, {actual} taken"
+    );
+}
+
+/// Compares the forecast of a run with the run.
+fn forecast_is_close(sandbox: &Sandbox, args: &str) {
+    let dry = sandbox.run(&format!("dedup {args} -o dry --dry-run")).ok();
+    assert!(!sandbox.path("dry").exists(), "a dry run writes nothing");
+    sandbox.run(&format!("dedup {args} -o out --quiet")).ok();
+    let report = sandbox.json("out/report.json");
+    close(
+        "records",
+        estimate(&dry, "records", 0),
+        &report["records"]["read"],
+    );
+    close("texts", estimate(&dry, "texts", 0), &report["search"]["texts"]);
+    let run = &report["run"];
+    close("output", estimate(&dry, "disk", 0), &run["written_bytes"]);
+    close("temporary files", estimate(&dry, "disk", 1), &run["spool_bytes"]);
+    if !run["peak_memory_bytes"].is_null() {
+        close("memory", estimate(&dry, "memory", 0), &run["peak_memory_bytes"]);
+    }
+}
+
+#[test]
+fn a_forecast_of_one_large_file_is_close() {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(3);
+    let mut lines = String::new();
+    while lines.len() < 44 << 20 {
+        lines += &corpus.jsonl(5000);
+    }
+    sandbox.put("large.jsonl", lines);
+    forecast_is_close(&sandbox, "large.jsonl");
+}
+
+#[test]
+fn a_forecast_of_many_files_is_close() {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(4);
+    for i in 0..1500 {
+        // Folders differ in the length of their texts.
+        let texts = corpus.texts(10 + i / 50);
+        sandbox.put(&format!("many/{}/{i}.txt", i / 50), texts.join("\n"));
+    }
+    forecast_is_close(&sandbox, "many");
+    sandbox.put("small.jsonl", corpus.jsonl(300));
+    let sandbox_of_one = Sandbox::new();
+    sandbox_of_one.put("small.jsonl", sandbox.text("small.jsonl"));
+    forecast_is_close(&sandbox_of_one, "small.jsonl --profile paper --keep longest");
+}
+
+#[test]
+fn what_will_not_fit_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(9).jsonl(300));
+    let few = sandbox.run("dedup in.jsonl -o out --dry-run --memory 1MiB");
+    few.fails(1, &["MiB of memory", "--memory", "split the input"]);
+    sandbox
+        .run("dedup in.jsonl -o out --memory 1MiB")
+        .fails(1, &["--memory allows 1 MiB"]);
+    assert!(!sandbox.path("out").exists());
+    // What bounds memory changes nothing in the result.
+    sandbox
+        .run("dedup in.jsonl -o bounded --memory 200MiB --threads 2 --quiet")
+        .ok();
+    sandbox.run("dedup in.jsonl -o free --quiet").ok();
+    let clusters = |out: &str| sandbox.text(&format!("{out}/clusters.jsonl"));
+    assert_eq!(clusters("bounded"), clusters("free"));
+    // A disk of one megabyte, seen by this script alone.
+    sandbox.put("large.jsonl", Corpus::new(10).jsonl(3000));
+    std::fs::create_dir(sandbox.path("disk")).unwrap();
+    let script = "mount -t tmpfs -o size=1m tmpfs disk || exit 99
+        exec twinprint dedup large.jsonl -o disk/out --dry-run";
+    let run = sandbox.bash(&format!("exec unshare --mount bash -c '{script}'"));
+    if run.code == Some(99) || run.stderr.contains("unshare: ") {
+        crate::sandbox::skip(
+            "what_will_not_fit_is_refused",
+            "no small disk can be mounted here; memory was refused as it must be",
+        );
+    } else {
+        run.fails(1, &["the disk of --output", "--work-dir", "--mode report"]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a run holds in memory, what a budget (`--memory`) leaves for shingle sets, and what the machine has.
+//!
+//! Tables grow with the documents and are needed whole; sets are a cache. A budget therefore bounds the cache first, and ends
+//! the run with a clear error once the tables alone outgrow it. The constants were fitted to measured peaks (docs/forecast.md).
+
+use crate::corpus::Corpus;
+use crate::error::DedupError;
+
+/// The program by itself.
+pub(crate) const PROGRAM: u64 = 24 << 20;
+/// The dictionary that cuts Chinese, loaded with the first such text.
+pub(crate) const DICTIONARY: u64 = 32 << 20;
+/// The batches being read, analysed and merged.
+pub(crate) const BATCHES: u64 = 64 << 20;
+/// Buffers of one thread.
+pub(crate) const A_THREAD: u64 = 8 << 20;
+/// A document's row in the tables, without its id.
+const A_DOCUMENT: u64 = 32;
+/// A different text's rows in the tables of reading, joining and grouping.
+const A_TEXT: u64 = 190;
+/// A candidate pair, as an edge and as what the join held before.
+pub(crate) const AN_EDGE: u64 = 16;
+/// Bytes of shingle sets loaded at a time; as much again is kept for later pairs, and the set join has as much.
+pub(crate) const SETS: usize = 96 << 20;
+/// With less, every pair would load its texts anew.
+const LEAST_SETS: u64 = 4 << 20;
+/// How many of [`SETS`] there can be at once.
+const SETS_AT_ONCE: u64 = 3;
+
+/// A run's limit, if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    limit: Option<u64>,
+    threads: u64,
+}
+
+impl Budget {
+    /// # Errors
+    /// When not even an empty input would fit.
+    pub(crate) fn new(limit: Option<u64>, threads: usize) -> Result<Self, DedupError> {
+        let budget = Self {
+            limit,
+            threads: threads as u64,
+        };
+        budget.check(0)?;
+        Ok(budget)
+    }
+
+    /// Whether tables of so many bytes fit, and the least sets beside them.
+    ///
+    /// # Errors
+    /// [`DedupError::Memory`].
+    pub(crate) fn check(&self, tables: u64) -> Result<(), DedupError> {
+        let needed = fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS;
+        match self.limit {
+            Some(limit) if needed > limit => Err(DedupError::Memory { needed, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of shingle sets at a time beside tables of so many bytes. Decides how long a run takes, and nothing that is found.
+    pub(crate) fn sets(&self, tables: u64) -> usize {
+        let Some(limit) = self.limit else { return SETS };
+        let left = limit.saturating_sub(fixed(self.threads) + tables) / SETS_AT_ONCE;
+        usize::try_from(left.max(LEAST_SETS)).unwrap_or(SETS).min(SETS)
+    }
+}
+
+/// What a run holds at most whatever the input.
+fn fixed(threads: u64) -> u64 {
+    PROGRAM + DICTIONARY + BATCHES + threads * A_THREAD
+}
+
+/// Bytes of the tables of so many documents, different texts and bytes of ids.
+pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
+    // Vectors that grow are a quarter empty on average, and copied once in a while.
+    documents * A_DOCUMENT + texts * A_TEXT + ids * 3 / 2
+}
+
+/// Bytes of the tables of a corpus as it is.
+pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
+    tables(
+        u64::from(corpus.documents.len()),
+        u64::from(corpus.classes.len()),
+        corpus.documents.id_bytes(),
+    )
+}
+
+/// Memory that a new program can have: what the system calls available, or less where the control group sets a limit. Linux
+/// only.
+pub(crate) fn available() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    let of_group = |name: &str| -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?;
+        text.trim().parse().ok()
+    };
+    let group = of_group("memory.max").map(|max| max.saturating_sub(of_group("memory.current").unwrap_or(0)));
+    Some((kib * 1024).min(group.unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_bounds_the_sets_and_then_refuses() {
+        let free = Budget::new(None, 2).unwrap();
+        assert_eq!(free.sets(1 << 40), SETS);
+        let budget = Budget::new(Some(256 << 20), 2).unwrap();
+        assert!(budget.sets(0) < SETS && budget.sets(0) > budget.sets(64 << 20));
+        assert!(budget.check(64 << 20).is_ok());
+        assert_eq!(budget.sets(1 << 30), LEAST_SETS as usize);
+        let refused = budget.check(1 << 30).unwrap_err().to_string();
+        assert!(refused.contains("--memory"), "{refused}");
+        assert!(Budget::new(Some(1 << 20), 1).is_err());
+    }
+}
