@@ -1,5 +1,4 @@
 //! The only place that writes to the terminal.
-#![expect(clippy::print_stderr, reason = "this is where the program speaks")]
 
 use std::io::{self, Write};
 
@@ -11,9 +10,9 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A message beside the results.
+/// A message beside the results. Where nobody reads it any more, the work goes on.
 pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// An error and what led to it; a cause that is told already is not told again.
@@ -25,7 +24,7 @@ pub(crate) fn error(error: &anyhow::Error) {
             text = text + parted + &cause;
         }
     }
-    eprintln!("error: {text}");
+    note(&format!("error: {text}"));
 }
 
 /// Whether the reader of our output has had enough, as `head` does.

@@ -209,3 +209,14 @@ fn a_closed_pipe_is_no_error() {
     let run = sandbox.bash("twinprint compare a.txt a.txt | true");
     assert_eq!(run.stderr, "");
 }
+
+#[test]
+fn the_work_goes_on_when_nobody_reads_the_messages() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(5).jsonl(300));
+    let run = sandbox
+        .bash("twinprint dedup in.jsonl -o out 2> >(true); echo $?")
+        .ok();
+    assert!(run.stdout.ends_with("\n0\n"), "{}", run.stdout);
+    assert!(sandbox.path("out/report.json").exists());
+}
