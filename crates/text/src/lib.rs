@@ -20,6 +20,8 @@ mod canonical;
 mod chars;
 pub mod charset;
 mod features;
+#[cfg(feature = "html")]
+pub mod html;
 pub mod measures;
 mod normal;
 pub mod overlap;

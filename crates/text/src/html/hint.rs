@@ -1,0 +1,149 @@
+//! What attributes say about an element: whether it is shown, and whether it holds content or what stands around it.
+
+/// What the attributes of a tag came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
+pub(super) struct Hints {
+    /// The author took it off the page.
+    pub(super) hidden: bool,
+    /// It calls itself the content.
+    pub(super) main: bool,
+    /// It calls itself navigation, advertisement, comments and the like.
+    pub(super) chrome: bool,
+    /// It leads somewhere.
+    pub(super) href: bool,
+}
+
+/// Words in class names and ids of what is no content. Such an element is left out only where little text is in it.
+const CHROME: [&[u8]; 46] = [
+    b"ad",
+    b"ads",
+    b"adsbygoogle",
+    b"adsense",
+    b"advert",
+    b"advertisement",
+    b"banner",
+    b"breadcrumb",
+    b"breadcrumbs",
+    b"byline",
+    b"comment",
+    b"comments",
+    b"consent",
+    b"cookie",
+    b"cookies",
+    b"copyright",
+    b"disqus",
+    b"dropdown",
+    b"foot",
+    b"footer",
+    b"login",
+    b"menu",
+    b"menubar",
+    b"meta",
+    b"modal",
+    b"nav",
+    b"navbar",
+    b"navigation",
+    b"newsletter",
+    b"pager",
+    b"pagination",
+    b"popup",
+    b"promo",
+    b"promoted",
+    b"related",
+    b"share",
+    b"sharing",
+    b"sidebar",
+    b"social",
+    b"sponsor",
+    b"sponsored",
+    b"subscribe",
+    b"toc",
+    b"toolbar",
+    b"widget",
+    b"widgets",
+];
+
+/// Values of `role` of what is no content.
+const CHROME_ROLES: [&[u8]; 11] = [
+    b"navigation",
+    b"banner",
+    b"contentinfo",
+    b"complementary",
+    b"search",
+    b"dialog",
+    b"alertdialog",
+    b"alert",
+    b"menu",
+    b"menubar",
+    b"toolbar",
+];
+
+impl Hints {
+    /// Takes one attribute in; its name is in lower case.
+    pub(super) fn take(&mut self, name: &[u8], value: &[u8]) {
+        match name {
+            b"class" | b"id" => self.chrome |= names_chrome(value),
+            b"role" => {
+                let role = value.trim_ascii();
+                self.main |= role.eq_ignore_ascii_case(b"main");
+                self.chrome |= CHROME_ROLES.iter().any(|known| role.eq_ignore_ascii_case(known));
+            }
+            b"itemprop" => self.main |= value.trim_ascii().eq_ignore_ascii_case(b"articlebody"),
+            b"hidden" => self.hidden = true,
+            b"style" => self.hidden |= hides(value),
+            b"href" => self.href = true,
+            _ => {}
+        }
+    }
+}
+
+/// Whether one of the words of a list of names, parted by anything but letters, is known.
+fn names_chrome(value: &[u8]) -> bool {
+    value
+        .split(|b| !b.is_ascii_alphabetic())
+        .filter(|word| word.len() > 1)
+        .any(|word| CHROME.iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
+
+/// Whether a style takes its element off the page.
+fn hides(style: &[u8]) -> bool {
+    style.split(|&b| b == b';').any(|rule| {
+        let mut sides = rule.splitn(2, |&b| b == b':');
+        let property = sides.next().unwrap_or_default().trim_ascii();
+        let value = sides.next().unwrap_or_default();
+        let value = value
+            .split(|&b| b == b'!')
+            .next()
+            .unwrap_or_default()
+            .trim_ascii();
+        (property.eq_ignore_ascii_case(b"display") && value.eq_ignore_ascii_case(b"none"))
+            || (property.eq_ignore_ascii_case(b"visibility") && value.eq_ignore_ascii_case(b"hidden"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, value: &str) -> Hints {
+        let mut hints = Hints::default();
+        hints.take(name.as_bytes(), value.as_bytes());
+        hints
+    }
+
+    #[test]
+    fn names_are_read_by_their_words() {
+        assert!(of("class", "box ad-3").chrome);
+        assert!(of("id", "site_Footer").chrome);
+        assert!(!of("class", "download header-text").chrome);
+        assert!(of("role", " MAIN ").main);
+    }
+
+    #[test]
+    fn hidden_means_off_the_page() {
+        assert!(of("style", "color:red; DISPLAY : none !important").hidden);
+        assert!(!of("style", "display:block").hidden);
+        assert!(of("hidden", "").hidden);
+    }
+}

@@ -1,0 +1,145 @@
+//! From tokens to the page: what the tokenizer calls.
+
+use html5gum::{Emitter, Error, State};
+
+use super::HtmlError;
+use super::element::Element;
+use super::hint::Hints;
+use super::page::Page;
+
+/// Bytes of a tag's or attribute's name, and of a value, that are looked at: the known ones are shorter.
+const NAME: usize = 24;
+const VALUE: usize = 512;
+
+/// Feeds a page with the tokens of its markup.
+pub(super) struct Reader<'p> {
+    page: &'p mut Page,
+    name: Vec<u8>,
+    is_start: bool,
+    self_closing: bool,
+    hints: Hints,
+    attribute: Vec<u8>,
+    value: Vec<u8>,
+    /// The last start tag, whose end tag raw text waits for.
+    last_start: Vec<u8>,
+}
+
+impl<'p> Reader<'p> {
+    pub(super) fn new(page: &'p mut Page) -> Self {
+        Self {
+            page,
+            name: Vec::new(),
+            is_start: false,
+            self_closing: false,
+            hints: Hints::default(),
+            attribute: Vec::new(),
+            value: Vec::new(),
+            last_start: Vec::new(),
+        }
+    }
+
+    fn begin_tag(&mut self, is_start: bool) {
+        self.name.clear();
+        self.attribute.clear();
+        (self.is_start, self.self_closing, self.hints) = (is_start, false, Hints::default());
+    }
+
+    fn end_attribute(&mut self) {
+        if self.is_start && !self.attribute.is_empty() {
+            self.hints.take(&self.attribute, &self.value);
+        }
+        self.attribute.clear();
+        self.value.clear();
+    }
+}
+
+fn push(to: &mut Vec<u8>, bytes: &[u8], most: usize) {
+    let room = most.saturating_sub(to.len());
+    to.extend(bytes.iter().take(room));
+}
+
+impl Emitter for Reader<'_> {
+    type Token = HtmlError;
+
+    fn set_last_start_tag(&mut self, name: Option<&[u8]>) {
+        self.last_start.clear();
+        self.last_start.extend_from_slice(name.unwrap_or_default());
+    }
+
+    fn emit_eof(&mut self) {}
+
+    fn emit_error(&mut self, _: Error) {}
+
+    #[inline]
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn pop_token(&mut self) -> Option<HtmlError> {
+        self.page.error
+    }
+
+    fn emit_string(&mut self, text: &[u8]) {
+        self.page.text(text);
+    }
+
+    fn init_start_tag(&mut self) {
+        self.begin_tag(true);
+    }
+
+    fn init_end_tag(&mut self) {
+        self.begin_tag(false);
+    }
+
+    fn emit_current_tag(&mut self) -> Option<State> {
+        self.end_attribute();
+        let element = Element::of(&self.name);
+        if !self.is_start {
+            self.page.end(element);
+            return None;
+        }
+        self.last_start.clone_from(&self.name);
+        self.page.start(element, self.hints, self.self_closing);
+        if self.self_closing && self.page.xml {
+            return None;
+        }
+        element.next_state()
+    }
+
+    fn set_self_closing(&mut self) {
+        self.self_closing = true;
+    }
+
+    fn push_tag_name(&mut self, name: &[u8]) {
+        push(&mut self.name, name, NAME);
+    }
+
+    fn init_attribute(&mut self) {
+        self.end_attribute();
+    }
+
+    fn push_attribute_name(&mut self, name: &[u8]) {
+        push(&mut self.attribute, name, NAME);
+    }
+
+    fn push_attribute_value(&mut self, value: &[u8]) {
+        push(&mut self.value, value, VALUE);
+    }
+
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        !self.is_start && self.name == self.last_start
+    }
+
+    fn init_comment(&mut self) {}
+    fn push_comment(&mut self, _: &[u8]) {}
+    fn emit_current_comment(&mut self) {}
+    fn init_doctype(&mut self) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn emit_current_doctype(&mut self) {}
+    fn set_force_quirks(&mut self) {}
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+}
