@@ -38,7 +38,7 @@ pub(crate) struct Args {
     stop_words: Option<PathBuf>,
 
     /// Field that holds a vector of numbers to fingerprint instead of a text
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, value_name = "FIELD", conflicts_with = "html_key")]
     vector_key: Option<String>,
 
     /// Form of the rows

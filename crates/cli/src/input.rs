@@ -12,7 +12,7 @@ use crate::number::parse_bytes;
 pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///
-    /// Text files (.txt .md .rst …) are one document a file, .jsonl and .ndjson one a line; each may be packed as .gz or
+    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a line; each may be packed as .gz or
     /// .zst. Folders are read in order of path; symbolic links inside them are not followed.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
@@ -26,12 +26,16 @@ pub(crate) struct InputArgs {
     )]
     text_key: String,
 
+    /// Field that holds HTML, of which the main content is compared; instead of --text-key
+    #[arg(long, value_name = "FIELD", conflicts_with = "text_key")]
+    html_key: Option<String>,
+
     /// Field that holds the record's id; without it a record is known by file and line
     #[arg(long, default_value = "id", value_name = "FIELD")]
     id_key: String,
 
     /// Format of stdin and of files whose extension does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "lines", "jsonl"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl"])]
     format: Option<String>,
 
     /// Take every line of a text file as a document
@@ -62,7 +66,8 @@ pub(crate) struct InputArgs {
 impl InputArgs {
     pub(crate) fn options(&self) -> SourceOptions {
         SourceOptions {
-            text_key: self.text_key.clone(),
+            text_key: self.html_key.as_ref().unwrap_or(&self.text_key).clone(),
+            html: self.html_key.is_some(),
             id_key: Some(self.id_key.clone()),
             format: self
                 .format

@@ -89,6 +89,11 @@ impl Charset {
             .ok_or_else(|| self.undecodable(bytes, self.first_bad(bytes)))
     }
 
+    /// Decodes all of `bytes`, without looking for a mark; what is no character becomes U+FFFD. Linear.
+    pub fn decode_lossy(self, bytes: &[u8]) -> Cow<'_, str> {
+        self.0.decode_without_bom_handling(bytes).0
+    }
+
     fn undecodable(self, bytes: &[u8], offset: usize) -> Undecodable {
         Undecodable {
             charset: self,

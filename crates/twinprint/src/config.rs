@@ -26,7 +26,8 @@ impl Serialize for Whole {
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Config {
     inputs: Vec<String>,
-    text_key: String,
+    text_key: Option<String>,
+    html_key: Option<String>,
     id_key: Option<String>,
     format: Option<&'static str>,
     lines: bool,
@@ -58,7 +59,8 @@ impl Config {
     ) -> Self {
         Self {
             inputs: inputs.to_vec(),
-            text_key: source.text_key.clone(),
+            text_key: (!source.html).then(|| source.text_key.clone()),
+            html_key: source.html.then(|| source.text_key.clone()),
             id_key: source.id_key.clone(),
             format: source.format.map(crate::source::Format::name),
             lines: source.lines,

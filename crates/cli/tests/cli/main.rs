@@ -13,6 +13,7 @@ mod fences;
 mod forecast;
 mod generated;
 mod limits;
+mod pages;
 mod readme;
 mod refusals;
 mod rows;

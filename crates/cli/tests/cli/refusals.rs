@@ -41,7 +41,7 @@ fn wrong_options_are_wrong_usage() {
     );
     wrong_usage("--threads 100000", &["--threads 100000", "at most 1024"]);
     wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
-    wrong_usage("--format parquet", &["--format", "text, lines, jsonl"]);
+    wrong_usage("--format parquet", &["--format", "text, html, lines, jsonl"]);
     wrong_usage("--max-document 3furlongs", &["--max-document", "64MiB"]);
     wrong_usage("--no-such-flag", &["--no-such-flag"]);
     let sandbox = with_news();
@@ -60,7 +60,6 @@ fn formats_of_later_versions_say_what_this_one_reads() {
         ("a.parquet", "COPY"),
         ("a.csv", ".jsonl"),
         ("a.tsv.gz", ".jsonl"),
-        ("a.html", "--any-text"),
         ("a.json", "jq -c"),
         ("a.warc.gz", ".txt or .jsonl"),
         ("a.txt.bz2", "bunzip2"),

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 
 use html5gum::Tokenizer;
 
+mod charset;
 mod element;
 mod hint;
 mod main_block;
@@ -23,6 +24,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub use charset::{charset_of, decode};
 use main_block::MainBlock;
 use page::Page;
 use reader::Reader;

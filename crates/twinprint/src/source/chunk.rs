@@ -13,6 +13,7 @@ use super::decode;
 use super::format::{Codec, Format};
 use super::json;
 use super::options::SourceOptions;
+use super::page::Pages;
 use super::record::{Record, RecordKind};
 use super::reject::RejectReason;
 use super::scan::{Lines, Part, content};
@@ -69,10 +70,11 @@ impl Chunk {
     pub fn documents(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
             Body::Bytes { source, piece } => {
-                let parser = Parser {
+                let mut parser = Parser {
                     format: self.shared.files[*source as usize].format,
                     options,
                     max: self.shared.options.max_document,
+                    pages: Pages::default(),
                 };
                 parser.each(piece, &mut |line, raw_len, kind| {
                     f(Record {
@@ -121,11 +123,12 @@ struct Parser<'o> {
     format: Format,
     options: &'o SourceOptions,
     max: u64,
+    pages: Pages,
 }
 
 impl Parser<'_> {
     /// Yields line, length and kind of every record and blank line.
-    fn each<'a>(&self, piece: &'a Piece, f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
+    fn each<'a>(&mut self, piece: &'a Piece, f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
         // One check of all the bytes is much faster than one a record; only a piece that fails is looked at by record.
         let valid = simdutf8::basic::from_utf8(&piece.data).ok();
         let mut start = 0;
@@ -148,7 +151,7 @@ impl Parser<'_> {
         }
     }
 
-    fn kind<'a>(&self, bytes: &'a [u8], text: Option<&'a str>) -> RecordKind<'a> {
+    fn kind<'a>(&mut self, bytes: &'a [u8], text: Option<&'a str>) -> RecordKind<'a> {
         if bytes.len() as u64 > self.max {
             let reason = RejectReason::TooLong {
                 bytes: Some(bytes.len() as u64),
@@ -158,7 +161,9 @@ impl Parser<'_> {
         }
         let document = match text.map_or_else(|| decoded(bytes), Ok) {
             Err(reason) => Err(reason),
-            Ok(text) if self.format == Format::Jsonl => json::pick(text, self.options),
+            Ok(text) if self.format == Format::Jsonl => {
+                json::pick(text, self.options).and_then(|picked| self.page(picked))
+            }
             Ok(text) => {
                 let text = Cow::Borrowed(text.strip_suffix('\r').unwrap_or(text));
                 Ok(json::Picked {
@@ -172,6 +177,15 @@ impl Parser<'_> {
             Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
             Err(reason) => RecordKind::Rejected { reason },
         }
+    }
+
+    /// Puts the text of a page in the place of its markup, where the field holds markup.
+    fn page<'a>(&mut self, picked: json::Picked<'a>) -> Result<json::Picked<'a>, RejectReason> {
+        if !self.options.html {
+            return Ok(picked);
+        }
+        let text = self.pages.of_markup(&picked.text)?;
+        Ok(json::Picked { text, ..picked })
     }
 }
 
@@ -221,12 +235,16 @@ fn whole_file<'b>(file: &SourceFile, max: u64, buffer: &'b mut Vec<u8>) -> (u64,
             },
         );
     }
-    match decoded(bytes) {
+    let text = match file.format {
+        Format::Html => Pages::default().of_bytes(bytes, None),
+        _ => decoded(bytes).map(Cow::Borrowed),
+    };
+    match text {
         Ok(text) => (
             raw_len,
             RecordKind::Document {
                 id: None,
-                text: Cow::Borrowed(text),
+                text,
                 sort_value: None,
             },
         ),

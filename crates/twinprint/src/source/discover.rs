@@ -130,7 +130,11 @@ impl Search<'_> {
             path: work_dir.to_owned(),
             source,
         })?;
-        let extension = if format == Format::Jsonl { "jsonl" } else { "txt" };
+        let extension = match format {
+            Format::Jsonl => "jsonl",
+            Format::Html => "html",
+            Format::Text | Format::Lines => "txt",
+        };
         let relative = PathBuf::from(format!("stdin.{extension}{}", codec.suffix()));
         found.files.push(SourceFile {
             label: "stdin".to_owned(),

@@ -14,6 +14,8 @@ use std::str::FromStr;
 pub enum Format {
     /// The whole file is one document.
     Text,
+    /// The whole file is one HTML page.
+    Html,
     /// Each line is a document.
     Lines,
     /// Each line is a JSON object; one of its fields is the text.
@@ -23,7 +25,7 @@ pub enum Format {
 impl Format {
     /// Whether a file of this format is one document; others hold a record after the other.
     pub fn is_whole_file(self) -> bool {
-        self == Self::Text
+        matches!(self, Self::Text | Self::Html)
     }
 
     /// Whether each record of this format is a line.
@@ -35,6 +37,7 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
+            Self::Html => "html",
             Self::Lines => "lines",
             Self::Jsonl => "jsonl",
         }
@@ -50,7 +53,7 @@ impl fmt::Display for Format {
 /// A `--format` value that names no format of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a format this version reads; choose text (one document a file), lines (one a line) or jsonl"
+    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line) or jsonl"
 )]
 pub struct UnknownFormat(pub String);
 
@@ -60,6 +63,7 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
         match name.to_ascii_lowercase().as_str() {
             "text" | "txt" | "md" | "markdown" | "rst" => Ok(Self::Text),
+            "html" | "htm" | "xhtml" => Ok(Self::Html),
             "lines" => Ok(Self::Lines),
             "jsonl" | "ndjson" => Ok(Self::Jsonl),
             _ => Err(UnknownFormat(name.to_owned())),
@@ -114,12 +118,12 @@ pub(crate) enum Named {
 
 /// The names of text files, one document a file.
 const TEXT: [&str; 5] = ["txt", "md", "markdown", "rst", "text"];
+/// The names of HTML pages.
+const HTML: [&str; 3] = ["html", "htm", "xhtml"];
 /// The names of files with one JSON object a line.
 const JSONL: [&str; 2] = ["jsonl", "ndjson"];
 /// Formats that belong to later versions.
-const LATER: [&str; 11] = [
-    "html", "htm", "xhtml", "json", "csv", "tsv", "parquet", "arrow", "feather", "warc", "wet",
-];
+const LATER: [&str; 8] = ["json", "csv", "tsv", "parquet", "arrow", "feather", "warc", "wet"];
 /// Codecs that belong to later versions.
 const LATER_CODECS: [&str; 3] = ["bz2", "xz", "lz4"];
 
@@ -141,6 +145,7 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
     match inner.as_deref() {
         Some(e) if extra.iter().any(|x| x == e) => Named::Known(Format::Text, codec),
         Some(e) if TEXT.contains(&e) => Named::Known(Format::Text, codec),
+        Some(e) if HTML.contains(&e) => Named::Known(Format::Html, codec),
         Some(e) if JSONL.contains(&e) => Named::Known(Format::Jsonl, codec),
         Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
         _ => Named::Unknown(codec, inner),
@@ -171,8 +176,8 @@ mod tests {
         );
         assert_eq!(of("b.jsonl.xz"), Named::LaterCodec("xz".to_owned()));
         assert_eq!(
-            of("b.html.gz"),
-            Named::LaterFormat(Codec::Gzip, "html".to_owned())
+            of("b.parquet.gz"),
+            Named::LaterFormat(Codec::Gzip, "parquet".to_owned())
         );
         assert_eq!(of("b.bin"), Named::Unknown(Codec::Plain, Some("bin".to_owned())));
         assert_eq!(of("x.gz"), Named::Unknown(Codec::Gzip, None));

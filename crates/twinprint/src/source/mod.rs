@@ -4,10 +4,10 @@
 //! [`Chunk::documents`] turns a piece of them into records on any thread. A record that cannot be a document is
 //! yielded as rejected, with its position and the reason; only what concerns an input as a whole is an error.
 //!
-//! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; `.jsonl` and `.ndjson` hold
-//! one JSON object a line; all of them plain, `.gz` (any number of members) or `.zst` (windows up to 2 GiB). A byte
-//! order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white space alone are no
-//! records.
+//! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
+//! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line; all of them plain, `.gz` (any
+//! number of members) or `.zst` (windows up to 2 GiB). A byte order mark at the start of a file is dropped; lines end
+//! with LF or CRLF; lines of white space alone are no records.
 //!
 //! Invariants: records come in input order; each file yields the same records every time it is read; documents and
 //! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
@@ -22,6 +22,7 @@ mod format;
 mod json;
 mod layout;
 mod options;
+mod page;
 mod record;
 mod reject;
 mod scan;

@@ -4,10 +4,17 @@ use super::format::Format;
 
 /// How inputs are found, cut into records and read.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that do not depend on one another"
+)]
 pub struct SourceOptions {
     /// The field of a JSON object that holds the text. A dot descends into nested objects; a field that has the
     /// dots in its own name is found as well.
     pub text_key: String,
+    /// The text field holds markup, of which the main content is the text.
+    /// Needs the feature `html`; without it such records are rejected.
+    pub html: bool,
     /// Take the text field whatever its type, as the JSON it is written in; for fields that hold vectors.
     pub raw: bool,
     /// The field that holds the id, if ids are wanted; it may be absent from a record.
@@ -33,6 +40,7 @@ impl Default for SourceOptions {
     fn default() -> Self {
         Self {
             text_key: "text".to_owned(),
+            html: false,
             raw: false,
             id_key: Some("id".to_owned()),
             format: None,

@@ -51,6 +51,14 @@ pub enum RejectReason {
         /// The type found, with its article.
         found: &'static str,
     },
+    /// A page beyond a limit of the reader of markup.
+    #[cfg(feature = "html")]
+    #[error("{0}; extract its text first, or leave it out")]
+    Page(text::html::HtmlError),
+    /// A page, in a build that reads none.
+    #[cfg(not(feature = "html"))]
+    #[error("it is an HTML page, and this build of twinprint reads none (feature html)")]
+    NoMarkup,
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
@@ -94,6 +102,10 @@ impl RejectReason {
             Self::FieldMissing { .. } => "field missing",
             Self::FieldNull { .. } => "field null",
             Self::FieldNotText { .. } => "field not text",
+            #[cfg(feature = "html")]
+            Self::Page(_) => "page beyond limits",
+            #[cfg(not(feature = "html"))]
+            Self::NoMarkup => "page",
             Self::TooLong { .. } => "too long",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",

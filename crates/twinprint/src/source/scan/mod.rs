@@ -67,6 +67,6 @@ pub(crate) trait Scan: Send {
 /// The scanner for a format whose records are bytes; `max` is the length of the longest record.
 pub(crate) fn scanner(format: Format, max: u64) -> Box<dyn Scan> {
     match format {
-        Format::Text | Format::Lines | Format::Jsonl => Box::new(LineScan::new(max)),
+        Format::Text | Format::Html | Format::Lines | Format::Jsonl => Box::new(LineScan::new(max)),
     }
 }

@@ -1,0 +1,79 @@
+"""Near-duplicate pages: what is found when the markup is read, judged by pairs of known cause.
+
+Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the directory of shared data
+(TWINPRINT_SHARED, by default ../shared beside the repository). The Python part needs no packages.
+"""
+
+import collections
+import subprocess
+import sys
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from quality import SHARED, dedup, rows
+
+# Causes that leave the article as it is: only what stands around it changes.
+SAME_ARTICLE = ["mirror", "ads", "counters"]
+UNRELATED = ["unrelated", "unrelated-same-site"]
+
+
+class Pages(unittest.TestCase):
+    def found(self, name):
+        """The pairs of documents found, and the report."""
+        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
+        with tempfile.TemporaryDirectory() as work:
+            out = Path(work) / "out"
+            report = dedup(docs, out, "--html-key", "html", "--mode", "report")
+            found = {frozenset((row["a"], row["b"])) for row in rows(out / "pairs.jsonl")}
+        self.assertEqual(report["records"]["rejected"], 0)
+        return found
+
+    def truth(self, name):
+        return rows(SHARED / "data" / f"{name}.pairs.jsonl.zst")
+
+    def causes(self, name):
+        found = self.found(name)
+        pairs, hits = collections.Counter(), collections.Counter()
+        for row in self.truth(name):
+            pairs[row["cause"]] += 1
+            hits[row["cause"]] += frozenset((row["a"], row["b"])) in found
+        shares = {cause: hits[cause] / pairs[cause] for cause in pairs}
+        print(name, ", ".join(f"{cause} {share:.4f} of {pairs[cause]}" for cause, share in shares.items()))
+        for cause in SAME_ARTICLE:
+            self.assertGreaterEqual(shares[cause], 0.98, cause)
+        for cause in UNRELATED:
+            self.assertLessEqual(shares[cause], 0.001, cause)
+
+    def test_causes_zh(self):
+        self.causes("causes-zh")
+
+    def test_causes_en(self):
+        self.causes("causes-en")
+
+    def site(self, name, least):
+        """Real pages of one site: versions whose content is the same are found, others not, whatever the site's chrome."""
+        found = self.found(name)
+        truth = self.truth(name)
+        same = [row for row in truth if row["jaccard"] >= 0.9]
+        other = [row for row in truth if row["jaccard"] < 0.6]
+        recall = sum(frozenset((row["a"], row["b"])) in found for row in same) / len(same)
+        wrong = [row for row in other if frozenset((row["a"], row["b"])) in found]
+        print(f"{name}: {len(same)} pairs of equal content, {recall:.4f} found; {len(wrong)} of {len(other)} others")
+        self.assertGreaterEqual(recall, least)
+        self.assertLessEqual(len(wrong), 0.001 * len(other), wrong)
+
+    def test_webpages_en(self):
+        self.site("webpages-en", 0.95)
+
+    def test_webpages_zh(self):
+        self.site("webpages-zh", 0.0)
+
+
+if __name__ == "__main__":
+    if not SHARED.is_dir():
+        message = f"skipped: tests/html.py: {SHARED} not found"
+        print(message, file=sys.stderr)
+        sys.exit(1 if os.environ.get("CI") == "true" else 0)
+    unittest.main()
