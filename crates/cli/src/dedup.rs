@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{Auto, DedupError, DedupOptions, Keep, Mode, PairRows, Profile, Room, StopWords};
+use twinprint::{Auto, Columns, DedupError, DedupOptions, Keep, Mode, PairRows, Profile, Room, StopWords};
 
 use crate::input::InputArgs;
 use crate::progress::Bars;
@@ -19,6 +19,8 @@ Examples:
       a folder of text files; only closer copies count, the longest of each group stays
   zcat dump.jsonl.gz | twinprint dedup - --format jsonl --text-key body.text -o out --mode report
       from stdin, text in a nested field, no records copied
+  twinprint dedup news.jsonl -o out --mode annotate
+      out/annotated: every record with cluster_id, cluster_size, is_leader, duplicate_of, hamming, jaccard, dup_count
   twinprint dedup crawl/ -o out --dry-run
       what it will take in memory, disk and time, and whether there is as much
   twinprint dedup a.jsonl b.jsonl -o out --pairs
@@ -78,9 +80,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     stop_words: Option<PathBuf>,
 
-    /// remove: copy records to kept/ and removed/; report: only say what is there
+    /// remove: copy records to kept/ and removed/; annotate: copy all to annotated/ with fields that tell their group; report: only
+    /// say what is there
     #[arg(long, value_enum, default_value_t = ModeArg::Remove, help_heading = "Output")]
     mode: ModeArg,
+
+    /// Names of the fields that --mode annotate adds: its own (cluster_id, duplicate_of …), or those of another tool
+    #[arg(long, value_enum, default_value_t = ColumnsArg::Twinprint, value_name = "TOOL", help_heading = "Output")]
+    columns: ColumnsArg,
+
+    /// Begin the names of these fields with this
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT",
+        help_heading = "Output"
+    )]
+    prefix: String,
 
     /// Write every verified pair to pairs.jsonl; =distinct writes one of equal texts and a row for each copy
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
@@ -126,7 +143,16 @@ enum KeepArg {
 #[derive(Clone, Copy, ValueEnum)]
 enum ModeArg {
     Remove,
+    Annotate,
     Report,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ColumnsArg {
+    Twinprint,
+    Datatrove,
+    TextDedup,
+    Duplodocus,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -205,8 +231,16 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     };
     options.mode = match args.mode {
         ModeArg::Remove => Mode::Remove,
+        ModeArg::Annotate => Mode::Annotate,
         ModeArg::Report => Mode::Report,
     };
+    options.columns = match args.columns {
+        ColumnsArg::Twinprint => Columns::Twinprint,
+        ColumnsArg::Datatrove => Columns::Datatrove,
+        ColumnsArg::TextDedup => Columns::TextDedup,
+        ColumnsArg::Duplodocus => Columns::Duplodocus,
+    };
+    options.prefix.clone_from(&args.prefix);
     options.pairs = match args.pairs {
         PairsArg::None => PairRows::None,
         PairsArg::All => PairRows::All,

@@ -4,6 +4,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::annotate::Columns;
 use crate::options::{DedupOptions, Keep, Mode, PairRows};
 use crate::radius::Radius;
 use crate::source::SourceOptions;
@@ -44,6 +45,8 @@ pub(crate) struct Config {
     keep: Keep,
     keep_key: Option<String>,
     mode: Mode,
+    columns: Option<Columns>,
+    prefix: Option<String>,
     pairs: PairRows,
     seed: Whole,
     #[serde(skip)]
@@ -57,6 +60,7 @@ impl Config {
         options: &DedupOptions,
         radius: &Radius,
     ) -> Self {
+        let annotates = options.mode == Mode::Annotate;
         Self {
             inputs: inputs.to_vec(),
             text_key: (!source.html).then(|| source.text_key.clone()),
@@ -82,6 +86,8 @@ impl Config {
             keep: options.keep,
             keep_key: source.sort_key.clone(),
             mode: options.mode,
+            columns: annotates.then_some(options.columns),
+            prefix: annotates.then(|| options.prefix.clone()),
             pairs: options.pairs,
             seed: Whole(options.seed),
             reason: radius.reason.clone(),

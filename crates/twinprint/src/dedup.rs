@@ -100,6 +100,9 @@ impl Job<'_> {
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(inputs, self.source_options, work.path(), cancel)?;
 
+        if self.options.mode == Mode::Annotate {
+            output::check_annotation(&sources, self.options)?;
+        }
         let read = self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let mut rejects = dir.file("rejects.jsonl")?;
             let read = read::read(
@@ -180,8 +183,10 @@ impl Job<'_> {
         };
         self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
             output::write_clusters(&run, &dir)?;
-            if job.options.mode == Mode::Remove {
-                output::copy_records(&run, &dir, job.progress)?;
+            match job.options.mode {
+                Mode::Remove => output::copy_records(&run, &dir, job.progress)?,
+                Mode::Annotate => output::annotate_records(&run, &dir, job.progress)?,
+                Mode::Report => {}
             }
             output::write_config(&run, &dir)
         })?;

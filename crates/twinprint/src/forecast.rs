@@ -24,6 +24,8 @@ use sample::Sample;
 
 /// Bytes of a row of `clusters.jsonl` beside its id, source and fingerprint.
 const CLUSTER_ROW: f64 = 165.0;
+/// Bytes of an annotation beside its id.
+const ANNOTATION: f64 = 140.0;
 /// Seconds of one core that a fingerprint costs in the join.
 const JOIN: f64 = 15e-6;
 /// Bytes of shingle sets that one core makes in a second.
@@ -209,6 +211,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     let rows = all(sample.documents) * (CLUSTER_ROW + label + 1.5 * id + f64::from(radius.bits) / 4.0);
     let copied = match options.mode {
         Mode::Remove => all(counts.input_bytes),
+        Mode::Annotate => all(counts.input_bytes) + all(sample.documents) * (ANNOTATION + id),
         Mode::Report => 0.0,
     };
     let stdin: u64 = sources

@@ -5,6 +5,7 @@
 //! texts, fingerprints and groups lives in crates of its own (`text`, `fingerprint`, `index`, `cluster`), wired together here.
 #![forbid(unsafe_code)]
 
+mod annotate;
 mod candidates;
 mod compare;
 mod config;
@@ -32,6 +33,7 @@ pub mod source;
 mod space;
 mod spool;
 
+pub use annotate::Columns;
 pub use compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
 pub use dedup::dedup;
 pub use error::DedupError;

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use text::{Analyzer, Features, Profile, ProfileError, Weight};
 
+use crate::annotate::Columns;
 use crate::corpus::SortKey;
 use crate::error::DedupError;
 use crate::source::SortValue;
@@ -49,6 +50,8 @@ pub enum Mode {
     /// `kept/` and `removed/`.
     #[default]
     Remove,
+    /// `annotated/`: every document with fields that tell its group.
+    Annotate,
     /// Reports only; no record is copied.
     Report,
 }
@@ -99,6 +102,10 @@ pub struct DedupOptions {
     pub keep: Keep,
     /// What is written of the records.
     pub mode: Mode,
+    /// Names of the fields that [`Mode::Annotate`] adds.
+    pub columns: Columns,
+    /// What comes before these names.
+    pub prefix: String,
     /// Which pairs are written.
     pub pairs: PairRows,
     /// Worker threads; 0 takes all cores.
@@ -128,6 +135,8 @@ impl DedupOptions {
             min_features: MIN_FEATURES,
             keep: Keep::First,
             mode: Mode::Remove,
+            columns: Columns::Twinprint,
+            prefix: String::new(),
             pairs: PairRows::None,
             threads: 0,
             memory: None,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cluster::{Group, Outcome};
 use serde::Serialize;
 
+use crate::annotate::{Annotate, Annotation, Annotator};
 use crate::candidates::Candidates;
 use crate::compare::hex;
 use crate::config::Config;
@@ -20,7 +21,7 @@ use crate::report::{
 };
 use crate::rows::{self, ClusterRow, Names, Ratio};
 use crate::sink::{self, Fate, OutputDir};
-use crate::source::{SourceOptions, Sources};
+use crate::source::{Format, SourceOptions, Sources};
 use crate::spool::{BlockBuffer, Spool};
 
 /// Groups named in the report.
@@ -117,10 +118,10 @@ pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), Dedup
 
 /// About the bytes the last stage reads and writes.
 pub(crate) fn bytes_to_write(run: &Run<'_>) -> u64 {
-    if run.options.mode == Mode::Remove {
-        run.sources.total_bytes()
-    } else {
+    if run.options.mode == Mode::Report {
         0
+    } else {
+        run.sources.total_bytes()
     }
 }
 
@@ -140,6 +141,78 @@ pub(crate) fn copy_records(
     let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
     sink::copy_records_to(run.sources, &fate, dir, &|bytes| progress.advance(bytes))?;
     Ok(())
+}
+
+/// Refuses inputs that have no place for fields, and records that have such fields already as far as a short look tells.
+pub(crate) fn check_annotation(sources: &Sources, options: &DedupOptions) -> Result<(), DedupError> {
+    if let Some(file) = sources.list().iter().find(|file| file.format != Format::Jsonl) {
+        return Err(DedupError::Option(format!(
+            "--mode annotate: {} has no fields to add to (only .jsonl and .ndjson have); leave it out, or take --mode report, whose \
+             clusters.jsonl says the same of every document",
+            file.label
+        )));
+    }
+    Annotator::new(options.columns, &options.prefix).look_ahead(sources)?;
+    Ok(())
+}
+
+/// Copies the input's records to `annotated/` with fields that tell their groups.
+pub(crate) fn annotate_records(
+    run: &Run<'_>,
+    dir: &OutputDir,
+    progress: &dyn Progress,
+) -> Result<(), DedupError> {
+    let documents = &run.corpus.documents;
+    let records = u64::from(documents.len()) + documents.rejected();
+    let mut document_at = vec![u32::MAX; records as usize];
+    for (document, ordinal) in (0u32..).zip(documents.record_ordinals()) {
+        document_at[ordinal as usize] = document;
+    }
+    let (sizes, places) = (run.sizes(), places(run));
+    let of = |ordinal: u64| {
+        let document = *document_at.get(ordinal as usize).filter(|&&d| d != u32::MAX)?;
+        let verdict = run.verdict(document);
+        let class = documents.class[document as usize];
+        let leads = verdict.leader == document;
+        Some(Annotation {
+            document,
+            cluster_id: verdict.leader,
+            cluster_size: sizes[verdict.items.1 as usize],
+            duplicate_of: (!leads).then(|| run.names.id(verdict.leader)),
+            hamming: verdict.group.distance,
+            jaccard: Ratio::of(verdict.group.similarity.jaccard).filter(|_| run.options.verify),
+            dup_count: run.corpus.classes.size[class as usize],
+            place: places[document as usize],
+        })
+    };
+    let annotate = Annotate {
+        annotator: Annotator::new(run.options.columns, &run.options.prefix),
+        sources: run.sources,
+        of,
+    };
+    let fate = |ordinal: u64| match document_at.get(ordinal as usize) {
+        Some(&document) if document != u32::MAX => Fate::Annotate,
+        _ => Fate::Reject,
+    };
+    sink::annotate_records_to(run.sources, &fate, &annotate, dir, &|bytes| {
+        progress.advance(bytes);
+    })?;
+    Ok(())
+}
+
+/// The place of every document in its group: 0 leads, the others follow in input order.
+fn places(run: &Run<'_>) -> Vec<u32> {
+    let mut followers = vec![0u32; run.keep.classes.len()];
+    let place = |document: u32| {
+        let verdict = run.verdict(document);
+        if verdict.leader == document {
+            return 0;
+        }
+        let followers = &mut followers[verdict.items.1 as usize];
+        *followers += 1;
+        *followers
+    };
+    (0..run.corpus.documents.len()).map(place).collect()
 }
 
 /// The effective configuration: run again with `--config` it gives the same result.

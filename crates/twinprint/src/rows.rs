@@ -84,12 +84,16 @@ impl Ratio {
     pub(crate) fn of(value: f64) -> Option<Self> {
         (!value.is_nan()).then_some(Self(value))
     }
+
+    /// To six places, towards zero, so that a value below a threshold never reads as having reached it.
+    pub(crate) fn value(self) -> f64 {
+        (self.0 * 1e6).floor() / 1e6
+    }
 }
 
 impl Serialize for Ratio {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Towards zero, so that a value below a threshold never reads as having reached it.
-        serializer.serialize_f64((self.0 * 1e6).floor() / 1e6)
+        serializer.serialize_f64(self.value())
     }
 }
 

@@ -67,7 +67,7 @@ fn twin(bytes: &[u8], records: &[Owned], fates: &[Fate]) -> (Vec<u8>, Vec<u8>) {
         let side = match fate {
             Fate::Keep => &mut kept,
             Fate::Remove => &mut removed,
-            Fate::Reject => continue,
+            Fate::Reject | Fate::Annotate => continue,
         };
         side.extend_from_slice(line);
         if !line.ends_with(b"\n") {

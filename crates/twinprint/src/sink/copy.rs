@@ -18,7 +18,7 @@ use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
 use super::error::SinkError;
 use super::records::{RecordFile, place};
-use crate::source::{Body, Chunk, SourceFile, Sources};
+use crate::source::{Body, Chunk, Part, Piece, SourceFile, Sources, Span};
 
 /// Bytes of one batch of the second pass.
 const BATCH: usize = 8 << 20;
@@ -32,6 +32,24 @@ pub enum Fate {
     Remove,
     /// Nowhere: it is no document.
     Reject,
+    /// To `annotated/`.
+    Annotate,
+}
+
+/// Rewrites records on their way out.
+pub(crate) trait Edit: Sync {
+    /// Appends the record of an ordinal as it is to be written.
+    ///
+    /// # Errors
+    /// What ends the copy.
+    fn edit(
+        &self,
+        source: u32,
+        line: u64,
+        ordinal: u64,
+        record: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), SinkError>;
 }
 
 /// What was written.
@@ -50,7 +68,7 @@ pub struct Written {
 impl Written {
     pub(super) fn add(&mut self, fate: Fate, bytes: u64, records: u64) {
         match fate {
-            Fate::Keep => {
+            Fate::Keep | Fate::Annotate => {
                 self.kept_bytes += bytes;
                 self.kept_records += records;
             }
@@ -91,21 +109,53 @@ pub fn copy_records_to(
     out: &OutputDir,
     progress: &dyn Fn(u64),
 ) -> Result<Written, SinkError> {
+    copy(sources, fate, None, out, progress)
+}
+
+/// Copies the records for which `fate` says [`Fate::Annotate`] to `annotated/`, as `edit` rewrites them. Otherwise as
+/// [`copy_records_to`]. Records are rewritten on all threads.
+pub(crate) fn annotate_records_to(
+    sources: &Sources,
+    fate: &dyn Fn(u64) -> Fate,
+    edit: &dyn Edit,
+    out: &OutputDir,
+    progress: &dyn Fn(u64),
+) -> Result<Written, SinkError> {
+    copy(sources, fate, Some(edit), out, progress)
+}
+
+fn copy(
+    sources: &Sources,
+    fate: &dyn Fn(u64) -> Fate,
+    edit: Option<&dyn Edit>,
+    out: &OutputDir,
+    progress: &dyn Fn(u64),
+) -> Result<Written, SinkError> {
     out.expect_bytes(sources.total_bytes());
     let mut copy = Copy {
         sources,
         fate,
+        main: if edit.is_some() {
+            Fate::Annotate
+        } else {
+            Fate::Keep
+        },
         out,
         written: Written::default(),
         records: None,
     };
     for batch in sources.reread(BATCH) {
         let mut batch = batch?;
-        for chunk in &batch.chunks {
+        let edited: Vec<Option<Piece>> = batch
+            .chunks
+            .par_iter()
+            .map(|chunk| edit.map_or(Ok(None), |edit| edited(chunk, edit)))
+            .collect::<Result<_, SinkError>>()?;
+        for (chunk, edited) in batch.chunks.iter().zip(&edited) {
             while let Some((source, records)) = batch.finished.pop_front_if(|end| end.0 < chunk.source()) {
                 copy.end(source, records)?;
             }
-            copy.chunk(chunk)?;
+            copy.chunk(chunk, edited.as_ref())?;
         }
         for &(source, records) in &batch.finished {
             copy.end(source, records)?;
@@ -119,6 +169,8 @@ pub fn copy_records_to(
 struct Copy<'a> {
     sources: &'a Sources,
     fate: &'a dyn Fn(u64) -> Fate,
+    /// Where most records go.
+    main: Fate,
     out: &'a OutputDir,
     written: Written,
     /// The outputs of the file of records being written, and its records so far.
@@ -126,7 +178,7 @@ struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    fn chunk(&mut self, chunk: &Chunk) -> Result<(), SinkError> {
+    fn chunk(&mut self, chunk: &Chunk, edited: Option<&Piece>) -> Result<(), SinkError> {
         match &chunk.body {
             Body::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
             Body::Rejected { source, .. } => self.counted(*source, 1)?,
@@ -137,7 +189,9 @@ impl<'a> Copy<'a> {
                 // The range has no end.
                 let fate = || ordinals.next().map_or(Fate::Reject, fate);
                 let mut written = std::mem::take(&mut self.written);
-                self.record_file(*source)?.0.split(piece, fate, &mut written)?;
+                self.record_file(*source)?
+                    .0
+                    .split(edited.unwrap_or(piece), fate, &mut written)?;
                 self.written = written;
             }
         }
@@ -161,7 +215,7 @@ impl<'a> Copy<'a> {
     /// The outputs of a file of records, begun if need be.
     fn record_file(&mut self, source: u32) -> Result<&mut (RecordFile<'a>, u64), SinkError> {
         if self.records.is_none() {
-            self.records = Some((RecordFile::new(self.file(source), self.out)?, 0));
+            self.records = Some((RecordFile::new(self.file(source), self.out, self.main)?, 0));
         }
         Ok(self.records.as_mut().expect("it was begun above"))
     }
@@ -212,6 +266,33 @@ impl<'a> Copy<'a> {
     fn file(&self, source: u32) -> &'a SourceFile {
         &self.sources.list()[source as usize]
     }
+}
+
+/// The chunk's bytes with its records rewritten; whole files are not.
+fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, SinkError> {
+    let Body::Bytes { source, piece } = &chunk.body else {
+        return Ok(None);
+    };
+    let mut data = Vec::with_capacity(piece.data.len() * 5 / 4);
+    let mut spans = Vec::with_capacity(piece.spans.len());
+    let mut ordinal = chunk.first_ordinal();
+    for (span, bytes) in piece.parts() {
+        if span.part == Part::Record {
+            edit.edit(*source, span.line, ordinal, bytes, &mut data)?;
+            ordinal += 1;
+        } else {
+            data.extend_from_slice(bytes);
+        }
+        spans.push(Span {
+            end: data.len(),
+            ..span
+        });
+    }
+    Ok(Some(Piece {
+        data,
+        spans,
+        records: piece.records,
+    }))
 }
 
 /// Copies one file as it is; its bytes.

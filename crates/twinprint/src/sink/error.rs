@@ -75,6 +75,16 @@ pub enum SinkError {
         /// What differs.
         what: String,
     },
+    /// A record has a field that an annotation is to be written to.
+    #[error(
+        "{place}: the record has a field \"{name}\" already; let the new fields begin otherwise with --prefix, such as --prefix dedup_"
+    )]
+    FieldClash {
+        /// The record's file and line.
+        place: String,
+        /// The name.
+        name: String,
+    },
     /// The input could not be read again.
     #[error(transparent)]
     Source(SourceError),

@@ -11,6 +11,7 @@ mod records;
 mod storage;
 mod unfinished;
 
+pub(crate) use copy::{Edit, annotate_records_to};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
 pub use dir::OutputDir;
 pub use error::SinkError;

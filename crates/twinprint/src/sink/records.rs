@@ -45,11 +45,12 @@ impl Side {
 }
 
 impl<'a> RecordFile<'a> {
-    pub(super) fn new(input: &'a SourceFile, out: &'a OutputDir) -> Result<Self, SinkError> {
+    /// Records that are not removed go where `main` says.
+    pub(super) fn new(input: &'a SourceFile, out: &'a OutputDir, main: Fate) -> Result<Self, SinkError> {
         Ok(Self {
             input,
             out,
-            kept: Side::new(input, out, Fate::Keep)?,
+            kept: Side::new(input, out, main)?,
             removed: None,
             opening: Vec::new(),
             separator: Vec::new(),
@@ -174,5 +175,10 @@ impl<'a> RecordFile<'a> {
 
 /// The place of an input's records below the output directory.
 pub(super) fn place(input: &SourceFile, fate: Fate) -> PathBuf {
-    Path::new(if fate == Fate::Remove { "removed" } else { "kept" }).join(&input.relative)
+    let folder = match fate {
+        Fate::Remove => "removed",
+        Fate::Annotate => "annotated",
+        Fate::Keep | Fate::Reject => "kept",
+    };
+    Path::new(folder).join(&input.relative)
 }

@@ -43,5 +43,5 @@ pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
 
 pub(crate) use chunk::Body;
-pub(crate) use scan::Part;
-pub(crate) use split::Piece;
+pub(crate) use scan::{Part, Span};
+pub(crate) use split::{BOM, Piece};

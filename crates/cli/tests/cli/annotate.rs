@@ -1,0 +1,138 @@
+//! `--mode annotate`: every document once, its own bytes untouched, with what `clusters.jsonl` says of it.
+
+use serde_json::Value;
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+/// Lines with a record that is none among them, and a packed file.
+fn inputs() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(31);
+    let mut lines = corpus.jsonl(250);
+    lines += "no json\n\n{ \"id\" : \"last\",\t\"text\":\"{}\" } \r\n";
+    sandbox.put("in.jsonl", lines);
+    sandbox.put("deep/packed.jsonl.gz", Corpus::gzip(corpus.jsonl(150).as_bytes()));
+    sandbox
+}
+
+#[test]
+fn records_carry_what_the_clusters_say() {
+    let sandbox = inputs();
+    sandbox
+        .run("dedup in.jsonl deep -o out --mode annotate --quiet")
+        .ok();
+    assert!(!sandbox.path("out/kept").exists() && !sandbox.path("out/removed").exists());
+    sandbox.bash("gunzip out/annotated/deep/packed.jsonl.gz").ok();
+    let clusters = sandbox.rows("out/clusters.jsonl");
+    let lines = |name: &str| {
+        let text = sandbox.text(name);
+        text.lines()
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let annotated = [
+        lines("out/annotated/in.jsonl"),
+        lines("out/annotated/deep/packed.jsonl"),
+    ]
+    .concat();
+    assert_eq!((annotated.len(), clusters.len()), (401, 401));
+    let mut copies = 0;
+    for (line, cluster) in annotated.iter().zip(&clusters) {
+        let record: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(record["id"], cluster["id"], "{line}");
+        for field in [
+            "cluster_id",
+            "cluster_size",
+            "is_leader",
+            "duplicate_of",
+            "hamming",
+            "jaccard",
+        ] {
+            assert_eq!(record[field], cluster[field], "{field} of {line}");
+        }
+        let count = record["dup_count"].as_u64().unwrap();
+        assert!(count >= 1 && count <= record["cluster_size"].as_u64().unwrap());
+        copies += u64::from(count > 1);
+    }
+    assert!(copies > 10);
+    // The record's own bytes stand before the fields, whatever they look like.
+    let input: Vec<String> = lines("in.jsonl");
+    let own = input.iter().filter(|line| *line != "no json");
+    for (line, own) in annotated.iter().zip(own) {
+        let own = own.trim_end().trim_end_matches('}');
+        assert!(line.starts_with(own), "{own}\n{line}");
+    }
+}
+
+#[test]
+fn columns_go_by_the_names_of_other_tools() {
+    let sandbox = inputs();
+    let annotated = |tool: &str| {
+        let args = format!("dedup in.jsonl -o {tool} --mode annotate --columns {tool} --prefix x. --quiet");
+        sandbox.run(&args).ok();
+        let rows = sandbox.text(&format!("{tool}/annotated/in.jsonl"));
+        let rows: Vec<Value> = rows
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let clusters = sandbox.rows(&format!("{tool}/clusters.jsonl"));
+        rows.into_iter().zip(clusters).enumerate().collect::<Vec<_>>()
+    };
+    for (_, (row, cluster)) in annotated("datatrove") {
+        let alone = cluster["cluster_size"] == 1;
+        let id = if alone {
+            Value::from(-1)
+        } else {
+            cluster["cluster_id"].clone()
+        };
+        assert_eq!(row["x.minhash_cluster_id"], id);
+        assert_eq!(row["x.minhash_cluster_size"], cluster["cluster_size"]);
+        assert!(row.get("x.cluster_id").is_none());
+    }
+    for (i, (row, cluster)) in annotated("text-dedup") {
+        assert_eq!(row["x.__INDEX__"], i);
+        assert_eq!(row["x.__CLUSTER__"], cluster["cluster_id"]);
+    }
+    let mut seen = std::collections::BTreeMap::new();
+    for (_, (row, cluster)) in annotated("duplodocus") {
+        assert_eq!(row["x.cc_size"], cluster["cluster_size"]);
+        assert_eq!(row["x.cc_idx"] == 0, cluster["is_leader"] == true);
+        let places: &mut Vec<u64> = seen.entry(row["x.cc_id"].as_u64().unwrap()).or_default();
+        places.push(row["x.cc_idx"].as_u64().unwrap());
+    }
+    for mut places in seen.into_values() {
+        places.sort_unstable();
+        assert!(places.iter().copied().eq(0..places.len() as u64), "{places:?}");
+    }
+}
+
+#[test]
+fn what_cannot_carry_the_fields_is_refused() {
+    let sandbox = inputs();
+    sandbox.put("notes/a.txt", "some notes of my own");
+    sandbox
+        .run("dedup in.jsonl notes -o out --mode annotate")
+        .fails(2, &["notes/a.txt", "no fields", "clusters.jsonl"]);
+    assert!(!sandbox.path("out").exists());
+    // Known before the run begins, or where it is met.
+    let clash = "{\"text\":\"one two\",\"hamming\":3}\n";
+    let parts = [":2", "\"hamming\"", "--prefix"];
+    sandbox.put("early.jsonl", format!("{{\"text\":\"one\"}}\n{clash}"));
+    sandbox
+        .run("dedup early.jsonl -o out --mode annotate")
+        .fails(1, &parts);
+    let many = Corpus::new(8).jsonl(4000);
+    assert!(many.len() > 2 << 20);
+    sandbox.put("late.jsonl", many + clash);
+    sandbox
+        .run("dedup late.jsonl -o out --mode annotate --quiet")
+        .fails(1, &["late.jsonl:4001", "\"hamming\"", "--prefix"]);
+    sandbox
+        .run("dedup late.jsonl -o out --mode annotate --prefix dedup_ --quiet")
+        .ok();
+    let last = sandbox.text("out/annotated/late.jsonl");
+    assert!(last.lines().last().unwrap().contains("\"dedup_hamming\":"));
+}
