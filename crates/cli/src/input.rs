@@ -12,7 +12,7 @@ use crate::number::parse_bytes;
 pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///
-    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a line; each may be packed as .gz or
+    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a line, web archives (.warc .wet) one a record; each may be packed as .gz or
     /// .zst. Folders are read in order of path; symbolic links inside them are not followed.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct InputArgs {
     id_key: String,
 
     /// Format of stdin and of files whose extension does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "warc"])]
     format: Option<String>,
 
     /// Take every line of a text file as a document

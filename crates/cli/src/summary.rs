@@ -53,6 +53,21 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
             by.join(", ")
         )?;
     }
+    if !report.input.other_records.is_empty() {
+        let by: Vec<String> = report
+            .input
+            .other_records
+            .iter()
+            .map(|(kind, n)| format!("{} {kind}", count(*n)))
+            .collect();
+        let other: u64 = report.input.other_records.values().sum();
+        writeln!(
+            text,
+            "  beside    {:>12}  records that are no documents: {}",
+            count(other),
+            by.join(", ")
+        )?;
+    }
     let skipped: u64 = report.input.skipped.values().sum();
     if skipped > 0 {
         writeln!(text, "  skipped   {:>12}  files of other kinds", count(skipped))?;

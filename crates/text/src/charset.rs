@@ -174,6 +174,24 @@ pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Ch
     }
 }
 
+/// The charset in a content type such as `text/html; charset="gbk"`.
+///
+/// ```
+/// use text::charset::of_content_type;
+///
+/// assert_eq!(of_content_type("text/html; a=b; Charset=\"gbk\""), Some("gbk"));
+/// assert_eq!(of_content_type("text/html; charset="), None);
+/// ```
+pub fn of_content_type(content_type: &str) -> Option<&str> {
+    let mut parameters = content_type.split(';').skip(1);
+    let value = parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then_some(value)
+    })?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    (!value.is_empty()).then_some(value)
+}
+
 /// Guesses the charset of bytes that are not UTF-8.
 fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
     let start = Encoding::ascii_valid_up_to(bytes).saturating_sub(CONTEXT);

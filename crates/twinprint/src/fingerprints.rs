@@ -95,7 +95,7 @@ fn chunk_rows(
     chunk.documents(sources.options(), &mut |record| {
         let source = &sources.list()[record.source as usize];
         let (id, fingerprint) = match record.kind {
-            RecordKind::Blank => return,
+            RecordKind::Blank | RecordKind::Other { .. } => return,
             RecordKind::Rejected { reason } => (None, Err(reason.to_string())),
             RecordKind::Document { id, text, .. } => {
                 let fingerprint = match subject {

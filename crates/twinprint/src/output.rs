@@ -255,6 +255,12 @@ pub(crate) fn report(run: &Run<'_>) -> Result<Report, DedupError> {
             bytes: run.counts.input_bytes,
             text_bytes: run.counts.text_bytes,
             blank_lines: run.counts.blank_lines,
+            other_records: run
+                .counts
+                .other_records
+                .iter()
+                .map(|(&kind, &n)| (kind.to_owned(), n))
+                .collect(),
             skipped: run.sources.skipped().clone(),
         },
         radius: RadiusReport {

@@ -41,6 +41,8 @@ pub(crate) struct Counts {
     /// Bytes of text.
     pub(crate) text_bytes: u64,
     pub(crate) blank_lines: u64,
+    /// Records that are no documents by their kind, by kind.
+    pub(crate) other_records: std::collections::BTreeMap<&'static str, u64>,
     /// Rejected records by kind of reason.
     pub(crate) rejects: std::collections::BTreeMap<&'static str, u64>,
 }
@@ -67,6 +69,7 @@ struct Analysed {
     record_bytes: u64,
     text_bytes: u64,
     blank_lines: u64,
+    other_records: std::collections::BTreeMap<&'static str, u64>,
 }
 
 enum Row {
@@ -213,6 +216,7 @@ fn analyse(
     };
     chunk.documents(source_options, &mut |record| match record.kind {
         RecordKind::Blank => out.blank_lines += 1,
+        RecordKind::Other { kind } => *out.other_records.entry(kind).or_default() += 1,
         RecordKind::Rejected { reason } => {
             out.rows.push(Row::Reject {
                 source: record.source,
@@ -277,6 +281,9 @@ fn merge(
     counts.record_bytes += chunk.record_bytes;
     counts.text_bytes += chunk.text_bytes;
     counts.blank_lines += chunk.blank_lines;
+    for (kind, n) in &chunk.other_records {
+        *counts.other_records.entry(kind).or_default() += n;
+    }
     let (mut texts, mut ids) = (chunk.texts.as_str(), chunk.ids.as_str());
     for row in chunk.rows {
         match row {

@@ -71,6 +71,8 @@ pub struct InputCounts {
     pub text_bytes: u64,
     /// Lines of white space alone.
     pub blank_lines: u64,
+    /// Records that are no documents by their kind, such as requests in a web archive, by kind; they stay in `kept/`.
+    pub other_records: BTreeMap<String, u64>,
     /// Files left out, by extension.
     pub skipped: BTreeMap<String, u64>,
 }

@@ -178,7 +178,6 @@ fn errors_name_the_file_and_the_way_out() {
         ("a.json", ["a.json", "jq", "--format jsonl"]),
         ("a.csv", ["a.csv", "this version reads", "jsonl"]),
         ("a.parquet", ["a.parquet", "this version reads", "jsonl"]),
-        ("a.warc.gz", ["a.warc.gz", ".warc is not read yet", "Extract"]),
         ("a.jsonl.bz2", ["a.jsonl.bz2", ".bz2", "bunzip2"]),
         ("a.txt.xz", ["a.txt.xz", ".xz", "unxz"]),
         ("a.lz4", ["a.lz4", ".lz4", "unlz4"]),

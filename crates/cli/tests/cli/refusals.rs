@@ -41,7 +41,10 @@ fn wrong_options_are_wrong_usage() {
     );
     wrong_usage("--threads 100000", &["--threads 100000", "at most 1024"]);
     wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
-    wrong_usage("--format parquet", &["--format", "text, html, lines, jsonl"]);
+    wrong_usage(
+        "--format parquet",
+        &["--format", "text, html, lines, jsonl, warc"],
+    );
     wrong_usage("--max-document 3furlongs", &["--max-document", "64MiB"]);
     wrong_usage("--no-such-flag", &["--no-such-flag"]);
     let sandbox = with_news();
@@ -61,7 +64,6 @@ fn formats_of_later_versions_say_what_this_one_reads() {
         ("a.csv", ".jsonl"),
         ("a.tsv.gz", ".jsonl"),
         ("a.json", "jq -c"),
-        ("a.warc.gz", ".txt or .jsonl"),
         ("a.txt.bz2", "bunzip2"),
         ("a.jsonl.xz", "unxz"),
     ];

@@ -5,7 +5,7 @@ use std::str::from_utf8;
 
 use html5gum::{Token, Tokenizer};
 
-use crate::charset::{Charset, Hints, detect};
+use crate::charset::{Charset, Hints, detect, of_content_type};
 
 /// Bytes in which a page may name its charset; browsers look at as many.
 const HEAD: usize = 1024;
@@ -50,7 +50,7 @@ fn named_in(bytes: &[u8]) -> Option<String> {
             let found = attributes.find(|(key, _)| key.as_slice() == name)?;
             Some(String::from_utf8_lossy(found.1.as_slice()).into_owned())
         };
-        let charset = value(b"charset").or_else(|| charset_of(&value(b"content")?).map(str::to_owned));
+        let charset = value(b"charset").or_else(|| of_content_type(&value(b"content")?).map(str::to_owned));
         charset.map(|label| {
             // A page that reads as ASCII up to here cannot be UTF-16, whatever it says.
             if label.trim().to_ascii_lowercase().starts_with("utf-16") {
@@ -60,17 +60,6 @@ fn named_in(bytes: &[u8]) -> Option<String> {
             }
         })
     })
-}
-
-/// The charset in a content type such as `text/html; charset="gbk"`.
-pub fn charset_of(content_type: &str) -> Option<&str> {
-    let mut parameters = content_type.split(';').skip(1);
-    let value = parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("charset").then_some(value)
-    })?;
-    let value = value.trim().trim_matches(['"', '\'']);
-    (!value.is_empty()).then_some(value)
 }
 
 #[cfg(test)]
@@ -111,12 +100,5 @@ mod tests {
         assert_eq!(name(b"\xff\xfe<\0p\0", Some("gbk")), "UTF-16LE");
         assert_eq!(name(b"plain", Some("no-such-charset")), "UTF-8");
         assert_eq!(decode(b"caf\xe9 \xff", Some("utf-8")).0, "caf\u{fffd} \u{fffd}");
-    }
-
-    #[test]
-    fn content_types_name_charsets() {
-        assert_eq!(charset_of("text/html; a=b; Charset=\"gbk\""), Some("gbk"));
-        assert_eq!(charset_of("text/html; charset="), None);
-        assert_eq!(charset_of("charset=gbk"), None);
     }
 }

@@ -24,7 +24,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use charset::{charset_of, decode};
+pub use charset::decode;
 use main_block::MainBlock;
 use page::Page;
 use reader::Reader;

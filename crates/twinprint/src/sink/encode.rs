@@ -1,12 +1,14 @@
 //! Packs lines into an output file. The parameters are fixed, so that the same lines always give the same bytes.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 
 use super::error::SinkError;
 use super::file::OutputFile;
+use super::members::Members;
 use crate::source::Codec;
 
 /// gzip's own default.
@@ -21,33 +23,59 @@ pub(crate) enum Packed {
     Plain(OutputFile),
     Gzip(Box<GzEncoder<OutputFile>>),
     Zstd(Box<zstd::Encoder<'static, OutputFile>>),
+    /// Each record by itself.
+    Members(Box<Members>),
+}
+
+/// Begins a gzip stream.
+pub(super) fn gzip<W: Write>(to: W) -> GzEncoder<W> {
+    let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
+    header.write(to, Compression::new(GZIP_LEVEL))
+}
+
+/// Begins a zstd stream.
+pub(super) fn zstd<W: Write>(to: W) -> io::Result<zstd::Encoder<'static, W>> {
+    let mut encoder = zstd::Encoder::new(to, ZSTD_LEVEL)?;
+    encoder.include_checksum(true)?;
+    Ok(encoder)
 }
 
 impl Packed {
     pub(crate) fn new(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
         Ok(match codec {
             Codec::Plain => Self::Plain(file),
-            Codec::Gzip => {
-                let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
-                Self::Gzip(Box::new(header.write(file, Compression::new(GZIP_LEVEL))))
-            }
+            Codec::Gzip => Self::Gzip(Box::new(gzip(file))),
             Codec::Zstd => {
                 let path = file.path().to_owned();
-                let start = |file| {
-                    let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
-                    encoder.include_checksum(true)?;
-                    Ok(encoder)
-                };
                 let encoder =
-                    start(file).map_err(|e| SinkError::from_io(e, &path, "start its zstd stream"))?;
+                    zstd(file).map_err(|e| SinkError::from_io(e, &path, "start its zstd stream"))?;
                 Self::Zstd(Box::new(encoder))
             }
         })
     }
 
+    /// As [`new`](Self::new), each record packed by itself.
+    pub(crate) fn by_record(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
+        match codec {
+            Codec::Gzip | Codec::Zstd => {
+                Ok(Self::Members(Box::new(Members::new(file, codec == Codec::Zstd))))
+            }
+            Codec::Plain => Self::new(file, codec),
+        }
+    }
+
+    /// Says that a record ends here.
+    pub(crate) fn end_record(&mut self) -> Result<(), SinkError> {
+        match self {
+            Self::Members(members) => members.end_member(),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         let (written, file) = match self {
             Self::Plain(file) => return file.append(bytes),
+            Self::Members(members) => return members.append(bytes),
             Self::Gzip(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
             Self::Zstd(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
         };
@@ -57,12 +85,14 @@ impl Packed {
     pub(crate) fn finish(self) -> Result<(), SinkError> {
         let path = match &self {
             Self::Plain(file) => file.path(),
+            Self::Members(_) => Path::new(""),
             Self::Gzip(encoder) => encoder.get_ref().path(),
             Self::Zstd(encoder) => encoder.get_ref().path(),
         };
         let path = path.to_owned();
         let file = match self {
             Self::Plain(file) => Ok(file),
+            Self::Members(members) => return members.finish(),
             Self::Gzip(encoder) => encoder.finish(),
             Self::Zstd(encoder) => encoder.finish(),
         };

@@ -7,6 +7,7 @@ mod dir;
 mod encode;
 mod error;
 mod file;
+mod members;
 mod records;
 mod storage;
 mod unfinished;

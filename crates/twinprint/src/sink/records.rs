@@ -7,7 +7,7 @@ use super::copy::{Fate, Written};
 use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
-use crate::source::{Part, Piece, SourceFile};
+use crate::source::{Format, Part, Piece, SourceFile};
 
 /// The two sides of one file. `kept/` is begun at once, `removed/` with its first record.
 pub(super) struct RecordFile<'a> {
@@ -38,7 +38,10 @@ struct Run {
 impl Side {
     fn new(input: &SourceFile, out: &OutputDir, fate: Fate) -> Result<Self, SinkError> {
         Ok(Self {
-            packed: Packed::new(out.file(place(input, fate))?, input.codec)?,
+            packed: match input.format {
+                Format::Warc => Packed::by_record(out.file(place(input, fate))?, input.codec)?,
+                _ => Packed::new(out.file(place(input, fate))?, input.codec)?,
+            },
             begun: false,
         })
     }
@@ -71,6 +74,13 @@ impl<'a> RecordFile<'a> {
         for (span, bytes) in piece.parts() {
             let whole = start..span.end;
             start = span.end;
+            if self.input.format == Format::Warc && matches!(span.part, Part::Record | Part::Other(Some(_))) {
+                self.flush(data, &mut run)?;
+                self.kept.packed.end_record()?;
+                self.removed
+                    .as_mut()
+                    .map_or(Ok(()), |removed| removed.packed.end_record())?;
+            }
             match span.part {
                 Part::Record => {
                     let fate = fate();
@@ -94,7 +104,7 @@ impl<'a> RecordFile<'a> {
                     self.separator.clear();
                 }
                 Part::Separator => separator = Some(whole),
-                Part::Blank => self.send(data, &mut run, false, whole)?,
+                Part::Blank | Part::Other(_) => self.send(data, &mut run, false, whole)?,
                 Part::Opening => {
                     self.flush(data, &mut run)?;
                     self.opening.extend_from_slice(bytes);

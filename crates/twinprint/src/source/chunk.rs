@@ -19,6 +19,7 @@ use super::reject::RejectReason;
 use super::scan::{Lines, Part, content};
 use super::sources::{Shared, SourceFile};
 use super::split::{BOM, Piece};
+use super::warc;
 
 /// Records in input order, next to one another.
 #[derive(Debug)]
@@ -133,7 +134,11 @@ impl Parser<'_> {
         let valid = simdutf8::basic::from_utf8(&piece.data).ok();
         let mut start = 0;
         for (span, raw) in piece.parts() {
-            let bytes = content(raw);
+            let bytes = if self.format == Format::Warc {
+                raw
+            } else {
+                content(raw)
+            };
             match span.part {
                 Part::Blank => {
                     for (line, number) in Lines(raw).zip(span.line..) {
@@ -145,7 +150,8 @@ impl Parser<'_> {
                     let text = valid.and_then(|v| v.get(start..start + bytes.len()));
                     f(span.line, bytes.len() as u64, self.kind(bytes, text));
                 }
-                Part::Opening | Part::Separator | Part::Closing => {}
+                Part::Other(Some(kind)) => f(span.line, raw.len() as u64, RecordKind::Other { kind }),
+                Part::Other(None) | Part::Opening | Part::Separator | Part::Closing => {}
             }
             start = span.end;
         }
@@ -158,6 +164,12 @@ impl Parser<'_> {
                 limit: self.max,
             };
             return RecordKind::Rejected { reason };
+        }
+        if self.format == Format::Warc {
+            return match warc::document(bytes, self.options, self.max, &mut self.pages) {
+                Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
+                Err(reason) => RecordKind::Rejected { reason },
+            };
         }
         let document = match text.map_or_else(|| decoded(bytes), Ok) {
             Err(reason) => Err(reason),

@@ -133,6 +133,7 @@ impl Search<'_> {
         let extension = match format {
             Format::Jsonl => "jsonl",
             Format::Html => "html",
+            Format::Warc => "warc",
             Format::Text | Format::Lines => "txt",
         };
         let relative = PathBuf::from(format!("stdin.{extension}{}", codec.suffix()));

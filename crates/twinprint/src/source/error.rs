@@ -6,8 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// The formats and codecs of this version, for messages.
-const READS: &str =
-    "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson, plain or as .gz or .zst";
+const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .warc .wet, plain or as .gz or .zst";
 
 /// Why the inputs cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +65,7 @@ pub enum SourceError {
         found: String,
     },
     /// A file named as an input whose extension says nothing.
-    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, html, lines or jsonl, or --any-text", .path.display(), extension_text(.extension.as_deref()))]
+    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, html, lines, jsonl or warc, or --any-text", .path.display(), extension_text(.extension.as_deref()))]
     UnknownExtension {
         /// The file.
         path: PathBuf,
@@ -82,7 +81,7 @@ pub enum SourceError {
         skipped: BTreeMap<String, u64>,
     },
     /// stdin without a format.
-    #[error("stdin (-) has no name to tell its format; pass --format text, html, lines or jsonl")]
+    #[error("stdin (-) has no name to tell its format; pass --format text, html, lines, jsonl or warc")]
     StdinFormat,
     /// stdin named more than once.
     #[error("stdin (-) can be named only once")]

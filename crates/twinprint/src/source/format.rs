@@ -20,6 +20,8 @@ pub enum Format {
     Lines,
     /// Each line is a JSON object; one of its fields is the text.
     Jsonl,
+    /// Records of a web archive, WARC or WET; pages and texts among them are documents.
+    Warc,
 }
 
 impl Format {
@@ -40,6 +42,7 @@ impl Format {
             Self::Html => "html",
             Self::Lines => "lines",
             Self::Jsonl => "jsonl",
+            Self::Warc => "warc",
         }
     }
 }
@@ -53,7 +56,7 @@ impl fmt::Display for Format {
 /// A `--format` value that names no format of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line) or jsonl"
+    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl or warc"
 )]
 pub struct UnknownFormat(pub String);
 
@@ -66,6 +69,7 @@ impl FromStr for Format {
             "html" | "htm" | "xhtml" => Ok(Self::Html),
             "lines" => Ok(Self::Lines),
             "jsonl" | "ndjson" => Ok(Self::Jsonl),
+            "warc" | "wet" => Ok(Self::Warc),
             _ => Err(UnknownFormat(name.to_owned())),
         }
     }
@@ -83,12 +87,13 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Tells the codec from the first bytes of a stream. Neither magic number can begin UTF-8 text, so that a
+    /// Tells the codec from the first bytes of a stream. No magic number can begin a text that people write, so that a
     /// plain stream is never mistaken.
     pub(crate) fn of_magic(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            // A frame, or one that decoders skip, such as a dictionary.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::Plain,
         }
     }
@@ -122,8 +127,10 @@ const TEXT: [&str; 5] = ["txt", "md", "markdown", "rst", "text"];
 const HTML: [&str; 3] = ["html", "htm", "xhtml"];
 /// The names of files with one JSON object a line.
 const JSONL: [&str; 2] = ["jsonl", "ndjson"];
+/// The names of web archives.
+const WARC: [&str; 2] = ["warc", "wet"];
 /// Formats that belong to later versions.
-const LATER: [&str; 8] = ["json", "csv", "tsv", "parquet", "arrow", "feather", "warc", "wet"];
+const LATER: [&str; 6] = ["json", "csv", "tsv", "parquet", "arrow", "feather"];
 /// Codecs that belong to later versions.
 const LATER_CODECS: [&str; 3] = ["bz2", "xz", "lz4"];
 
@@ -147,6 +154,7 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
         Some(e) if TEXT.contains(&e) => Named::Known(Format::Text, codec),
         Some(e) if HTML.contains(&e) => Named::Known(Format::Html, codec),
         Some(e) if JSONL.contains(&e) => Named::Known(Format::Jsonl, codec),
+        Some(e) if WARC.contains(&e) => Named::Known(Format::Warc, codec),
         Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
         _ => Named::Unknown(codec, inner),
     }

@@ -5,7 +5,8 @@
 //! yielded as rejected, with its position and the reason; only what concerns an input as a whole is an error.
 //!
 //! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
-//! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line; all of them plain, `.gz` (any
+//! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line; `.warc` and `.wet` hold
+//! records, of which pages and texts are documents, and a record's number stands for its line; all of them plain, `.gz` (any
 //! number of members) or `.zst` (windows up to 2 GiB). A byte order mark at the start of a file is dropped; lines end
 //! with LF or CRLF; lines of white space alone are no records.
 //!
@@ -32,6 +33,7 @@ mod spool;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod warc;
 
 pub use batch::{Batch, BatchReader};
 pub use chunk::Chunk;

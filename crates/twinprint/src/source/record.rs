@@ -37,6 +37,11 @@ pub enum RecordKind<'a> {
     },
     /// A line of white space alone: no record, counted apart.
     Blank,
+    /// A record that cannot be a document by its kind, such as a request in a web archive: counted apart.
+    Other {
+        /// What it is.
+        kind: &'static str,
+    },
 }
 
 /// A value to order documents by. Numbers come before strings; numbers compare exactly, strings by bytes (which is

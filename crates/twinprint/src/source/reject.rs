@@ -59,6 +59,34 @@ pub enum RejectReason {
     #[cfg(not(feature = "html"))]
     #[error("it is an HTML page, and this build of twinprint reads none (feature html)")]
     NoMarkup,
+    /// Bytes of a web archive that are no record.
+    #[error("this is no WARC record: {found}; reading goes on at the next record")]
+    NotWarc {
+        /// What is wrong.
+        found: &'static str,
+    },
+    /// A record of a web archive that does not have the length it says.
+    #[error(
+        "Content-Length says {said} bytes and there are {there}: the record is cut off, or its length is wrong"
+    )]
+    ContentLength {
+        /// Bytes as the header says.
+        said: u64,
+        /// Bytes up to the next record or the end of the file.
+        there: u64,
+    },
+    /// A response whose body is packed in a way that is not read.
+    #[error("its Content-Encoding {encoding} is not read; store responses decoded")]
+    ContentEncoding {
+        /// The encoding named.
+        encoding: String,
+    },
+    /// A response whose body cannot be unpacked.
+    #[error("its body cannot be unpacked ({message})")]
+    Body {
+        /// What the decoder says.
+        message: String,
+    },
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
@@ -106,6 +134,10 @@ impl RejectReason {
             Self::Page(_) => "page beyond limits",
             #[cfg(not(feature = "html"))]
             Self::NoMarkup => "page",
+            Self::NotWarc { .. } => "no warc record",
+            Self::ContentLength { .. } => "wrong content-length",
+            Self::ContentEncoding { .. } => "content-encoding",
+            Self::Body { .. } => "damaged body",
             Self::TooLong { .. } => "too long",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",

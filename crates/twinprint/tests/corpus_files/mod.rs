@@ -113,7 +113,7 @@ pub fn read_all(sources: &Sources, batch_bytes: usize) -> Vec<Owned> {
                         sort: sort_value,
                     },
                     RecordKind::Rejected { reason } => Kind::Rejected(reason),
-                    RecordKind::Blank => Kind::Blank,
+                    RecordKind::Blank | RecordKind::Other { .. } => Kind::Blank,
                 };
                 all.push(Owned {
                     source: record.source,

@@ -5,6 +5,7 @@
 //! use the same scanner, so that they agree on what a record is.
 
 mod lines;
+mod warc;
 
 pub(crate) use lines::{LineScan, Lines, content};
 
@@ -23,6 +24,8 @@ pub(crate) enum Part {
     Separator,
     /// Lines of white space alone: stay with what is kept.
     Blank,
+    /// A record that is no document, by what it is counted as, or more of it: stays with what is kept.
+    Other(Option<&'static str>),
     /// What ends the file: ends each output.
     Closing,
 }
@@ -68,5 +71,6 @@ pub(crate) trait Scan: Send {
 pub(crate) fn scanner(format: Format, max: u64) -> Box<dyn Scan> {
     match format {
         Format::Text | Format::Html | Format::Lines | Format::Jsonl => Box::new(LineScan::new(max)),
+        Format::Warc => Box::new(warc::WarcScan::new(max)),
     }
 }

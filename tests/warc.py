@@ -1,0 +1,219 @@
+"""Web archives made by warcio, whole and damaged: right counts, right groups, rejects by record, copies that other tools read.
+
+Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio, which `./test` installs. The pages are
+made here.
+"""
+
+import collections
+import gzip
+import io
+import json
+import os
+import random
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+PAGES = 120
+# Each page of the second half is a copy of one of the first behind other chrome.
+DISTINCT = PAGES // 2
+
+
+def article(number):
+    chosen = random.Random(number % DISTINCT)
+    words = ["".join(chosen.choice("aeioubcdfglmnprst") for _ in range(chosen.randint(3, 8))) for _ in range(150)]
+    return "".join(f"<p>{' '.join(words[i:i + 15])}.</p>\n" for i in range(0, 150, 15))
+
+
+def page(number):
+    if number < DISTINCT:
+        return f"<html><nav><a href=/>Home</a></nav><main>{article(number)}</main><footer>Page {number}</footer></html>"
+    return f"<html><div class=menu>Start</div><div>{article(number)}</div><div class=ad>Offer {number}</div></html>"
+
+
+CHINESE = "<html><head><title>页</title></head><p>" + "网页的主要内容在这里，一共有很多句话，每一句都不一样。" * 3 + "</p></html>"
+
+
+def write(packed):
+    """A WARC file with pages, Chinese pages in two charsets, and records of other kinds; and their counts."""
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=packed)
+    writer.write_record(writer.create_warcinfo_record("test.warc", {"software": "tests"}))
+
+    def response(url, body, content_type="text/html; charset=utf-8", extra=()):
+        headers = StatusAndHeaders("200 OK", [("Content-Type", content_type), *extra], protocol="HTTP/1.1")
+        writer.write_record(writer.create_warc_record(url, "response", payload=io.BytesIO(body), http_headers=headers))
+
+    for number in range(PAGES):
+        url = f"http://pages.example/{number}"
+        request = StatusAndHeaders("GET / HTTP/1.1", [("Host", "pages.example")], is_http_request=True)
+        writer.write_record(writer.create_warc_record(url, "request", http_headers=request))
+        body = page(number).encode()
+        if number % 5 == 1:
+            chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:1000], body[1000:])) + b"0\r\n\r\n"
+            response(url, chunks, extra=[("Transfer-Encoding", "chunked")])
+        elif number % 5 == 2:
+            response(url, gzip.compress(body), extra=[("Content-Encoding", "gzip")])
+        else:
+            response(url, body)
+    response("http://pages.example/gbk", CHINESE.encode("gbk"), "text/html; charset=gb2312")
+    meta = CHINESE.replace("<head>", "<head><meta http-equiv=Content-Type content='text/html; charset=gbk'>")
+    response("http://pages.example/meta", meta.encode("gbk"), "text/html")
+    response("http://pages.example/utf8", CHINESE.encode(), "text/html")
+    response("http://pages.example/picture", b"\x89PNG" + bytes(2_000_000), "image/png")
+    revisit = writer.create_revisit_record("http://pages.example/0", "sha1:AAAA", "http://pages.example/0", "2020-01-01T00:00:00Z")
+    writer.write_record(revisit)
+    plain = writer.create_warc_record(
+        "http://pages.example/text", "conversion", payload=io.BytesIO(b"Plain text of its own."), warc_content_type="text/plain"
+    )
+    writer.write_record(plain)
+    return out.getvalue()
+
+
+DOCUMENTS = PAGES + 4
+KEPT = DISTINCT + 2
+OTHER = {"warcinfo": 1, "request": PAGES, "revisit": 1, "no text": 1}
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+class Archive(unittest.TestCase):
+    def setUp(self):
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        self.work = Path(work.name)
+
+    def dedup(self, name, data, *options, limit=None):
+        (self.work / name).write_bytes(data)
+        out = self.work / f"out-{name}"
+        command = [BINARY, "dedup", self.work / name, "-o", out, "--quiet", *options]
+        if limit:
+            command = ["bash", "-c", f'ulimit -v {limit >> 10}; exec "$@"', "-", *command]
+        subprocess.run(command, check=True)
+        report = json.loads((out / "report.json").read_text())
+        records = report["records"]
+        self.assertEqual(records["read"], records["kept"] + records["removed"] + records["rejected"])
+        return out, report
+
+    def whole(self, name, data):
+        out, report = self.dedup(name, data)
+        self.assertEqual(report["records"]["read"], DOCUMENTS)
+        self.assertEqual(report["records"]["rejected"], 0)
+        self.assertEqual(report["records"]["kept"], KEPT)
+        self.assertEqual(report["input"]["other_records"], OTHER)
+        clusters = {row["id"]: row["duplicate_of"] for row in rows(out / "clusters.jsonl")}
+        for number in range(DISTINCT):
+            self.assertIsNone(clusters[f"http://pages.example/{number}"])
+            self.assertEqual(clusters[f"http://pages.example/{number + DISTINCT}"], f"http://pages.example/{number}")
+        self.assertEqual(clusters["http://pages.example/meta"], "http://pages.example/gbk")
+        self.assertEqual(clusters["http://pages.example/utf8"], "http://pages.example/gbk")
+        return out
+
+    def read_back(self, out, name):
+        """What warcio reads of both sides; it fails on a file without a member for each record."""
+        sides = []
+        for side in ["kept", "removed"]:
+            with open(out / side / name, "rb") as stream:
+                records = ArchiveIterator(stream, no_record_parse=True)
+                sides.append(collections.Counter(record.rec_type for record in records))
+        self.assertEqual(sides[0], {"warcinfo": 1, "request": PAGES, "revisit": 1, "response": KEPT, "conversion": 1})
+        self.assertEqual(sides[1], {"response": DOCUMENTS - KEPT})
+
+    def test_plain(self):
+        data = write(False)
+        out = self.whole("a.warc", data)
+        self.read_back(out, "a.warc")
+        sizes = [len((out / side / "a.warc").read_bytes()) for side in ["kept", "removed"]]
+        self.assertEqual(sum(sizes), len(data), "every byte goes to one side")
+
+    def test_gzip(self):
+        out = self.whole("a.warc.gz", write(True))
+        self.read_back(out, "a.warc.gz")
+
+    def test_zstd(self):
+        # A frame for each record, as the format asks.
+        members = []
+        data = write(False)
+        for part in data.split(b"WARC/1.0\r\n")[1:]:
+            packed = subprocess.run(["zstd", "-qc"], input=b"WARC/1.0\r\n" + part, stdout=subprocess.PIPE, check=True)
+            members.append(packed.stdout)
+        out = self.whole("a.warc.zst", b"".join(members))
+        kept = subprocess.run(["zstd", "-dc", out / "kept/a.warc.zst"], stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(kept.count(b"WARC/1.0\r\n"), len(members) - (DOCUMENTS - KEPT))
+
+    def test_zstd_with_a_dictionary(self):
+        data = write(False)
+        for number in range(50):
+            (self.work / f"sample{number}").write_text(page(number))
+        samples = [self.work / f"sample{number}" for number in range(50)]
+        dictionary = self.work / "dictionary"
+        subprocess.run(["zstd", "-q", "--train", "--maxdict=20000", *samples, "-o", dictionary], check=True)
+        packed = subprocess.run(["zstd", "-qc", "-D", dictionary], input=data, stdout=subprocess.PIPE, check=True).stdout
+        for held in [dictionary.read_bytes(), subprocess.run(["zstd", "-qc", dictionary], stdout=subprocess.PIPE).stdout]:
+            head = b"\x5d\x2a\x4d\x18" + len(held).to_bytes(4, "little")
+            self.whole("b.warc.zst", head + held + packed)
+            subprocess.run(["rm", "-r", self.work / "out-b.warc.zst"], check=True)
+
+    def test_ids_and_order(self):
+        out, _ = self.dedup("a.warc", write(False), "--id-key", "warc-record-id", "--keep", "newest", "--keep-key", "date")
+        self.assertTrue(all(row["id"].startswith("<urn:uuid:") for row in rows(out / "clusters.jsonl")))
+
+    def test_damage(self):
+        data = write(False)
+        cut = data[: data.rindex(b"Plain text") + 5]
+        out, report = self.dedup("cut.warc", cut)
+        self.assertEqual((report["records"]["read"], report["records"]["rejected"]), (DOCUMENTS, 1))
+        reject = rows(out / "rejects.jsonl")[0]
+        self.assertIn("cut off", reject["reason"])
+        self.assertEqual(reject["line"], DOCUMENTS + sum(OTHER.values()))
+
+        # Another length in one record in the middle, too small or too large: one reject, and reading goes on.
+        start = data.index(b"WARC-Target-URI: http://pages.example/30\r\n", data.index(b"pages.example/29"))
+        start = data.index(b"WARC-Type: response", start) if b"request" in data[start - 80 : start] else start
+        field = data.index(b"Content-Length: ", start)
+        end = data.index(b"\r\n", field)
+        for said in [b"10", b"99999", b"999999999999"]:
+            out, report = self.dedup(f"length{said.decode()}.warc", data[:field] + b"Content-Length: " + said + data[end:])
+            self.assertEqual(report["records"]["read"], DOCUMENTS, said)
+            self.assertEqual(report["records"]["rejected"], 1, said)
+
+        middle = data.index(b"WARC/1.0\r\n", len(data) // 4)
+        _, report = self.dedup("garbage.warc", data[:middle] + b"\x00garbage\r\n\r\nand more\n" + data[middle:])
+        self.assertEqual((report["records"]["read"], report["records"]["rejected"]), (DOCUMENTS + 1, 1))
+
+        packed = write(True)
+        _, report = self.dedup("cut.warc.gz", packed[: len(packed) // 2])
+        self.assertEqual(report["records"]["rejected_by"], {"truncated stream": 1})
+
+    def test_bombs(self):
+        """Bodies that unpack to much more than a document may have, in little memory."""
+        out = io.BytesIO()
+        writer = WARCWriter(out, gzip=False)
+        zeros = gzip.compress(bytes(300_000_000), 9)
+        for encoding in ["gzip", "br"]:
+            headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html"), ("Content-Encoding", encoding)], protocol="HTTP/1.1")
+            record = writer.create_warc_record("http://x.example/", "response", payload=io.BytesIO(zeros), http_headers=headers)
+            writer.write_record(record)
+        deep = "<div>" * 100_000
+        headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        writer.write_record(
+            writer.create_warc_record("http://x.example/deep", "response", payload=io.BytesIO(deep.encode()), http_headers=headers)
+        )
+        _, report = self.dedup("bomb.warc", out.getvalue(), "--threads", "2", limit=1 << 30)
+        self.assertEqual(
+            report["records"]["rejected_by"], {"too long": 1, "content-encoding": 1, "page beyond limits": 1}
+        )
+
+
+if __name__ == "__main__":
+    # warcio leaves the closing of its buffers to the collector.
+    unittest.main(warnings="ignore")
