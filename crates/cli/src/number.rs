@@ -1,4 +1,6 @@
-//! Numbers as people write and read them.
+//! Numbers as people write them and read them.
+
+pub(crate) use twinprint::number::{bytes, count, percent, seconds};
 
 /// Reads a size such as `64MiB`, `1GB` or `4096`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
@@ -27,40 +29,6 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok((number * factor as f64) as u64)
 }
 
-/// A count with thin groups of three: `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Bytes in a unit that leaves three digits or so.
-pub(crate) fn bytes(n: u64) -> String {
-    match n {
-        0..1_000 => format!("{n} B"),
-        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
-        _ => format!("{:.2} GB", n as f64 / 1e9),
-    }
-}
-
-/// A time in the unit a person would take.
-pub(crate) fn seconds(s: f64) -> String {
-    if s < 0.095 {
-        format!("{:.0} ms", s * 1e3)
-    } else if s < 60.0 {
-        format!("{s:.1} s")
-    } else {
-        format!("{} min {:.0} s", (s / 60.0) as u64, s % 60.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,18 +40,5 @@ mod tests {
         assert_eq!(parse_bytes("4096"), Ok(4096));
         assert!(parse_bytes("64 furlongs").is_err());
         assert!(parse_bytes("").is_err());
-    }
-
-    #[test]
-    fn numbers_are_written() {
-        assert_eq!(
-            ["0", "999", "1,000", "1,234,567"],
-            [0, 999, 1000, 1_234_567]
-                .map(count)
-                .each_ref()
-                .map(String::as_str)
-        );
-        assert_eq!(bytes(1_500), "1.5 kB");
-        assert_eq!(seconds(75.2), "1 min 15 s");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use twinprint::Report;
 
-use crate::number::{bytes, count, seconds};
+use crate::number::{bytes, count, percent, seconds};
 
 /// The summary of a dedup run.
 pub(crate) fn of(report: &Report, out: &Path) -> String {
@@ -18,7 +18,6 @@ pub(crate) fn of(report: &Report, out: &Path) -> String {
 fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     let records = &report.records;
     let documents = (records.read - records.rejected).max(1);
-    let percent = |n: u64| 100.0 * n as f64 / documents as f64;
     writeln!(text)?;
     writeln!(
         text,
@@ -29,16 +28,16 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )?;
     writeln!(
         text,
-        "  kept      {:>12}  {:.1} %",
+        "  kept      {:>12}  {}",
         count(records.kept),
-        percent(records.kept)
+        percent(records.kept, documents)
     )?;
     writeln!(
         text,
-        "  removed   {:>12}  {:.1} % ({} of equal text)",
+        "  removed   {:>12}  {} ({} of equal text)",
         count(records.removed),
-        percent(records.removed),
-        count(records.equal_texts)
+        percent(records.removed, documents),
+        count(records.removed_equal)
     )?;
     if records.rejected > 0 {
         let by: Vec<String> = records
@@ -74,7 +73,11 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     }
     groups(text, report)?;
     how(text, report)?;
-    writeln!(text, "\n  {}", out.join("report.json").display())
+    writeln!(
+        text,
+        "\n  {} shows all this and the texts side by side",
+        out.join("report.html").display()
+    )
 }
 
 fn groups(text: &mut String, report: &Report) -> std::fmt::Result {

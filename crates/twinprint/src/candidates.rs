@@ -17,6 +17,7 @@ mod tests;
 use cluster::Open;
 use fingerprint::Width;
 use index::join::Pair;
+use index::planner::Alternative;
 use rayon::prelude::*;
 use text::Measure;
 
@@ -89,6 +90,8 @@ pub(crate) struct Candidates {
     pub(crate) row_pairs: u64,
     /// The plan of the join.
     pub(crate) plan: String,
+    /// The plans weighed, the chosen one first.
+    pub(crate) plans: Vec<Alternative>,
     /// Items whose text is short.
     pub(crate) short: u64,
     /// Edges that the set join gave.

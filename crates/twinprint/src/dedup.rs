@@ -14,13 +14,14 @@ use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::matcher::Matcher;
 use crate::memory::{self, Budget};
+use crate::near_misses::NearMisses;
 use crate::options::{DedupOptions, Mode, PairRows};
 use crate::output::{self, Run};
 use crate::pairs::PairWriter;
-use crate::progress::{Progress, Unit, cpu_seconds};
-use crate::radius::{self, Radius};
+use crate::progress::{Progress, Unit, bytes_moved, cpu_seconds, peak_memory};
+use crate::radius::{self, Choice, Radius};
 use crate::read::{self, Read};
-use crate::report::{Report, Stage};
+use crate::report::{self, Report, Shown, Stage};
 use crate::rows::Names;
 use crate::schedule::schedule;
 use crate::sets::Sets;
@@ -149,16 +150,17 @@ impl Job<'_> {
             sources: &sources,
         };
         let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
-        let (outcome, probed) = self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {
-            job.group(
-                &corpus,
-                &keep,
-                spool.as_ref(),
-                &candidates,
-                (radius.bits, set_memory),
-                &mut pairs,
-            )
-        })?;
+        let (outcome, probed, near_misses) =
+            self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {
+                job.group(
+                    &corpus,
+                    &keep,
+                    spool.as_ref(),
+                    &candidates,
+                    (radius.bits, set_memory),
+                    &mut pairs,
+                )
+            })?;
         let pair_rows = pairs.finish()?;
 
         let names = Names {
@@ -177,6 +179,7 @@ impl Job<'_> {
             candidates: &candidates,
             probed,
             outcome: &outcome,
+            near_misses: &near_misses,
             names,
             spool: spool.as_ref(),
             pair_rows,
@@ -190,10 +193,8 @@ impl Job<'_> {
             }
             output::write_config(&run, &dir)
         })?;
-        let mut report = output::report(&run)?;
-        report.run.stages = self.stages;
-        report.run.seconds = self.started.elapsed().as_secs_f64();
-        output::write_report(&mut report, &dir)?;
+        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run))?;
+        let report = report::write(shown, self.stages, self.started, &dir)?;
         drop(work);
         dir.finish()?;
         Ok(report)
@@ -207,16 +208,22 @@ impl Job<'_> {
         unit: Unit,
         run: impl FnOnce(&mut Self) -> Result<T, DedupError>,
     ) -> Result<T, DedupError> {
-        let (started, cpu_before) = (Instant::now(), cpu_seconds());
+        let (started, cpu_before, moved_before) = (Instant::now(), cpu_seconds(), bytes_moved());
         self.progress.stage(name, total, unit);
         let result = run(self)?;
         let cpu = cpu_seconds()
             .zip(cpu_before)
             .map(|(after, before)| after - before);
+        let moved = bytes_moved()
+            .zip(moved_before)
+            .map(|(after, before)| (after.0 - before.0, after.1 - before.1));
         self.stages.push(Stage {
             name,
             seconds: started.elapsed().as_secs_f64(),
             cpu_seconds: cpu,
+            read_bytes: moved.map(|moved| moved.0),
+            written_bytes: moved.map(|moved| moved.1),
+            peak_memory_bytes: peak_memory(),
         });
         self.check_cancelled()?;
         Ok(result)
@@ -257,7 +264,9 @@ impl Job<'_> {
             return Radius {
                 bits,
                 k,
+                choice: Choice::Verdict,
                 reason: "without verification the radius is the verdict".to_owned(),
+                sampled: (0, 0),
                 expected_candidates: None,
                 expected_recall: f64::NAN,
             };
@@ -279,7 +288,7 @@ impl Job<'_> {
         )
     }
 
-    /// Verifies and groups; also how many candidates the set join gave.
+    /// Verifies and groups; also how many candidates the set join gave, and the pairs that just missed the threshold.
     fn group(
         &self,
         corpus: &Corpus,
@@ -288,7 +297,7 @@ impl Job<'_> {
         candidates: &Candidates,
         (bits, set_memory): (u32, usize),
         pairs: &mut PairWriter<'_>,
-    ) -> Result<(Outcome, u64), DedupError> {
+    ) -> Result<(Outcome, u64, NearMisses), DedupError> {
         let wanted = if self.options.pairs == PairRows::None {
             Pairs::Leaders
         } else {
@@ -327,9 +336,9 @@ impl Job<'_> {
         );
         self.check_cancelled()?;
         let probed = matcher.probed();
-        match failure.or(matcher.failure()) {
-            Some(error) => Err(error),
-            None => Ok((outcome, probed)),
+        match (failure, matcher.finish()) {
+            (Some(error), _) | (None, Err(error)) => Err(error),
+            (None, Ok(near_misses)) => Ok((outcome, probed, near_misses)),
         }
     }
 }

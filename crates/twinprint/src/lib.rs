@@ -17,6 +17,8 @@ mod forecast;
 mod keep;
 mod matcher;
 mod memory;
+mod near_misses;
+pub mod number;
 mod options;
 mod output;
 mod pairs;

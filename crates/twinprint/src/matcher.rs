@@ -13,6 +13,7 @@ use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
+use crate::near_misses::NearMisses;
 use crate::set_join::SetJoin;
 use crate::sets::{SetKey, Sets};
 
@@ -37,6 +38,7 @@ pub(crate) struct Matcher<'c> {
     /// The first failure of the spool; nothing is decided after it.
     failure: Mutex<Option<DedupError>>,
     probed: AtomicU64,
+    near_misses: NearMisses,
 }
 
 impl<'c> Matcher<'c> {
@@ -75,6 +77,7 @@ impl<'c> Matcher<'c> {
             block: 0,
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
+            near_misses: NearMisses::below(threshold),
         }
     }
 
@@ -93,9 +96,12 @@ impl<'c> Matcher<'c> {
         self.probed.load(Ordering::Relaxed)
     }
 
-    /// The failure that ended the work, if one did.
-    pub(crate) fn failure(self) -> Option<DedupError> {
-        self.failure.into_inner().ok().flatten()
+    /// The pairs that just missed the threshold, unless a failure ended the work.
+    pub(crate) fn finish(self) -> Result<NearMisses, DedupError> {
+        match self.failure.into_inner().ok().flatten() {
+            Some(failure) => Err(failure),
+            None => Ok(self.near_misses),
+        }
     }
 
     fn fail(&self, error: DedupError) {
@@ -252,16 +258,27 @@ impl Verify for Matcher<'_> {
             Some(set) => Ok(Cow::Borrowed(set)),
             None => sets.load_one((item, measure)).map(Cow::Owned),
         };
+        // What just misses the threshold is of interest as long as the item has no duplicate at all.
+        let least = if at_least > 0.0 {
+            self.threshold.max(at_least)
+        } else {
+            self.near_misses.least()
+        };
         let overlap = match set(item).and_then(|a| Ok((a, set(candidate.id)?))) {
-            Ok((a, b)) => a.overlap_at_least(&b, self.threshold.max(at_least))?,
+            Ok((a, b)) => a.overlap_at_least(&b, least)?,
             Err(error) => {
                 self.fail(error);
                 return None;
             }
         };
-        Some(Similarity {
+        let similarity = Similarity {
             jaccard: overlap.jaccard(),
             containment: overlap.containment(),
-        })
+        };
+        if similarity.jaccard < self.threshold {
+            self.near_misses.note(candidate, item, similarity);
+            return None;
+        }
+        Some(similarity)
     }
 }

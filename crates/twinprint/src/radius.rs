@@ -36,12 +36,31 @@ pub struct Radius {
     pub bits: u32,
     /// The radius.
     pub k: u32,
-    /// One sentence for people.
+    /// What decided.
+    pub choice: Choice,
+    /// The same in one sentence for people.
     pub reason: String,
+    /// Fingerprints of the sample, and all; 0 when nothing was sampled.
+    pub sampled: (usize, usize),
     /// Expected candidates a document at the chosen radius; `None` when nothing was sampled.
     pub expected_candidates: Option<f64>,
     /// Expected share of pairs at the threshold that lie within the radius.
     pub expected_recall: f64,
+}
+
+/// What decided on a radius.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// The user.
+    #[default]
+    Given,
+    /// The largest radius within [`CANDIDATE_BUDGET`].
+    Affordable,
+    /// The smallest radius that suffices for the threshold, dearer than the budget.
+    Sufficient,
+    /// Nothing is verified, so the radius is the verdict.
+    Verdict,
 }
 
 /// What is known of one width.
@@ -155,19 +174,23 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
         .unwrap_or(most);
     let k = cheap.max(sufficient);
     let candidates = histogram.within[k as usize];
-    let why = if k == cheap {
-        format!(
+    let (choice, why) = if k == cheap {
+        let why = format!(
             "the largest radius at {bits} bits with about {CANDIDATE_BUDGET} candidates a document or fewer"
-        )
+        );
+        (Choice::Affordable, why)
     } else {
-        format!(
+        let why = format!(
             "the smallest radius at {bits} bits that suffices for the threshold, since this corpus is full of relatives"
-        )
+        );
+        (Choice::Sufficient, why)
     };
     let (sample, all) = sampled;
     Radius {
         bits,
         k,
+        choice,
+        sampled,
         reason: format!("{why}: {candidates:.1}, from {sample} sampled fingerprints against all {all}"),
         expected_candidates: Some(candidates),
         expected_recall: recall(bits, k, threshold),
@@ -178,7 +201,9 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
     Radius {
         bits,
         k,
+        choice: Choice::Given,
         reason: "as given".to_owned(),
+        sampled: (0, 0),
         expected_candidates: None,
         expected_recall: recall(bits, k, threshold),
     }

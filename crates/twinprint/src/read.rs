@@ -14,8 +14,9 @@ use crate::error::DedupError;
 use crate::memory::{self, Budget};
 use crate::options::DedupOptions;
 use crate::progress::Progress;
+use crate::report::RejectExample;
 use crate::sink::OutputFile;
-use crate::source::{Chunk, RecordKind, SourceError, SourceOptions, Sources};
+use crate::source::{Chunk, RecordKind, RejectReason, SourceError, SourceOptions, Sources};
 use crate::spool::{Spool, SpoolWriter, TextRef};
 
 /// Bytes of input analysed at a time.
@@ -32,7 +33,7 @@ pub(crate) struct Read {
 }
 
 /// What was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     /// Bytes of input, packed where it is packed.
     pub(crate) input_bytes: u64,
@@ -45,6 +46,26 @@ pub(crate) struct Counts {
     pub(crate) other_records: std::collections::BTreeMap<&'static str, u64>,
     /// Rejected records by kind of reason.
     pub(crate) rejects: std::collections::BTreeMap<&'static str, u64>,
+    /// The first few of each kind.
+    pub(crate) reject_examples: Vec<RejectExample>,
+}
+
+impl Counts {
+    /// Examples held of each kind of reason.
+    const EXAMPLES: u64 = 3;
+
+    fn reject(&mut self, source: &str, line: u64, reason: &RejectReason) {
+        let count = self.rejects.entry(reason.kind()).or_default();
+        *count += 1;
+        if *count <= Self::EXAMPLES {
+            self.reject_examples.push(RejectExample {
+                kind: reason.kind().to_owned(),
+                source: source.to_owned(),
+                line,
+                reason: reason.to_string(),
+            });
+        }
+    }
 }
 
 impl Counts {
@@ -77,7 +98,7 @@ enum Row {
     Reject {
         source: u32,
         line: u64,
-        reason: crate::source::RejectReason,
+        reason: RejectReason,
     },
 }
 
@@ -291,9 +312,9 @@ fn merge(
                 if sources.cancelled() {
                     return Err(SourceError::Cancelled.into());
                 }
-                *counts.rejects.entry(reason.kind()).or_default() += 1;
                 corpus.documents.reject();
                 let label = &sources.list()[source as usize].label;
+                counts.reject(label, line, &reason);
                 crate::rows::write_reject(rejects, label, line, &reason)?;
             }
             Row::Document(row) => {

@@ -17,6 +17,7 @@ mod limits;
 mod pages;
 mod readme;
 mod refusals;
+mod report;
 mod rows;
 mod sandbox;
 mod stopping;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cluster::Open;
 use fingerprint::Width;
-use index::join::{Pair, self_join};
+use index::join::{Pair, self_join, self_join_with};
+use index::planner::plan_join;
 use rayon::prelude::*;
 
 use super::{Candidates, HOT_DEGREE, HOT_ROW, HotRow, Rows};
@@ -27,7 +28,8 @@ pub(super) fn join_rows<W: Width>(
     let degrees: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
     let total = AtomicU64::new(0);
     let held = Mutex::new(Vec::new());
-    let stats = self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
+    let choice = plan_join(&rows.fingerprint, k);
+    let stats = self_join_with(&rows.fingerprint, k, &choice.plan, &|batch: &[Pair]| {
         for pair in batch {
             let [a, b] = [pair.a, pair.b].map(|row| rows.items(row).len() as u32);
             degrees[pair.a as usize].fetch_add(b, Ordering::Relaxed);
@@ -40,6 +42,7 @@ pub(super) fn join_rows<W: Width>(
     });
     found.row_pairs = stats.pairs;
     found.plan = stats.plan;
+    found.plans = choice.alternatives;
     let complete = total.into_inner() <= limit;
     if !options.verify {
         return if complete {

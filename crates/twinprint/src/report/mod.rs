@@ -1,10 +1,34 @@
-//! `report.json`: what a run found, in numbers.
+//! What a run found: `report.json`, and for people `report.html` and `report.md`.
 //!
-//! Everything but the `run` object depends on input, options and version alone; times, memory and the machine live there.
+//! Everything but the `run` object depends on input, options and version alone; times, memory, the machine and the plan made for
+//! it live there, and at the end of the pages.
+
+#[cfg(feature = "report-pages")]
+mod chart;
+mod collect;
+#[cfg(feature = "report-pages")]
+mod difference;
+#[cfg(feature = "report-pages")]
+mod filters;
+#[cfg(feature = "report-pages")]
+mod flow;
+#[cfg(feature = "report-pages")]
+mod markdown;
+#[cfg(feature = "report-pages")]
+mod page;
+mod shown;
+#[cfg(feature = "report-pages")]
+mod visible;
+mod write;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+
+pub(crate) use shown::Shown;
+pub(crate) use write::write;
+
+use crate::radius::Choice;
 
 /// The report of a dedup run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -17,6 +41,8 @@ pub struct Report {
     pub profile_checksum: String,
     /// Records read, and what became of them: documents = kept + removed + rejected.
     pub records: RecordCounts,
+    /// The first few rejected records of each kind.
+    pub rejects: Vec<RejectExample>,
     /// Input that is no record.
     pub input: InputCounts,
     /// Width and radius.
@@ -31,8 +57,15 @@ pub struct Report {
     pub distances: BTreeMap<u32, u64>,
     /// Removed documents by Jaccard with what they duplicate, in bands of 0.02 from the band's lower end, in per cent.
     pub jaccards: BTreeMap<u32, u64>,
+    /// Verified pairs of texts that are no duplicates, by Jaccard, in the bands of `jaccards`: those that miss the threshold by a
+    /// tenth at most, as far as they were looked at: a document that has a duplicate is not compared further without `--pairs`.
+    pub near_misses: BTreeMap<u32, u64>,
     /// The ten largest groups.
     pub largest: Vec<LargeCluster>,
+    /// Removed documents least like what they duplicate, one a group: where a mistake would be first.
+    pub doubtful: Vec<PairReport>,
+    /// Pairs closest to the threshold from below: what a lower one would find first.
+    pub closest_misses: Vec<PairReport>,
     /// Fingerprints crowded with different texts or with near fingerprints.
     pub hot_rows: Vec<HotRowReport>,
     /// Times and the machine.
@@ -54,15 +87,32 @@ pub struct RecordCounts {
     pub rejected_by: BTreeMap<String, u64>,
     /// Documents of a text some other has exactly (after normalising), not counting the first of each.
     pub equal_texts: u64,
+    /// Removed documents whose text is that of the document kept.
+    pub removed_equal: u64,
     /// Documents without any letter or digit.
     pub empty: u64,
     /// Documents whose own id some earlier one had.
     pub repeated_ids: u64,
 }
 
+/// A rejected record; all of them are in `rejects.jsonl`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RejectExample {
+    /// The kind of reason, as in [`RecordCounts::rejected_by`].
+    pub kind: String,
+    /// Where it stands.
+    pub source: String,
+    /// Its line.
+    pub line: u64,
+    /// The reason, and the way out.
+    pub reason: String,
+}
+
 /// See [`Report::input`].
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct InputCounts {
+    /// What was asked for: files, folders, globs.
+    pub given: Vec<String>,
     /// Files read.
     pub files: u64,
     /// Bytes of them.
@@ -75,6 +125,8 @@ pub struct InputCounts {
     pub other_records: BTreeMap<String, u64>,
     /// Files left out, by extension.
     pub skipped: BTreeMap<String, u64>,
+    /// Files named again by a later input, and not read again.
+    pub repeated_files: u64,
 }
 
 /// See [`Report::radius`].
@@ -84,8 +136,12 @@ pub struct RadiusReport {
     pub bits: u32,
     /// Largest Hamming distance of a candidate.
     pub k: u32,
-    /// Why these.
+    /// What decided.
+    pub choice: Choice,
+    /// The same in a sentence.
     pub reason: String,
+    /// Fingerprints sampled for the choice, each compared with all of them.
+    pub sampled: Option<u64>,
     /// Expected candidates a document.
     pub expected_candidates: Option<f64>,
     /// Expected share of the pairs just at the threshold that lie within the radius; pairs above it are closer. Absent where
@@ -144,6 +200,34 @@ pub struct LargeCluster {
     pub members: Vec<String>,
     /// How the kept text begins (normalised).
     pub text: String,
+    /// The member least like the one kept; absent where all texts are equal.
+    pub farthest: Option<PairReport>,
+}
+
+/// Two documents of different texts.
+#[derive(Clone, Debug, Serialize)]
+pub struct PairReport {
+    /// The one kept, or the one before the other in the order of `--keep`.
+    pub a: DocumentReport,
+    /// The other.
+    pub b: DocumentReport,
+    /// Hamming distance of their fingerprints.
+    pub hamming: u32,
+    /// Their Jaccard; absent where nothing was verified.
+    pub jaccard: Option<f64>,
+    /// Their containment; absent where nothing was verified.
+    pub containment: Option<f64>,
+}
+
+/// A document by name and place.
+#[derive(Clone, Debug, Serialize)]
+pub struct DocumentReport {
+    /// Its id.
+    pub id: String,
+    /// Where it stands.
+    pub source: String,
+    /// Its line.
+    pub line: u64,
 }
 
 /// A crowded fingerprint.
@@ -168,6 +252,8 @@ pub struct Run {
     pub kernels: String,
     /// The plan of the join.
     pub plan: String,
+    /// The plans weighed for it, the chosen one first; the few best of them.
+    pub plans: Vec<PlanReport>,
     /// All of it, in seconds.
     pub seconds: f64,
     /// Stages in order.
@@ -176,7 +262,7 @@ pub struct Run {
     pub peak_memory_bytes: Option<u64>,
     /// Bytes the spool took on disk.
     pub spool_bytes: u64,
-    /// Bytes written to the output directory.
+    /// Bytes written to the output directory, reports apart.
     pub written_bytes: u64,
 }
 
@@ -189,4 +275,25 @@ pub struct Stage {
     pub seconds: f64,
     /// Processor time of all threads in seconds, where the system tells.
     pub cpu_seconds: Option<f64>,
+    /// Bytes read by calls of the system, where it tells.
+    pub read_bytes: Option<u64>,
+    /// Bytes written likewise.
+    pub written_bytes: Option<u64>,
+    /// Most memory held from the start of the process to the end of the stage, where the system tells.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// A way to join the fingerprints.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    /// Its name.
+    pub name: String,
+    /// Orderings of all fingerprints that it needs.
+    pub tables: usize,
+    /// Estimated seconds of one core.
+    pub seconds: f64,
+    /// Estimated bytes of memory.
+    pub bytes: f64,
+    /// `chosen`, or why not.
+    pub verdict: String,
 }

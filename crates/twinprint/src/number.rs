@@ -1,0 +1,65 @@
+//! Numbers as people write them.
+
+/// A count with groups of three: `1,234,567`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Bytes in a unit that leaves three digits or so.
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1_000 => format!("{n} B"),
+        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        _ => format!("{:.2} GB", n as f64 / 1e9),
+    }
+}
+
+/// A time in the unit a person would take.
+pub fn seconds(s: f64) -> String {
+    if s < 0.095 {
+        format!("{:.0} ms", s * 1e3)
+    } else if s < 60.0 {
+        format!("{s:.1} s")
+    } else {
+        format!("{} min {:.0} s", (s / 60.0) as u64, s % 60.0)
+    }
+}
+
+/// A share of a whole in per cent; what is there at all is never 0, and what is less than all never 100.
+pub fn percent(part: u64, whole: u64) -> String {
+    let share = 100.0 * part as f64 / whole.max(1) as f64;
+    match share {
+        _ if part > 0 && share < 0.05 => "< 0.1 %".to_owned(),
+        _ if part < whole && share >= 99.95 => "> 99.9 %".to_owned(),
+        _ => format!("{share:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written() {
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0, 999, 1000, 1_234_567]
+                .map(count)
+                .each_ref()
+                .map(String::as_str)
+        );
+        assert_eq!(bytes(1_500), "1.5 kB");
+        assert_eq!(seconds(75.2), "1 min 15 s");
+        let percents = [(0, 7), (1, 9000), (1, 2), (8999, 9000), (7, 7)].map(|(a, b)| percent(a, b));
+        assert_eq!(percents, ["0.0 %", "< 0.1 %", "50.0 %", "> 99.9 %", "100.0 %"]);
+    }
+}

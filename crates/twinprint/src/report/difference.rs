@@ -1,0 +1,305 @@
+//! How two texts differ, side by side: the places that differ, with a little of what is around them.
+//!
+//! Bounded on any two texts: the comparison begins shortly before the first difference and takes a few thousand words (or
+//! characters, where the pair is measured by characters), and an excerpt shows the first places. What is left out is said.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use text::Measure;
+
+/// Words or characters compared on each side.
+const COMPARED: usize = 3000;
+/// Bytes of equal text taken before the first difference.
+const BEFORE: usize = 300;
+/// Bytes of equal text shown on either side of a difference.
+const AROUND: usize = 60;
+/// Bytes of one difference shown.
+const LONGEST: usize = 300;
+/// Places that differ shown.
+const PLACES: usize = 6;
+
+/// What a piece of a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In both texts.
+    Same,
+    /// In this text alone.
+    Own,
+    /// Left out.
+    Gap,
+}
+
+/// A piece of one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+}
+
+/// Two texts in excerpts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sides {
+    pub(super) a: Vec<Piece>,
+    pub(super) b: Vec<Piece>,
+    /// Places that differ, as far as the texts were compared.
+    pub(super) places: usize,
+    /// Of these, places shown.
+    pub(super) shown: usize,
+    /// Whether the texts go on beyond what was compared.
+    pub(super) cut: bool,
+}
+
+impl Sides {
+    /// Compares two canonical texts. Linear in what they have in common at the beginning, bounded after that.
+    pub(super) fn of(a: &str, b: &str, measure: Measure) -> Self {
+        let start = start(a, b);
+        let (rest_a, rest_b) = (a.get(start..).unwrap_or(a), b.get(start..).unwrap_or(b));
+        let (tokens_a, tokens_b) = (tokens(rest_a, measure), tokens(rest_b, measure));
+        let compared = |tokens: &[&str]| tokens.iter().map(|token| token.len()).sum::<usize>();
+        let cut = compared(&tokens_a) < rest_a.len() || compared(&tokens_b) < rest_b.len();
+        let mut ops = capture_diff_slices(Algorithm::Myers, &tokens_a, &tokens_b);
+        if cut && ops.last().is_some_and(|op| !matches!(op, DiffOp::Equal { .. })) && ops.len() > 1 {
+            // What differs at the cut may well be in the other text beyond it.
+            ops.pop();
+        }
+        let mut sides = Self {
+            cut,
+            ..Self::default()
+        };
+        if start > 0 {
+            sides.gap();
+        }
+        let last = ops.len().saturating_sub(1);
+        for (i, op) in ops.iter().enumerate() {
+            let (a, b) = (
+                concat(&tokens_a, op.old_range()),
+                concat(&tokens_b, op.new_range()),
+            );
+            if matches!(op, DiffOp::Equal { .. }) {
+                // The edges of an excerpt need no more around them than its middle.
+                sides.same(&a, i > 0, i < last);
+                continue;
+            }
+            sides.places += 1;
+            if sides.shown < PLACES {
+                sides.shown += 1;
+                own(&mut sides.a, &a);
+                own(&mut sides.b, &b);
+            }
+        }
+        if cut {
+            sides.gap();
+        }
+        sides
+    }
+
+    fn gap(&mut self) {
+        for side in [&mut self.a, &mut self.b] {
+            if side.last().is_none_or(|piece| piece.kind != Kind::Gap) {
+                side.push(Piece {
+                    kind: Kind::Gap,
+                    text: String::new(),
+                });
+            }
+        }
+    }
+
+    /// Text of both, of which the beginning follows a difference, or the end precedes one, or both.
+    fn same(&mut self, text: &str, after: bool, before: bool) {
+        if self.shown == PLACES && !(after && self.shown == self.places) {
+            return;
+        }
+        let before = before && self.shown < PLACES;
+        let (head, tail) = (head(text, AROUND), tail(text, AROUND));
+        let mut push = |text: &str| {
+            for side in [&mut self.a, &mut self.b] {
+                piece(side, Kind::Same, text);
+            }
+        };
+        match (after, before) {
+            (true, true) if head.len() + tail.len() >= text.len() => push(text),
+            (true, true) => {
+                push(head);
+                self.gap();
+                self.same(tail, false, true);
+            }
+            (true, false) => {
+                push(head);
+                if head.len() < text.len() {
+                    self.gap();
+                }
+            }
+            (false, _) => {
+                if tail.len() < text.len() {
+                    self.gap();
+                    self.same(tail, false, true);
+                } else {
+                    push(tail);
+                }
+            }
+        }
+    }
+}
+
+fn piece(side: &mut Vec<Piece>, kind: Kind, text: &str) {
+    if !text.is_empty() {
+        side.push(Piece {
+            kind,
+            text: text.to_owned(),
+        });
+    }
+}
+
+/// What one text has alone, its middle left out where it is long.
+fn own(side: &mut Vec<Piece>, text: &str) {
+    let (first, last) = (head(text, LONGEST / 2), tail(text, LONGEST / 2));
+    if first.len() + last.len() >= text.len() {
+        piece(side, Kind::Own, text);
+        return;
+    }
+    piece(side, Kind::Own, first);
+    side.push(Piece {
+        kind: Kind::Gap,
+        text: String::new(),
+    });
+    piece(side, Kind::Own, last);
+}
+
+fn concat(tokens: &[&str], range: std::ops::Range<usize>) -> String {
+    tokens.get(range).unwrap_or_default().concat()
+}
+
+/// Where the comparison begins: at a word, shortly before the first byte that differs.
+fn start(a: &str, b: &str) -> usize {
+    let equal = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    if equal <= BEFORE {
+        return 0;
+    }
+    // Both texts have the same bytes up to here, so that what begins a word in one does in the other.
+    let near = a.floor_char_boundary(equal - BEFORE);
+    let space = a.get(near..equal).and_then(|tail| tail.find(' '));
+    space.map_or(near, |space| near + space + 1)
+}
+
+/// The beginning of a text up to the end of a word.
+fn head(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let end = text.floor_char_boundary(bytes);
+    let head = text.get(..end).unwrap_or_default();
+    head.rfind(' ')
+        .map_or(head, |space| head.get(..=space).unwrap_or(head))
+}
+
+/// The end of a text from the beginning of a word.
+fn tail(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let start = text.ceil_char_boundary(text.len() - bytes);
+    let tail = text.get(start..).unwrap_or_default();
+    tail.find(' ').map_or(tail, |space| {
+        tail.get(space + 1..)
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(tail)
+    })
+}
+
+/// Words with the space behind them; where characters are measured, the letters of scripts without spaces one by one.
+fn tokens(text: &str, measure: Measure) -> Vec<&str> {
+    let alone = |c: char| measure == Measure::CharGrams && c >= '\u{E00}';
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() && tokens.len() < COMPARED {
+        let mut chars = rest.char_indices();
+        let alone_first = chars.next().is_some_and(|(_, c)| alone(c));
+        let mut spaced = false;
+        let end = chars.find(|&(_, c)| {
+            let ends = spaced || alone_first && c != ' ' || alone(c);
+            spaced = c == ' ';
+            ends
+        });
+        let (token, after) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(side: &[Piece]) -> String {
+        let piece = |piece: &Piece| match piece.kind {
+            Kind::Same => piece.text.clone(),
+            Kind::Own => format!("[{}]", piece.text),
+            Kind::Gap => "…".to_owned(),
+        };
+        side.iter().map(piece).collect()
+    }
+
+    #[test]
+    fn words_and_characters_that_differ_are_marked() {
+        let sides = Sides::of("the old tram line", "the new tram line", Measure::WordGrams);
+        assert_eq!(
+            (shown(&sides.a).as_str(), shown(&sides.b).as_str()),
+            ("the [old ]tram line", "the [new ]tram line")
+        );
+        let sides = Sides::of("有轨电车线路 2024", "有轨汽车线路 2024", Measure::CharGrams);
+        assert_eq!(
+            (shown(&sides.a).as_str(), shown(&sides.b).as_str()),
+            ("有轨[电]车线路 2024", "有轨[汽]车线路 2024")
+        );
+        assert_eq!((sides.places, sides.shown, sides.cut), (1, 1, false));
+    }
+
+    #[test]
+    fn long_texts_are_shown_in_excerpts() {
+        let words: Vec<String> = (0..40_000).map(|i| format!("w{i}")).collect();
+        let a = words.join(" ");
+        let mut changed = words.clone();
+        for i in (20_000..22_000).step_by(100) {
+            changed[i] = format!("changed{i}");
+        }
+        let sides = Sides::of(&a, &changed.join(" "), Measure::WordGrams);
+        assert!(sides.cut);
+        assert_eq!((sides.places, sides.shown), (20, PLACES));
+        let (a, b) = (shown(&sides.a), shown(&sides.b));
+        assert!(a.starts_with('…') && a.ends_with('…') && a.len() < 2500, "{a}");
+        assert!(
+            a.contains("w19999 [w20000 ]w20001 ") && b.contains("w19999 [changed20000 ]w20001 "),
+            "{a}\n{b}"
+        );
+        assert!(!a.contains("……"), "{a}");
+    }
+
+    #[test]
+    fn text_moved_beyond_the_cut_is_no_difference() {
+        let words: Vec<String> = (0..10_000).map(|i| format!("w{i} ")).collect();
+        let a = words.concat();
+        let b = words[500..].concat();
+        let sides = Sides::of(&a, &b, Measure::WordGrams);
+        assert_eq!((sides.places, sides.cut), (1, true));
+    }
+
+    proptest! {
+        #[test]
+        fn both_sides_read_as_their_texts(a in "[ab文字é ]{0,80}", b in "[ab文字é ]{0,80}", chars: bool) {
+            let measure = if chars { Measure::CharGrams } else { Measure::WordGrams };
+            prop_assert_eq!(tokens(&a, measure).concat(), a.as_str());
+            let sides = Sides::of(&a, &b, measure);
+            let part = |side: &[Piece], text: &str| {
+                let mut rest = text;
+                for piece in side.iter().filter(|piece| piece.kind != Kind::Gap) {
+                    let Some(at) = rest.find(&piece.text) else { return false };
+                    rest = &rest[at + piece.text.len()..];
+                }
+                true
+            };
+            prop_assert!(part(&sides.a, &a) && part(&sides.b, &b), "{:?}", sides);
+            prop_assert_eq!(sides.places == 0, a == b);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+(function(){var d=document,z=d.getElementById("in-zh"),e=d.getElementById("in-en");function set(){d.documentElement.lang=z.checked?"zh-Hans":"en"}if(/^zh/i.test(navigator.language||""))z.checked=true;z.onchange=e.onchange=set;set()})()
