@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use twinprint::source::{Format, SourceOptions};
+use twinprint::source::{Charset, Format, SourceOptions};
 
 use crate::number::parse_bytes;
 
@@ -12,12 +12,13 @@ use crate::number::parse_bytes;
 pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///
-    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a line, web archives (.warc .wet) one a record; each may be packed as .gz or
-    /// .zst. Folders are read in order of path; symbolic links inside them are not followed.
+    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
+    /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
+    /// packed as .gz .zst .bz2 .xz or .lz4. Folders are read in order of path; symbolic links inside them are not followed.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
 
-    /// Field of a JSON record that holds the text; dots descend into objects
+    /// Field of a JSON record, or column of a table, that holds the text; dots descend into objects
     #[arg(
         long,
         default_value = "text",
@@ -35,8 +36,16 @@ pub(crate) struct InputArgs {
     id_key: String,
 
     /// Format of stdin and of files whose extension does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "warc"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc"])]
     format: Option<String>,
+
+    /// What parts the fields of csv and tsv files: a character, or tab; otherwise told from the header
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
+
+    /// Charset of the files, such as gbk or windows-1252; auto takes JSON for UTF-8 and guesses for other files
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = parse_charset)]
+    charset: CharsetArg,
 
     /// Take every line of a text file as a document
     #[arg(long)]
@@ -53,6 +62,10 @@ pub(crate) struct InputArgs {
     /// Reject longer records
     #[arg(long, default_value = "64MiB", value_name = "BYTES", value_parser = parse_bytes)]
     max_document: u64,
+
+    /// Let a packed file unpack to so many times its size; up to 1 GiB is always fine
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    max_ratio: u64,
 
     /// Read only the first N records
     #[arg(long, value_name = "N")]
@@ -73,6 +86,8 @@ impl InputArgs {
                 .format
                 .as_deref()
                 .and_then(|name| name.parse::<Format>().ok()),
+            delimiter: self.delimiter,
+            charset: self.charset.0,
             lines: self.lines,
             extra_extensions: self
                 .ext
@@ -81,8 +96,30 @@ impl InputArgs {
                 .collect(),
             any_text: self.any_text,
             max_document: self.max_document,
+            max_ratio: self.max_ratio,
             limit: self.limit,
             ..SourceOptions::default()
         }
+    }
+}
+
+/// A charset, or none where it is to be told from the bytes.
+#[derive(Clone, Copy)]
+struct CharsetArg(Option<Charset>);
+
+fn parse_charset(name: &str) -> Result<CharsetArg, String> {
+    if name.eq_ignore_ascii_case("auto") {
+        return Ok(CharsetArg(None));
+    }
+    Charset::named(name)
+        .map(|charset| CharsetArg(Some(charset)))
+        .ok_or_else(|| "write auto or a charset's name, such as utf-8, gbk, big5 or windows-1252".to_owned())
+}
+
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+        _ => Err("write one ASCII character, or tab".to_owned()),
     }
 }

@@ -49,6 +49,10 @@ pub struct Undecodable {
 impl Charset {
     /// UTF-8.
     pub const UTF_8: Self = Self(encoding_rs::UTF_8);
+    /// UTF-16, the low byte first.
+    pub const UTF_16LE: Self = Self(encoding_rs::UTF_16LE);
+    /// UTF-16, the high byte first.
+    pub const UTF_16BE: Self = Self(encoding_rs::UTF_16BE);
 
     /// The charset of a label such as `gbk`, `latin1` or `Shift_JIS`, as browsers know them. None if there is none.
     pub fn named(label: &str) -> Option<Self> {
@@ -66,6 +70,17 @@ impl Charset {
         self.0 != encoding_rs::UTF_16LE
             && self.0 != encoding_rs::UTF_16BE
             && self.0 != encoding_rs::ISO_2022_JP
+    }
+
+    /// Whether backslashes and brackets, too, occur nowhere else than for themselves.
+    pub fn keeps_backslash(self) -> bool {
+        let trails = [
+            encoding_rs::GBK,
+            encoding_rs::GB18030,
+            encoding_rs::BIG5,
+            encoding_rs::SHIFT_JIS,
+        ];
+        self.keeps_ascii() && !trails.contains(&self.0)
     }
 
     /// The charset that a byte order mark tells, and the bytes of the mark.

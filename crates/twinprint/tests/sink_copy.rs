@@ -13,10 +13,16 @@ use proptest::prelude::*;
 use twinprint::sink::{Fate, SinkError, Written, copy_records};
 use twinprint::source::{Codec, SourceOptions, Sources};
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 12] = [
     "a.jsonl",
     "a.jsonl.gz",
     "a.jsonl.zst",
+    "a.jsonl.bz2",
+    "a.jsonl.xz",
+    "a.jsonl.lz4",
+    "a.txt.bz2",
+    "a.txt.xz",
+    "a.txt.lz4",
     "a.txt",
     "a.txt.gz",
     "a.txt.zst",

@@ -34,7 +34,7 @@ fn a_folder_gives_its_files_by_path_bytes_and_counts_the_rest() {
     ] {
         inputs.put(name, "x");
     }
-    for name in ["x.rs", "y.rs", "page.asp", "data.parquet", "noext", "t.jsonl.xz"] {
+    for name in ["x.rs", "y.rs", "page.asp", "data.parquet", "noext", "t.avro.xz"] {
         inputs.put_raw(name, "x");
     }
     #[cfg(unix)]
@@ -65,7 +65,7 @@ fn a_folder_gives_its_files_by_path_bytes_and_counts_the_rest() {
             .sum::<u64>()
     );
     let skipped: Vec<_> = sources.skipped().iter().map(|(k, &n)| (k.as_str(), n)).collect();
-    let mut expected = vec![(".asp", 1), (".parquet", 1), (".rs", 2), (".xz", 1)];
+    let mut expected = vec![(".asp", 1), (".avro", 1), (".parquet", 1), (".rs", 2)];
     expected.insert(0, ("(no extension)", 1));
     #[cfg(unix)]
     expected.insert(1, ("(symbolic link)", 1));
@@ -175,12 +175,7 @@ fn errors_name_the_file_and_the_way_out() {
             .to_string()
     };
     for (name, parts) in [
-        ("a.json", ["a.json", "jq", "--format jsonl"]),
-        ("a.csv", ["a.csv", "this version reads", "jsonl"]),
         ("a.parquet", ["a.parquet", "this version reads", "jsonl"]),
-        ("a.jsonl.bz2", ["a.jsonl.bz2", ".bz2", "bunzip2"]),
-        ("a.txt.xz", ["a.txt.xz", ".xz", "unxz"]),
-        ("a.lz4", ["a.lz4", ".lz4", "unlz4"]),
         ("a.weird", ["a.weird", "extension .weird", "--format"]),
         ("noext", ["noext", "the name says nothing", "--format"]),
     ] {
@@ -216,7 +211,7 @@ fn errors_name_the_file_and_the_way_out() {
 #[test]
 fn a_format_given_holds_for_named_files_alone() {
     let inputs = Inputs::new();
-    let odd = inputs.put("odd.json.gz", "{\"text\":\"x\"}\n{\"text\":\"y\"}\n");
+    let odd = inputs.put("odd.log.gz", "{\"text\":\"x\"}\n{\"text\":\"y\"}\n");
     let options = SourceOptions {
         format: Some(Format::Jsonl),
         ..plain()

@@ -180,7 +180,7 @@ fn text_files_are_one_document_or_one_a_line() {
     assert_eq!(whole[1].text(), "# gz\n");
     assert_eq!(whole[2].text(), "zst");
     assert_eq!(whole[3].text(), "");
-    assert_eq!(whole[4].reason(), &RejectReason::Utf16);
+    assert_eq!(whole[4].text(), "h");
     let by_line = inputs.read(
         &[&folder],
         &SourceOptions {
@@ -281,6 +281,7 @@ proptest! {
         extension in prop::sample::select(&["jsonl", "txt", "jsonl.gz", "jsonl.zst", "txt.gz"][..]),
         raw in any::<bool>(), lines in any::<bool>(), max in prop_oneof![0u64..50, Just(1 << 20)],
     ) {
+        prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
         let inputs = Inputs::new();
         let name = format!("a.{extension}");
         let path = if raw { inputs.put_raw(&name, &bytes) } else { inputs.put(&name, &bytes) };

@@ -53,7 +53,7 @@ fn a_record_that_cannot_be_used_is_named_and_left_out() {
         (b"{\"text\":12}", "is a number, not a string"),
         (b"{\"text\":[\"a\"]}", "is an array, not a string"),
         (b"{\"text\":null}", "is null"),
-        (b"[\"text\"]", "the line is an array, not an object"),
+        (b"[\"text\"]", "the record is an array, not an object"),
     ];
     let sandbox = Sandbox::new();
     for (i, (line, reason)) in cases.into_iter().enumerate() {

@@ -41,10 +41,9 @@ fn wrong_options_are_wrong_usage() {
     );
     wrong_usage("--threads 100000", &["--threads 100000", "at most 1024"]);
     wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
-    wrong_usage(
-        "--format parquet",
-        &["--format", "text, html, lines, jsonl, warc"],
-    );
+    wrong_usage("--format parquet", &["--format", "text, html, lines, jsonl"]);
+    wrong_usage("--charset klingon", &["--charset", "windows-1252"]);
+    wrong_usage("--delimiter and", &["--delimiter", "or tab"]);
     wrong_usage("--max-document 3furlongs", &["--max-document", "64MiB"]);
     wrong_usage("--no-such-flag", &["--no-such-flag"]);
     let sandbox = with_news();
@@ -59,14 +58,7 @@ fn wrong_options_are_wrong_usage() {
 #[test]
 fn formats_of_later_versions_say_what_this_one_reads() {
     let sandbox = Sandbox::new();
-    let cases = [
-        ("a.parquet", "COPY"),
-        ("a.csv", ".jsonl"),
-        ("a.tsv.gz", ".jsonl"),
-        ("a.json", "jq -c"),
-        ("a.txt.bz2", "bunzip2"),
-        ("a.jsonl.xz", "unxz"),
-    ];
+    let cases = [("a.parquet", "COPY")];
     for (name, way_out) in cases {
         sandbox.put(name, "x");
         let parts = [name, "not read yet", ".jsonl .ndjson", way_out];

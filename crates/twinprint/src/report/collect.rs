@@ -37,6 +37,12 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
                 .iter()
                 .map(|(&kind, &n)| (kind.to_owned(), n))
                 .collect(),
+            charsets: run
+                .sources
+                .charsets()
+                .into_iter()
+                .map(|(name, n)| (name.to_owned(), n))
+                .collect(),
             skipped: run.sources.skipped().clone(),
             repeated_files: run.sources.repeated(),
         },

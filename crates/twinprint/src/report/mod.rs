@@ -123,6 +123,8 @@ pub struct InputCounts {
     pub blank_lines: u64,
     /// Records that are no documents by their kind, such as requests in a web archive, by kind; they stay in `kept/`.
     pub other_records: BTreeMap<String, u64>,
+    /// Files by charset, as far as they could be decoded.
+    pub charsets: BTreeMap<String, u64>,
     /// Files left out, by extension.
     pub skipped: BTreeMap<String, u64>,
     /// Files named again by a later input, and not read again.

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
+use text::charset::Charset;
 
 use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
@@ -182,7 +183,7 @@ impl<'a> Copy<'a> {
         match &chunk.body {
             Body::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
             Body::Rejected { source, .. } => self.counted(*source, 1)?,
-            Body::Bytes { source, piece } => {
+            Body::Bytes { source, piece, .. } => {
                 self.counted(*source, chunk.records())?;
                 let mut ordinals = chunk.first_ordinal()..;
                 let fate = self.fate;
@@ -215,7 +216,9 @@ impl<'a> Copy<'a> {
     /// The outputs of a file of records, begun if need be.
     fn record_file(&mut self, source: u32) -> Result<&mut (RecordFile<'a>, u64), SinkError> {
         if self.records.is_none() {
-            self.records = Some((RecordFile::new(self.file(source), self.out, self.main)?, 0));
+            let charset = self.sources.charset(source).unwrap_or(Charset::UTF_8);
+            let outputs = RecordFile::new(self.file(source), charset, self.out, self.main)?;
+            self.records = Some((outputs, 0));
         }
         Ok(self.records.as_mut().expect("it was begun above"))
     }
@@ -270,7 +273,7 @@ impl<'a> Copy<'a> {
 
 /// The chunk's bytes with its records rewritten; whole files are not.
 fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, SinkError> {
-    let Body::Bytes { source, piece } = &chunk.body else {
+    let Body::Bytes { source, piece, .. } = &chunk.body else {
         return Ok(None);
     };
     let mut data = Vec::with_capacity(piece.data.len() * 5 / 4);
@@ -292,6 +295,7 @@ fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, SinkError> {
         data,
         spans,
         records: piece.records,
+        header: piece.header.clone(),
     }))
 }
 

@@ -3,8 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
+use lz4_flex::frame::{FrameEncoder, FrameInfo};
+use lzma_rust2::{XzOptions, XzWriter};
 
 use super::error::SinkError;
 use super::file::OutputFile;
@@ -15,6 +18,10 @@ use crate::source::Codec;
 const GZIP_LEVEL: u32 = 6;
 /// zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
+/// bzip2's own default.
+const BZIP2_LEVEL: u32 = 9;
+/// Below xz's own default, which takes three times the memory for each output.
+const XZ_LEVEL: u32 = 3;
 /// "Unknown" in the header's field for the operating system, the same everywhere.
 const NO_SYSTEM: u8 = 255;
 
@@ -25,6 +32,9 @@ pub(crate) enum Packed {
     Zstd(Box<zstd::Encoder<'static, OutputFile>>),
     /// Each record by itself.
     Members(Box<Members>),
+    Bzip2(Box<BzEncoder<OutputFile>>),
+    Xz(Box<XzWriter<OutputFile>>),
+    Lz4(Box<FrameEncoder<OutputFile>>),
 }
 
 /// Begins a gzip stream.
@@ -51,6 +61,20 @@ impl Packed {
                     zstd(file).map_err(|e| SinkError::from_io(e, &path, "start its zstd stream"))?;
                 Self::Zstd(Box::new(encoder))
             }
+            Codec::Bzip2 => Self::Bzip2(Box::new(BzEncoder::new(
+                file,
+                bzip2::Compression::new(BZIP2_LEVEL),
+            ))),
+            Codec::Xz => {
+                let path = file.path().to_owned();
+                let encoder = XzWriter::new(file, XzOptions::with_preset(XZ_LEVEL));
+                let encoder = encoder.map_err(|e| SinkError::from_io(e, &path, "start its xz stream"))?;
+                Self::Xz(Box::new(encoder))
+            }
+            Codec::Lz4 => {
+                let info = FrameInfo::new().content_checksum(true);
+                Self::Lz4(Box::new(FrameEncoder::with_frame_info(info, file)))
+            }
         })
     }
 
@@ -60,7 +84,7 @@ impl Packed {
             Codec::Gzip | Codec::Zstd => {
                 Ok(Self::Members(Box::new(Members::new(file, codec == Codec::Zstd))))
             }
-            Codec::Plain => Self::new(file, codec),
+            Codec::Plain | Codec::Bzip2 | Codec::Xz | Codec::Lz4 => Self::new(file, codec),
         }
     }
 
@@ -78,6 +102,9 @@ impl Packed {
             Self::Members(members) => return members.append(bytes),
             Self::Gzip(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
             Self::Zstd(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
+            Self::Bzip2(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
+            Self::Xz(encoder) => (encoder.write_all(bytes), encoder.inner()),
+            Self::Lz4(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
         };
         written.map_err(|error| SinkError::from_io(error, file.path(), "pack it"))
     }
@@ -88,6 +115,9 @@ impl Packed {
             Self::Members(_) => Path::new(""),
             Self::Gzip(encoder) => encoder.get_ref().path(),
             Self::Zstd(encoder) => encoder.get_ref().path(),
+            Self::Bzip2(encoder) => encoder.get_ref().path(),
+            Self::Xz(encoder) => encoder.inner().path(),
+            Self::Lz4(encoder) => encoder.get_ref().path(),
         };
         let path = path.to_owned();
         let file = match self {
@@ -95,6 +125,9 @@ impl Packed {
             Self::Members(members) => return members.finish(),
             Self::Gzip(encoder) => encoder.finish(),
             Self::Zstd(encoder) => encoder.finish(),
+            Self::Bzip2(encoder) => encoder.finish(),
+            Self::Xz(encoder) => encoder.finish(),
+            Self::Lz4(encoder) => encoder.finish().map_err(Into::into),
         };
         file.map_err(|error| SinkError::from_io(error, &path, "pack it"))?
             .finish()?;

@@ -3,15 +3,18 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use text::charset::Charset;
+
 use super::copy::{Fate, Written};
 use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
-use crate::source::{Format, Part, Piece, SourceFile};
+use crate::source::{Format, Part, Piece, SourceFile, to_utf16};
 
 /// The two sides of one file. `kept/` is begun at once, `removed/` with its first record.
 pub(super) struct RecordFile<'a> {
     input: &'a SourceFile,
+    charset: Charset,
     out: &'a OutputDir,
     kept: Side,
     removed: Option<Side>,
@@ -24,6 +27,8 @@ pub(super) struct RecordFile<'a> {
 /// One output.
 struct Side {
     packed: Packed,
+    /// The charset it is recoded to, as the input was recoded from it.
+    recoded: Option<(Charset, Vec<u8>)>,
     /// Whether it has a record.
     begun: bool,
 }
@@ -36,24 +41,42 @@ struct Run {
 }
 
 impl Side {
-    fn new(input: &SourceFile, out: &OutputDir, fate: Fate) -> Result<Self, SinkError> {
+    fn new(input: &SourceFile, charset: Charset, out: &OutputDir, fate: Fate) -> Result<Self, SinkError> {
         Ok(Self {
             packed: match input.format {
                 Format::Warc => Packed::by_record(out.file(place(input, fate))?, input.codec)?,
                 _ => Packed::new(out.file(place(input, fate))?, input.codec)?,
             },
+            recoded: (!charset.keeps_ascii()).then_some((charset, Vec::new())),
             begun: false,
         })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
+        match &mut self.recoded {
+            None => self.packed.append(bytes),
+            Some((charset, recoded)) => {
+                recoded.clear();
+                to_utf16(bytes, *charset, recoded);
+                self.packed.append(recoded)
+            }
+        }
     }
 }
 
 impl<'a> RecordFile<'a> {
     /// Records that are not removed go where `main` says.
-    pub(super) fn new(input: &'a SourceFile, out: &'a OutputDir, main: Fate) -> Result<Self, SinkError> {
+    pub(super) fn new(
+        input: &'a SourceFile,
+        charset: Charset,
+        out: &'a OutputDir,
+        main: Fate,
+    ) -> Result<Self, SinkError> {
         Ok(Self {
             input,
+            charset,
             out,
-            kept: Side::new(input, out, main)?,
+            kept: Side::new(input, charset, out, main)?,
             removed: None,
             opening: Vec::new(),
             separator: Vec::new(),
@@ -108,13 +131,13 @@ impl<'a> RecordFile<'a> {
                 Part::Opening => {
                     self.flush(data, &mut run)?;
                     self.opening.extend_from_slice(bytes);
-                    self.kept.packed.append(bytes)?;
+                    self.kept.append(bytes)?;
                 }
                 Part::Closing => {
                     self.flush(data, &mut run)?;
-                    self.kept.packed.append(bytes)?;
+                    self.kept.append(bytes)?;
                     if let Some(removed) = &mut self.removed {
-                        removed.packed.append(bytes)?;
+                        removed.append(bytes)?;
                     }
                 }
             }
@@ -143,8 +166,8 @@ impl<'a> RecordFile<'a> {
     /// Makes ready for a record; whether the side has one already.
     fn begin(&mut self, removed: bool) -> Result<bool, SinkError> {
         if removed && self.removed.is_none() {
-            let mut side = Side::new(self.input, self.out, Fate::Remove)?;
-            side.packed.append(&self.opening)?;
+            let mut side = Side::new(self.input, self.charset, self.out, Fate::Remove)?;
+            side.append(&self.opening)?;
             self.removed = Some(side);
         }
         let side = self.removed.as_mut().filter(|_| removed);
@@ -178,7 +201,7 @@ impl<'a> RecordFile<'a> {
         let side = self.removed.as_mut().filter(|_| removed);
         match bytes {
             [] => Ok(()),
-            bytes => side.unwrap_or(&mut self.kept).packed.append(bytes),
+            bytes => side.unwrap_or(&mut self.kept).append(bytes),
         }
     }
 }

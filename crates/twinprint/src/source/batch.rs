@@ -7,6 +7,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::chunk::{Body, Chunk};
+use text::charset::Charset;
+
+use super::charset::told;
 use super::decode;
 use super::error::SourceError;
 use super::scan::scanner;
@@ -200,13 +203,22 @@ impl Reading {
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
         let consumed = Arc::new(AtomicU64::new(0));
-        match decode::open(&file.path, file.codec, file.bytes, &consumed) {
+        match decode::open(
+            &file.path,
+            file.codec,
+            file.bytes,
+            shared.options.max_ratio,
+            &consumed,
+        ) {
             Ok(stream) => {
                 let max = shared.options.max_document;
-                let mut splitter = Splitter::new(stream, scanner(file.format, max), PIECE, max, limit);
+                let told = told(stream, file.format, &shared.options);
+                shared.set_charset(source, told.charset);
+                let scan = scanner(file.format, told.read_as, &shared.options);
+                let mut splitter = Splitter::new(told.stream, scan, PIECE, max, limit);
                 while let Some(cut) = splitter.next(|e| decode::reason(e, file.codec)) {
                     self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
-                    self.cut(source, cut)?;
+                    self.cut(source, told.read_as, cut)?;
                     if shared.cancelled() {
                         return Ok(());
                     }
@@ -231,12 +243,20 @@ impl Reading {
         Ok(())
     }
 
-    fn cut(&mut self, source: u32, cut: Cut) -> Result<(), Gone> {
+    fn cut(&mut self, source: u32, charset: Charset, cut: Cut) -> Result<(), Gone> {
         match cut {
             Cut::Piece(piece) => {
                 // Spans of tiny records take more memory than the records.
                 let bytes = piece.data.len() + size_of_val(piece.spans.as_slice());
-                self.push(piece.records, bytes, Body::Bytes { source, piece })
+                self.push(
+                    piece.records,
+                    bytes,
+                    Body::Bytes {
+                        source,
+                        charset,
+                        piece,
+                    },
+                )
             }
             Cut::Rejected {
                 line,

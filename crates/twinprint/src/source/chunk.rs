@@ -6,10 +6,13 @@
 use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
-use std::str::from_utf8;
 use std::sync::Arc;
 
+use text::charset::{self, Charset};
+
+use super::charset::hints;
 use super::decode;
+use super::delimited::RowParser;
 use super::format::{Codec, Format};
 use super::json;
 use super::options::SourceOptions;
@@ -34,7 +37,11 @@ pub struct Chunk {
 #[derive(Debug)]
 pub(crate) enum Body {
     /// Whole records of one source, as bytes.
-    Bytes { source: u32, piece: Piece },
+    Bytes {
+        source: u32,
+        charset: Charset,
+        piece: Piece,
+    },
     /// Sources that are one document each.
     Files(Range<u32>),
     /// One record that cannot be had.
@@ -70,12 +77,21 @@ impl Chunk {
     /// not copied.
     pub fn documents(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
-            Body::Bytes { source, piece } => {
+            Body::Bytes {
+                source,
+                charset,
+                piece,
+            } => {
                 let mut parser = Parser {
-                    format: self.shared.files[*source as usize].format,
-                    options,
+                    fields: match (&piece.header, self.shared.files[*source as usize].format) {
+                        (Some(header), _) => Fields::Row(Box::new(RowParser::new(header, options))),
+                        (None, Format::Jsonl | Format::Json) => Fields::Json(options),
+                        (None, Format::Warc) => Fields::Archive(options),
+                        (None, _) => Fields::None,
+                    },
+                    charset: *charset,
                     max: self.shared.options.max_document,
-                    pages: Pages::default(),
+                    pages: options.html.then(Pages::default),
                 };
                 parser.each(piece, &mut |line, raw_len, kind| {
                     f(Record {
@@ -90,7 +106,7 @@ impl Chunk {
                 let mut buffer = Vec::new();
                 for source in range.clone() {
                     let file = &self.shared.files[source as usize];
-                    let (raw_len, kind) = whole_file(file, self.shared.options.max_document, &mut buffer);
+                    let (raw_len, kind) = whole_file(&self.shared, source, file, &mut buffer);
                     f(Record {
                         source,
                         line: 1,
@@ -121,20 +137,32 @@ impl Chunk {
 
 /// Turns the records of a piece into documents.
 struct Parser<'o> {
-    format: Format,
-    options: &'o SourceOptions,
+    fields: Fields<'o>,
+    charset: Charset,
     max: u64,
-    pages: Pages,
+    /// Where the field holds markup.
+    pages: Option<Pages>,
+}
+
+/// How a record tells its fields.
+enum Fields<'o> {
+    /// It has none: all of it is the text.
+    None,
+    Json(&'o SourceOptions),
+    Row(Box<RowParser<'o>>),
+    /// It is a record of a web archive, in its own charset.
+    Archive(&'o SourceOptions),
 }
 
 impl Parser<'_> {
     /// Yields line, length and kind of every record and blank line.
-    fn each<'a>(&mut self, piece: &'a Piece, f: &mut impl FnMut(u64, u64, RecordKind<'a>)) {
+    fn each(&mut self, piece: &Piece, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
         // One check of all the bytes is much faster than one a record; only a piece that fails is looked at by record.
         let valid = simdutf8::basic::from_utf8(&piece.data).ok();
+        let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;
         for (span, raw) in piece.parts() {
-            let bytes = if self.format == Format::Warc {
+            let bytes = if matches!(self.fields, Fields::Archive(_)) {
                 raw
             } else {
                 content(raw)
@@ -148,7 +176,7 @@ impl Parser<'_> {
                 Part::Record => {
                     // Records of valid text begin and end at characters, so that this is valid text.
                     let text = valid.and_then(|v| v.get(start..start + bytes.len()));
-                    f(span.line, bytes.len() as u64, self.kind(bytes, text));
+                    self.record(bytes, text, &mut |kind| f(span.line, bytes.len() as u64, kind));
                 }
                 Part::Other(Some(kind)) => f(span.line, raw.len() as u64, RecordKind::Other { kind }),
                 Part::Other(None) | Part::Opening | Part::Separator | Part::Closing => {}
@@ -157,65 +185,59 @@ impl Parser<'_> {
         }
     }
 
-    fn kind<'a>(&mut self, bytes: &'a [u8], text: Option<&'a str>) -> RecordKind<'a> {
+    /// Yields a record, whose bytes are `text` if they are known to be UTF-8.
+    fn record(&mut self, bytes: &[u8], text: Option<&str>, f: &mut impl FnMut(RecordKind<'_>)) {
         if bytes.len() as u64 > self.max {
             let reason = RejectReason::TooLong {
                 bytes: Some(bytes.len() as u64),
                 limit: self.max,
             };
-            return RecordKind::Rejected { reason };
+            return f(RecordKind::Rejected { reason });
         }
-        if self.format == Format::Warc {
-            return match warc::document(bytes, self.options, self.max, &mut self.pages) {
+        if let Fields::Archive(options) = self.fields {
+            let pages = self.pages.get_or_insert_default();
+            return f(match warc::document(bytes, options, self.max, pages) {
                 Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
                 Err(reason) => RecordKind::Rejected { reason },
-            };
+            });
         }
-        let document = match text.map_or_else(|| decoded(bytes), Ok) {
-            Err(reason) => Err(reason),
-            Ok(text) if self.format == Format::Jsonl => {
-                json::pick(text, self.options).and_then(|picked| self.page(picked))
-            }
-            Ok(text) => {
-                let text = Cow::Borrowed(text.strip_suffix('\r').unwrap_or(text));
-                Ok(json::Picked {
-                    text,
-                    id: None,
-                    sort_value: None,
-                })
-            }
+        let text = match text.map_or_else(|| self.charset.decode(bytes), |text| Ok(Cow::Borrowed(text))) {
+            Ok(text) => text,
+            Err(error) => return f(RecordKind::Rejected { reason: error.into() }),
         };
-        match document {
+        let has_fields = !matches!(self.fields, Fields::None);
+        let picked = match &mut self.fields {
+            Fields::Json(options) => json::pick(&text, options),
+            Fields::Row(row) => row.pick(&text),
+            Fields::None | Fields::Archive(_) => Ok(json::Picked {
+                text: Cow::Borrowed(text.strip_suffix('\r').unwrap_or(&text)),
+                id: None,
+                sort_value: None,
+            }),
+        };
+        let picked = match &mut self.pages {
+            // The text of a page takes the place of its markup.
+            Some(pages) if has_fields => picked.and_then(|picked| {
+                let text = pages.of_markup(&picked.text)?;
+                Ok(json::Picked { text, ..picked })
+            }),
+            _ => picked,
+        };
+        f(match picked {
             Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
             Err(reason) => RecordKind::Rejected { reason },
-        }
+        });
     }
-
-    /// Puts the text of a page in the place of its markup, where the field holds markup.
-    fn page<'a>(&mut self, picked: json::Picked<'a>) -> Result<json::Picked<'a>, RejectReason> {
-        if !self.options.html {
-            return Ok(picked);
-        }
-        let text = self.pages.of_markup(&picked.text)?;
-        Ok(json::Picked { text, ..picked })
-    }
-}
-
-fn decoded(bytes: &[u8]) -> Result<&str, RejectReason> {
-    from_utf8(bytes).map_err(|e| {
-        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-            return RejectReason::Utf16;
-        }
-        let offset = e.valid_up_to();
-        RejectReason::InvalidUtf8 {
-            offset: offset as u64 + 1,
-            byte: bytes.get(offset).copied().unwrap_or(0),
-        }
-    })
 }
 
 /// Reads a file as one document into `buffer`.
-fn whole_file<'b>(file: &SourceFile, max: u64, buffer: &'b mut Vec<u8>) -> (u64, RecordKind<'b>) {
+fn whole_file<'b>(
+    shared: &Shared,
+    source: u32,
+    file: &SourceFile,
+    buffer: &'b mut Vec<u8>,
+) -> (u64, RecordKind<'b>) {
+    let max = shared.options.max_document;
     buffer.clear();
     let rejected = |raw_len, reason| (raw_len, RecordKind::Rejected { reason });
     if file.codec == Codec::Plain && file.bytes > max.saturating_add(BOM.len() as u64) {
@@ -227,7 +249,13 @@ fn whole_file<'b>(file: &SourceFile, max: u64, buffer: &'b mut Vec<u8>) -> (u64,
             },
         );
     }
-    let stream = match decode::open(&file.path, file.codec, file.bytes, &Arc::default()) {
+    let stream = match decode::open(
+        &file.path,
+        file.codec,
+        file.bytes,
+        shared.options.max_ratio,
+        &Arc::default(),
+    ) {
         Ok(stream) => stream,
         Err(error) => return rejected(0, decode::reason(&error, Codec::Plain)),
     };
@@ -247,19 +275,20 @@ fn whole_file<'b>(file: &SourceFile, max: u64, buffer: &'b mut Vec<u8>) -> (u64,
             },
         );
     }
-    let text = match file.format {
-        Format::Html => Pages::default().of_bytes(bytes, None),
-        _ => decoded(bytes).map(Cow::Borrowed),
+    let decoded = match file.format {
+        Format::Html => Pages::default().of_bytes(buffer, hints(file.format, &shared.options).declared),
+        _ => charset::decode(buffer, hints(file.format, &shared.options)).map_err(RejectReason::from),
     };
-    match text {
-        Ok(text) => (
-            raw_len,
-            RecordKind::Document {
+    match decoded {
+        Ok((text, charset)) => {
+            shared.set_charset(source, charset);
+            let document = RecordKind::Document {
                 id: None,
                 text,
                 sort_value: None,
-            },
-        ),
-        Err(reason) => rejected(raw_len, reason),
+            };
+            (raw_len, document)
+        }
+        Err(error) => rejected(raw_len, error),
     }
 }

@@ -1,16 +1,24 @@
 //! Opens a file as the bytes its codec holds, and tells a broken stream from an unreadable file.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lz4_flex::frame::FrameDecoder;
+use text::charset::Undecodable;
+
 use super::format::Codec;
 use super::reject::RejectReason;
 
 /// The largest zstd window taken: 2^31 bytes, what `zstd --long=31` writes.
 const ZSTD_WINDOW_LOG: u32 = 31;
+/// The most memory for unpacking an xz stream, in KiB: four times what `xz -9` asks for.
+const XZ_MEMORY: u32 = 256 << 10;
+/// What every file may unpack to, whatever its size.
+const FREE: u64 = 1 << 30;
 
 /// The magic number of a frame that holds a dictionary.
 const DICTIONARY_FRAME: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
@@ -31,35 +39,145 @@ impl Read for Counted {
     }
 }
 
-/// Opens `path` and unpacks it while reading. `bytes` is the file's size, a hint for buffers; `taken` grows by the
-/// bytes read from disk.
+/// Opens `path` and unpacks it while reading, to at most `max_ratio` times its size or 1 GiB, whichever is more.
+/// `bytes` is the file's size; `taken` grows by the bytes read from disk.
 pub(crate) fn open(
     path: &Path,
     codec: Codec,
     bytes: u64,
+    max_ratio: u64,
     taken: &Arc<AtomicU64>,
 ) -> io::Result<Box<dyn Read + Send>> {
     let file = Counted {
         file: File::open(path)?,
         taken: Arc::clone(taken),
     };
-    // Small files are many, so that their buffers must be small too.
-    let buffer = (bytes as usize).clamp(512, 256 << 10);
-    Ok(match codec {
+    if codec == Codec::Plain {
         // Callers read plain files in large pieces; a buffer would only copy.
+        return Ok(Box::new(file));
+    }
+    // Small files are many, so that their buffers must be small too.
+    let file = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
+    let stream: Box<dyn Read + Send> = match codec {
         Codec::Plain => Box::new(file),
-        Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(
-            buffer, file,
-        ))),
+        Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
         Codec::Zstd => {
-            let mut packed = BufReader::with_capacity(buffer, file);
+            let mut packed = file;
             let dictionary = dictionary(&mut packed)?;
             // Without a dictionary this is a plain decoder.
             let mut decoder = zstd::Decoder::with_dictionary(packed, &dictionary)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
         }
-    })
+        Codec::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
+        Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_MEMORY)),
+        Codec::Lz4 => Box::new(Lz4Frames::new(file)),
+    };
+    let most = FREE.max(bytes.saturating_mul(max_ratio));
+    Ok(Box::new(Bounded {
+        stream,
+        left: most,
+        most,
+        max_ratio,
+    }))
+}
+
+/// A stream that must not grow beyond what its file is worth.
+struct Bounded {
+    stream: Box<dyn Read + Send>,
+    left: u64,
+    most: u64,
+    max_ratio: u64,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buf)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(read)
+            }
+            None => Err(io::Error::other(Swells {
+                bytes: self.most,
+                ratio: self.max_ratio,
+            })),
+        }
+    }
+}
+
+/// A packed file holds more than it may.
+#[derive(Debug)]
+struct Swells {
+    bytes: u64,
+    ratio: u64,
+}
+
+impl fmt::Display for Swells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "more than {} bytes", self.bytes)
+    }
+}
+
+impl std::error::Error for Swells {}
+
+/// LZ4 frames one after the other. The decoder alone takes a file cut off between two blocks for a whole one, and
+/// stops after the first frame.
+struct Lz4Frames<R: Read> {
+    decoder: FrameDecoder<Ends<R>>,
+    /// Bytes of the frames that are over.
+    over: u64,
+}
+
+/// A reader that knows how far it was read, and how often its end was met.
+struct Ends<R> {
+    reader: R,
+    read: u64,
+    met: u64,
+}
+
+impl<R: Read> Lz4Frames<R> {
+    fn new(reader: R) -> Self {
+        let reader = Ends {
+            reader,
+            read: 0,
+            met: 0,
+        };
+        Self {
+            decoder: FrameDecoder::new(reader),
+            over: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Ends<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buf)?;
+        self.read += read as u64;
+        self.met += u64::from(read == 0 && !buf.is_empty());
+        Ok(read)
+    }
+}
+
+impl<R: Read> Read for Lz4Frames<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let met = self.decoder.get_ref().met;
+            let read = self.decoder.read(buf)?;
+            if read > 0 || buf.is_empty() {
+                return Ok(read);
+            }
+            let file = self.decoder.get_ref();
+            if file.met == met {
+                // A frame ended by its own mark; another may follow.
+                self.over = file.read;
+            } else if file.read == self.over {
+                return Ok(0);
+            } else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
 }
 
 /// The dictionary that a stream begins with, in a frame that decoders skip, itself packed or not; empty if there is none.
@@ -98,20 +216,22 @@ fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
 
 /// What an error met while reading means for the rest of the file.
 pub(crate) fn reason(error: &io::Error, codec: Codec) -> RejectReason {
-    let codec = match codec {
-        Codec::Gzip => "gzip",
-        Codec::Zstd => "zstd",
-        Codec::Plain => {
-            return RejectReason::Unreadable {
-                message: error.to_string(),
-            };
-        }
+    let unreadable = || RejectReason::Unreadable {
+        message: error.to_string(),
+    };
+    let inner = error.get_ref();
+    if let Some(&error) = inner.and_then(|e| e.downcast_ref::<Undecodable>()) {
+        return error.into();
+    }
+    if let Some(&Swells { bytes, ratio }) = inner.and_then(|e| e.downcast_ref()) {
+        return RejectReason::Swells { bytes, ratio };
+    }
+    let Some(codec) = codec.name() else {
+        return unreadable();
     };
     // The system's own errors carry a number; the decoders' do not.
     if error.raw_os_error().is_some() {
-        RejectReason::Unreadable {
-            message: error.to_string(),
-        }
+        unreadable()
     } else if error.kind() == io::ErrorKind::UnexpectedEof {
         RejectReason::Truncated { codec }
     } else {

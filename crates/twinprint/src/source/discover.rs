@@ -130,13 +130,7 @@ impl Search<'_> {
             path: work_dir.to_owned(),
             source,
         })?;
-        let extension = match format {
-            Format::Jsonl => "jsonl",
-            Format::Html => "html",
-            Format::Warc => "warc",
-            Format::Text | Format::Lines => "txt",
-        };
-        let relative = PathBuf::from(format!("stdin.{extension}{}", codec.suffix()));
+        let relative = PathBuf::from(format!("stdin.{}{}", format.extension(), codec.suffix()));
         found.files.push(SourceFile {
             label: "stdin".to_owned(),
             ..source_file(path.to_path_buf(), relative, (format, codec), &metadata)
@@ -180,9 +174,7 @@ impl Search<'_> {
         let kind = self.kind(path, true).map_err(|name| {
             let path = path.to_owned();
             match name {
-                Named::LaterFormat(_, found) | Named::LaterCodec(found) => {
-                    SourceError::LaterFormat { path, found }
-                }
+                Named::LaterFormat(_, found) => SourceError::LaterFormat { path, found },
                 Named::Unknown(_, extension) => SourceError::UnknownExtension { path, extension },
                 Named::Known(..) => SourceError::UnknownExtension {
                     path,
@@ -239,7 +231,7 @@ impl Search<'_> {
         };
         let kind = self.kind(&path, named).map_err(|name| match name {
             _ if self.options.any_text => "(not text)".to_owned(),
-            Named::LaterFormat(_, found) | Named::LaterCodec(found) | Named::Unknown(_, Some(found)) => {
+            Named::LaterFormat(_, found) | Named::Unknown(_, Some(found)) => {
                 format!(".{found}")
             }
             Named::Known(..) | Named::Unknown(_, None) => "(no extension)".to_owned(),
@@ -251,16 +243,12 @@ impl Search<'_> {
     /// The kind of a file. `named`: the user named the file itself, so that `--format` speaks of it.
     fn kind(&self, path: &Path, named_itself: bool) -> Result<(Format, Codec), Named> {
         let name = named(path, &self.extra);
-        let codec = match &name {
-            Named::LaterCodec(_) if self.options.any_text && sniffs_as_text(path, Codec::Plain) => {
-                return Ok((self.by_lines(Format::Text), Codec::Plain));
-            }
-            Named::LaterCodec(_) => return Err(name),
-            Named::Known(_, codec) | Named::LaterFormat(codec, _) | Named::Unknown(codec, _) => *codec,
-        };
+        let (Named::Known(_, codec) | Named::LaterFormat(codec, _) | Named::Unknown(codec, _)) = name;
         match (&name, self.options.format) {
             (_, Some(format)) if named_itself => Ok((self.by_lines(format), codec)),
-            (Named::Known(format, _), _) => Ok((self.by_lines(*format), codec)),
+            (Named::Known(format, _), _) if !(self.options.any_text && format.gives_way_to_text()) => {
+                Ok((self.by_lines(*format), codec))
+            }
             _ if self.options.any_text && sniffs_as_text(path, codec) => {
                 Ok((self.by_lines(Format::Text), codec))
             }
@@ -300,7 +288,7 @@ fn source_file(
 /// it reports why.
 fn sniffs_as_text(path: &Path, codec: Codec) -> bool {
     let mut head = Vec::new();
-    let Ok(stream) = decode::open(path, codec, SNIFF, &Arc::default()) else {
+    let Ok(stream) = decode::open(path, codec, SNIFF, 1, &Arc::default()) else {
         return true;
     };
     if stream.take(SNIFF).read_to_end(&mut head).is_err() {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// The formats and codecs of this version, for messages.
-const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .warc .wet, plain or as .gz or .zst";
+const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4";
 
 /// Why the inputs cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum SourceError {
         /// Matching files left out, by extension.
         skipped: BTreeMap<String, u64>,
     },
-    /// A format or codec of a later version.
+    /// A format of a later version.
     #[error("{}: .{found} is not read yet; {READS}. {}", .path.display(), way_out(.found))]
     LaterFormat {
         /// The file.
@@ -65,7 +65,7 @@ pub enum SourceError {
         found: String,
     },
     /// A file named as an input whose extension says nothing.
-    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, html, lines, jsonl or warc, or --any-text", .path.display(), extension_text(.extension.as_deref()))]
+    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, html, lines, jsonl, json, csv, tsv or warc, or --any-text", .path.display(), extension_text(.extension.as_deref()))]
     UnknownExtension {
         /// The file.
         path: PathBuf,
@@ -81,7 +81,9 @@ pub enum SourceError {
         skipped: BTreeMap<String, u64>,
     },
     /// stdin without a format.
-    #[error("stdin (-) has no name to tell its format; pass --format text, html, lines, jsonl or warc")]
+    #[error(
+        "stdin (-) has no name to tell its format; pass --format text, html, lines, jsonl, json, csv, tsv or warc"
+    )]
     StdinFormat,
     /// stdin named more than once.
     #[error("stdin (-) can be named only once")]
@@ -130,11 +132,7 @@ fn extension_text(extension: Option<&str>) -> String {
 
 fn way_out(found: &str) -> &'static str {
     match found {
-        "bz2" => "Unpack it with bunzip2, or repack it with bzcat | zstd",
-        "xz" => "Unpack it with unxz, or repack it with xzcat | zstd",
-        "lz4" => "Unpack it with unlz4, or repack it with lz4cat | zstd",
-        "json" => "Make one object a line of it (jq -c '.[]'), or pass --format jsonl if it is that already",
-        "csv" | "tsv" | "parquet" | "arrow" | "feather" => {
+        "parquet" | "arrow" | "feather" => {
             "Write its rows as .jsonl with the text in one field (DuckDB: COPY … TO 'x.jsonl')"
         }
         _ => "Extract the text to .txt or .jsonl first, or pass --any-text to take the file as it is",

@@ -1,6 +1,6 @@
 //! What a file holds, told from its name.
 //!
-//! The last extension may name a codec (`.gz`, `.zst`), the one before it the format. Names are compared without
+//! The last extension may name a codec (`.gz`, `.zst`, `.bz2`, `.xz`, `.lz4`), the one before it the format. Names are compared without
 //! regard to case. A name this version cannot read yet is told apart from one it does not know at all, since the
 //! way out differs.
 
@@ -20,6 +20,12 @@ pub enum Format {
     Lines,
     /// Each line is a JSON object; one of its fields is the text.
     Jsonl,
+    /// An array of JSON objects.
+    Json,
+    /// A header, then rows of fields parted by commas.
+    Csv,
+    /// The same parted by tabs.
+    Tsv,
     /// Records of a web archive, WARC or WET; pages and texts among them are documents.
     Warc,
 }
@@ -42,8 +48,24 @@ impl Format {
             Self::Html => "html",
             Self::Lines => "lines",
             Self::Jsonl => "jsonl",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
             Self::Warc => "warc",
         }
+    }
+
+    /// The extension of files of this format, without a dot.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Text | Self::Lines => "txt",
+            named => named.name(),
+        }
+    }
+
+    /// Whether a file of this name may well be meant as text where every text is taken.
+    pub(crate) fn gives_way_to_text(self) -> bool {
+        matches!(self, Self::Json | Self::Csv | Self::Tsv)
     }
 }
 
@@ -56,7 +78,7 @@ impl fmt::Display for Format {
 /// A `--format` value that names no format of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl or warc"
+    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl, json, csv, tsv or warc"
 )]
 pub struct UnknownFormat(pub String);
 
@@ -69,6 +91,9 @@ impl FromStr for Format {
             "html" | "htm" | "xhtml" => Ok(Self::Html),
             "lines" => Ok(Self::Lines),
             "jsonl" | "ndjson" => Ok(Self::Jsonl),
+            "json" => Ok(Self::Json),
+            "csv" => Ok(Self::Csv),
+            "tsv" => Ok(Self::Tsv),
             "warc" | "wet" => Ok(Self::Warc),
             _ => Err(UnknownFormat(name.to_owned())),
         }
@@ -84,17 +109,66 @@ pub enum Codec {
     Gzip,
     /// Zstandard, one frame or many, windows up to 2 GiB.
     Zstd,
+    /// bzip2, one stream or many.
+    Bzip2,
+    /// xz, one stream or many.
+    Xz,
+    /// LZ4 frames, one or many.
+    Lz4,
 }
 
 impl Codec {
-    /// Tells the codec from the first bytes of a stream. No magic number can begin a text that people write, so that a
-    /// plain stream is never mistaken.
+    /// Bytes that [`of_magic`](Self::of_magic) looks at.
+    pub(crate) const MAGIC: usize = 10;
+
+    /// Tells the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
+    /// ten letters that are no words, so that a plain stream is never mistaken.
     pub(crate) fn of_magic(head: &[u8]) -> Self {
         match head {
+            [
+                b'B',
+                b'Z',
+                b'h',
+                b'1'..=b'9',
+                b'1',
+                b'A',
+                b'Y',
+                b'&',
+                b'S',
+                b'Y',
+                ..,
+            ]
+            | [
+                b'B',
+                b'Z',
+                b'h',
+                b'1'..=b'9',
+                0x17,
+                0x72,
+                0x45,
+                0x38,
+                0x50,
+                0x90,
+                ..,
+            ] => Self::Bzip2,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            [0x04, 0x22, 0x4d, 0x18, ..] => Self::Lz4,
             [0x1f, 0x8b, ..] => Self::Gzip,
             // A frame, or one that decoders skip, such as a dictionary.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::Plain,
+        }
+    }
+
+    /// Its name in messages; none for plain files.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Gzip => Some("gzip"),
+            Self::Zstd => Some("zstd"),
+            Self::Bzip2 => Some("bzip2"),
+            Self::Xz => Some("xz"),
+            Self::Lz4 => Some("lz4"),
         }
     }
 
@@ -104,6 +178,9 @@ impl Codec {
             Self::Plain => "",
             Self::Gzip => ".gz",
             Self::Zstd => ".zst",
+            Self::Bzip2 => ".bz2",
+            Self::Xz => ".xz",
+            Self::Lz4 => ".lz4",
         }
     }
 }
@@ -115,8 +192,6 @@ pub(crate) enum Named {
     Known(Format, Codec),
     /// A format of a later version.
     LaterFormat(Codec, String),
-    /// A codec of a later version.
-    LaterCodec(String),
     /// Neither; the codec, and the extension or none.
     Unknown(Codec, Option<String>),
 }
@@ -130,9 +205,7 @@ const JSONL: [&str; 2] = ["jsonl", "ndjson"];
 /// The names of web archives.
 const WARC: [&str; 2] = ["warc", "wet"];
 /// Formats that belong to later versions.
-const LATER: [&str; 6] = ["json", "csv", "tsv", "parquet", "arrow", "feather"];
-/// Codecs that belong to later versions.
-const LATER_CODECS: [&str; 3] = ["bz2", "xz", "lz4"];
+const LATER: [&str; 3] = ["parquet", "arrow", "feather"];
 
 /// Reads a file's name. `extra` are further extensions to be taken as text, lower case, without a dot.
 pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
@@ -141,7 +214,9 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
     let codec = match outer.as_deref() {
         Some("gz") => Codec::Gzip,
         Some("zst") => Codec::Zstd,
-        Some(other) if LATER_CODECS.contains(&other) => return Named::LaterCodec(other.to_owned()),
+        Some("bz2") => Codec::Bzip2,
+        Some("xz") => Codec::Xz,
+        Some("lz4") => Codec::Lz4,
         _ => Codec::Plain,
     };
     let inner = if codec == Codec::Plain {
@@ -155,6 +230,9 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
         Some(e) if HTML.contains(&e) => Named::Known(Format::Html, codec),
         Some(e) if JSONL.contains(&e) => Named::Known(Format::Jsonl, codec),
         Some(e) if WARC.contains(&e) => Named::Known(Format::Warc, codec),
+        Some("json") => Named::Known(Format::Json, codec),
+        Some("csv") => Named::Known(Format::Csv, codec),
+        Some("tsv" | "tab") => Named::Known(Format::Tsv, codec),
         Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
         _ => Named::Unknown(codec, inner),
     }
@@ -180,9 +258,11 @@ mod tests {
         assert_eq!(
             of("b.csv"),
             Named::Known(Format::Text, Codec::Plain),
-            "--ext wins over a later format"
+            "--ext wins over a format of that name"
         );
-        assert_eq!(of("b.jsonl.xz"), Named::LaterCodec("xz".to_owned()));
+        assert_eq!(of("b.jsonl.xz"), Named::Known(Format::Jsonl, Codec::Xz));
+        assert_eq!(of("b.json.bz2"), Named::Known(Format::Json, Codec::Bzip2));
+        assert_eq!(of("b.TSV.lz4"), Named::Known(Format::Tsv, Codec::Lz4));
         assert_eq!(
             of("b.parquet.gz"),
             Named::LaterFormat(Codec::Gzip, "parquet".to_owned())
@@ -194,7 +274,8 @@ mod tests {
 
     #[test]
     fn every_format_name_parses_back() {
-        for format in [Format::Text, Format::Lines, Format::Jsonl] {
+        use Format::{Csv, Json, Jsonl, Lines, Text, Tsv};
+        for format in [Text, Lines, Jsonl, Json, Csv, Tsv] {
             assert_eq!(format.name().parse(), Ok(format));
         }
         assert!("parquet".parse::<Format>().is_err());

@@ -1,4 +1,4 @@
-//! Picks the text, the id and the sort value out of one JSON line.
+//! Picks the text, the id and the sort value out of one JSON object.
 //!
 //! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A
 //! string without escapes is borrowed from the line. Where a field occurs more than once, the last one counts.
@@ -34,13 +34,13 @@ pub(crate) struct Picked<'a> {
     pub(crate) sort_value: Option<SortValue>,
 }
 
-/// Reads one line. The line holds no line feed; white space around the object is allowed.
+/// Reads one record; white space around the object is allowed.
 pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
     let found = wrong::not_an_object(line);
     if let Some(found) = found {
         return Err(match serde_json::from_str::<IgnoredAny>(line) {
             Ok(_) => RejectReason::NotAnObject { found },
-            Err(e) => wrong::invalid(&e),
+            Err(e) => wrong::invalid(&e, line),
         });
     }
     let paths = [
@@ -61,7 +61,7 @@ pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<
             fields: &mut fields,
         })
         .and_then(|()| parser.end())
-        .map_err(|e| wrong::invalid(&e))?;
+        .map_err(|e| wrong::invalid(&e, line))?;
     let key = || options.text_key.clone();
     match fields.text {
         Text::Found(text) => Ok(Picked {
@@ -76,6 +76,12 @@ pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<
         Text::Null => Err(RejectReason::FieldNull { key: key() }),
         Text::Other(found) => Err(RejectReason::FieldNotText { key: key(), found }),
     }
+}
+
+/// The names of the first fields of an object, of which `bytes` are the beginning.
+pub(crate) fn first_fields(bytes: &[u8]) -> Vec<String> {
+    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    wrong::present(valid)
 }
 
 enum Text<'a> {

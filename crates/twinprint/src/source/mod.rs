@@ -5,18 +5,23 @@
 //! yielded as rejected, with its position and the reason; only what concerns an input as a whole is an error.
 //!
 //! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
-//! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line; `.warc` and `.wet` hold
-//! records, of which pages and texts are documents, and a record's number stands for its line; all of them plain, `.gz` (any
-//! number of members) or `.zst` (windows up to 2 GiB). A byte order mark at the start of a file is dropped; lines end
-//! with LF or CRLF; lines of white space alone are no records.
+//! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line, `.json` an array of them, `.csv`
+//! and `.tsv` a header and rows; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
+//! number stands for its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
+//! number of members. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
+//! space alone, and empty rows, are no records.
+//!
+//! Adding a format whose records are bytes takes a [`scan`] for where they begin and end, and a parser in [`chunk`].
 //!
 //! Invariants: records come in input order; each file yields the same records every time it is read; documents and
 //! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
 //! `max_document` is held.
 
 mod batch;
+mod charset;
 mod chunk;
 mod decode;
+mod delimited;
 mod discover;
 mod error;
 mod format;
@@ -43,7 +48,9 @@ pub use options::SourceOptions;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
+pub use text::charset::Charset;
 
+pub(crate) use charset::to_utf16;
 pub(crate) use chunk::Body;
 pub(crate) use scan::{Part, Span};
 pub(crate) use split::{BOM, Piece};

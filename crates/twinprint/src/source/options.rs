@@ -1,5 +1,7 @@
 //! What to read and which fields matter.
 
+use text::charset::Charset;
+
 use super::format::Format;
 
 /// How inputs are found, cut into records and read.
@@ -9,7 +11,7 @@ use super::format::Format;
     reason = "switches that do not depend on one another"
 )]
 pub struct SourceOptions {
-    /// The field of a JSON object that holds the text. A dot descends into nested objects; a field that has the
+    /// The field of a JSON object, or the column of a table, that holds the text. A dot descends into nested objects; a field that has the
     /// dots in its own name is found as well.
     pub text_key: String,
     /// The text field holds markup, of which the main content is the text.
@@ -22,6 +24,11 @@ pub struct SourceOptions {
     /// The format of stdin and of files named on the command line or by a glob. Files inside folders are known
     /// by their extension alone.
     pub format: Option<Format>,
+    /// What parts the fields of a csv or tsv file, an ASCII character; otherwise the header shows it.
+    pub delimiter: Option<u8>,
+    /// The charset of files without a byte order mark. Otherwise that of JSON is UTF-8, that of other files is told
+    /// from their beginning.
+    pub charset: Option<Charset>,
     /// Text files hold one document a line.
     pub lines: bool,
     /// Further extensions taken as text, without the dot.
@@ -30,6 +37,8 @@ pub struct SourceOptions {
     pub any_text: bool,
     /// Longer records are rejected without being held, in bytes.
     pub max_document: u64,
+    /// A packed file may unpack to so many times its size, or to 1 GiB; what lies beyond is rejected.
+    pub max_ratio: u64,
     /// Read only so many records (documents and rejects; blank lines do not count).
     pub limit: Option<u64>,
     /// The field by which `--keep` orders documents, such as `time`.
@@ -44,10 +53,13 @@ impl Default for SourceOptions {
             raw: false,
             id_key: Some("id".to_owned()),
             format: None,
+            delimiter: None,
+            charset: None,
             lines: false,
             extra_extensions: Vec::new(),
             any_text: false,
             max_document: 64 << 20,
+            max_ratio: 1000,
             limit: None,
             sort_key: None,
         }

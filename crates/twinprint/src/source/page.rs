@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use text::charset::Charset;
+
 use super::reject::RejectReason;
 
 /// Takes the text out of one page after the other, in buffers of its own.
@@ -26,8 +28,9 @@ impl Pages {
         &mut self,
         bytes: &[u8],
         declared: Option<&str>,
-    ) -> Result<Cow<'static, str>, RejectReason> {
-        self.of_markup(&text::html::decode(bytes, declared).0)
+    ) -> Result<(Cow<'static, str>, Charset), RejectReason> {
+        let (markup, charset) = text::html::decode(bytes, declared);
+        Ok((self.of_markup(&markup)?, charset))
     }
 }
 
@@ -38,7 +41,11 @@ impl Pages {
         Err(RejectReason::NoMarkup)
     }
 
-    pub(super) fn of_bytes(&mut self, _: &[u8], _: Option<&str>) -> Result<Cow<'static, str>, RejectReason> {
+    pub(super) fn of_bytes(
+        &mut self,
+        _: &[u8],
+        _: Option<&str>,
+    ) -> Result<(Cow<'static, str>, Charset), RejectReason> {
         Err(RejectReason::NoMarkup)
     }
 }

@@ -1,30 +1,43 @@
 //! Why a record cannot be a document: what was found, where, and the way out.
 
-/// Why a record was rejected. Offsets and columns count bytes of the line (or of the whole file) from 1.
+use text::charset::{Charset, Undecodable};
+
+/// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectReason {
     /// The bytes are not UTF-8.
-    #[error("byte {offset} ({byte:#04x}) is not UTF-8; convert the file (for example iconv -t UTF-8)")]
+    #[error(
+        "byte {offset} ({byte:#04x}) is not UTF-8; if the file is in another charset, name it with --charset"
+    )]
     InvalidUtf8 {
         /// Where the first bad byte stands, from 1.
         offset: u64,
         /// That byte.
         byte: u8,
     },
-    /// The bytes begin with the mark of UTF-16.
-    #[error("the text is UTF-16, not UTF-8; convert the file (iconv -f UTF-16 -t UTF-8)")]
-    Utf16,
-    /// The line does not parse as JSON.
-    #[error("invalid JSON at byte {column}: {message}; a .jsonl file holds one complete object a line")]
+    /// The bytes are not of the charset they were taken for.
+    #[error("byte {offset} ({byte:#04x}) is not {charset}; name the charset of the file with --charset")]
+    Undecodable {
+        /// The charset.
+        charset: Charset,
+        /// Where the first bad character begins, from 1.
+        offset: u64,
+        /// Its first byte.
+        byte: u8,
+    },
+    /// The record does not parse as JSON.
+    #[error(
+        "invalid JSON at byte {column}: {message}; a .jsonl file holds one complete object a line, a .json file an array of objects"
+    )]
     InvalidJson {
         /// What the parser says.
         message: String,
         /// Where, from 1.
         column: u64,
     },
-    /// The line is JSON, but no object.
-    #[error("the line is {found}, not an object; a .jsonl file holds one object a line")]
+    /// The record is JSON, but no object.
+    #[error("the record is {found}, not an object with a field for the text")]
     NotAnObject {
         /// The type found, with its article.
         found: &'static str,
@@ -87,6 +100,42 @@ pub enum RejectReason {
         /// What the decoder says.
         message: String,
     },
+    /// A file that should hold an array of JSON objects holds something else.
+    #[error(
+        "the file holds {found}, not an array of objects; take the array out of it (such as jq .data), or pass --format jsonl if it has one object a line"
+    )]
+    NotAnArray {
+        /// What it begins with.
+        found: String,
+    },
+    /// An array of JSON objects that cannot be read on.
+    #[error("the array is broken: {message}; nothing from here on was taken")]
+    BrokenArray {
+        /// What is wrong.
+        message: &'static str,
+    },
+    /// A quote that is never closed. Everything from this row on is lost.
+    #[error(
+        "the quote opened on line {line} is never closed; double a quote that belongs to the text, or put the field in quotes; nothing from here on was taken"
+    )]
+    OpenQuote {
+        /// The line of the quote, from 1.
+        line: u64,
+    },
+    /// A header with more columns than any table has. Nothing of the file is taken.
+    #[error("the header has more than {limit} columns; name the delimiter with --delimiter if it is another")]
+    TooManyColumns {
+        /// The most columns taken.
+        limit: usize,
+    },
+    /// A row with more or fewer fields than the header.
+    #[error("the row has {} fields where the header has {expected}; put fields that hold the delimiter in quotes, or name the delimiter with --delimiter", fields(*.found, *.expected))]
+    RowWidth {
+        /// Fields of the row; one more than the header's stands for any number above.
+        found: usize,
+        /// Fields of the header.
+        expected: usize,
+    },
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
@@ -98,7 +147,7 @@ pub enum RejectReason {
     /// A compressed stream ends before its end. Everything from this record on is lost.
     #[error("the {codec} stream is cut off: nothing from here on can be read; records before it were taken")]
     Truncated {
-        /// `gzip` or `zstd`.
+        /// The codec.
         codec: &'static str,
     },
     /// A compressed stream is damaged. Everything from this record on is lost.
@@ -106,10 +155,20 @@ pub enum RejectReason {
         "the {codec} stream is damaged ({message}): nothing from here on can be read; records before it were taken"
     )]
     Corrupt {
-        /// `gzip` or `zstd`.
+        /// The codec.
         codec: &'static str,
         /// What the decoder says.
         message: String,
+    },
+    /// A packed file unpacks to more than its size lets expect. Everything from this record on is lost.
+    #[error(
+        "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size: nothing from here on was taken; raise --max-ratio if it is meant to"
+    )]
+    Swells {
+        /// What it may unpack to.
+        bytes: u64,
+        /// The most for each byte of the file, above 1 GiB.
+        ratio: u64,
     },
     /// The file could not be opened or read. Everything from this record on is lost.
     #[error("the file cannot be read ({message}): nothing from here on was taken")]
@@ -124,7 +183,7 @@ impl RejectReason {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::InvalidUtf8 { .. } => "invalid utf-8",
-            Self::Utf16 => "utf-16",
+            Self::Undecodable { .. } => "not of its charset",
             Self::InvalidJson { .. } => "invalid json",
             Self::NotAnObject { .. } => "not an object",
             Self::FieldMissing { .. } => "field missing",
@@ -138,11 +197,44 @@ impl RejectReason {
             Self::ContentLength { .. } => "wrong content-length",
             Self::ContentEncoding { .. } => "content-encoding",
             Self::Body { .. } => "damaged body",
+            Self::NotAnArray { .. } => "not an array",
+            Self::BrokenArray { .. } => "broken array",
+            Self::OpenQuote { .. } => "open quote",
+            Self::TooManyColumns { .. } => "too many columns",
+            Self::RowWidth { .. } => "other number of fields",
             Self::TooLong { .. } => "too long",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",
+            Self::Swells { .. } => "unpacks too far",
             Self::Unreadable { .. } => "unreadable file",
         }
+    }
+}
+
+impl From<Undecodable> for RejectReason {
+    fn from(error: Undecodable) -> Self {
+        let Undecodable {
+            charset,
+            offset,
+            byte,
+        } = error;
+        if charset == Charset::UTF_8 {
+            Self::InvalidUtf8 { offset, byte }
+        } else {
+            Self::Undecodable {
+                charset,
+                offset,
+                byte,
+            }
+        }
+    }
+}
+
+fn fields(found: usize, expected: usize) -> String {
+    if found > expected {
+        format!("more than {expected}")
+    } else {
+        found.to_string()
     }
 }
 

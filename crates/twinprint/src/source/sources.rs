@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use tempfile::TempPath;
+use text::charset::Charset;
 
 use super::batch::BatchReader;
 use super::discover;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) options: SourceOptions,
     /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
     records: Vec<AtomicU64>,
+    /// The charset of each file, once its beginning was read.
+    charsets: Vec<OnceLock<Charset>>,
     skipped: BTreeMap<String, u64>,
     repeated: u64,
     cancel: Arc<AtomicBool>,
@@ -98,6 +101,7 @@ impl Sources {
         Ok(Self {
             shared: Arc::new(Shared {
                 records: found.files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+                charsets: found.files.iter().map(|_| OnceLock::new()).collect(),
                 files: found.files,
                 options: options.clone(),
                 skipped: found.skipped,
@@ -117,6 +121,7 @@ impl Sources {
         Self {
             shared: Arc::new(Shared {
                 records: files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+                charsets: files.iter().map(|_| OnceLock::new()).collect(),
                 files,
                 options: self.shared.options.clone(),
                 skipped: BTreeMap::new(),
@@ -168,6 +173,20 @@ impl Sources {
         self.shared.records(source)
     }
 
+    /// The charset of a file, once it has been read.
+    pub fn charset(&self, source: u32) -> Option<Charset> {
+        self.shared.charsets.get(source as usize)?.get().copied()
+    }
+
+    /// How many of the files read so far are in each charset.
+    pub fn charsets(&self) -> BTreeMap<&'static str, u64> {
+        let mut counts = BTreeMap::new();
+        for charset in self.shared.charsets.iter().filter_map(OnceLock::get) {
+            *counts.entry(charset.name()).or_default() += 1;
+        }
+        counts
+    }
+
     pub(crate) fn cancelled(&self) -> bool {
         self.shared.cancelled()
     }
@@ -181,6 +200,13 @@ impl Shared {
     pub(crate) fn records(&self, source: u32) -> Option<u64> {
         let records = self.records.get(source as usize)?.load(Ordering::Relaxed);
         (records != UNKNOWN).then_some(records)
+    }
+
+    pub(crate) fn set_charset(&self, source: u32, charset: Charset) {
+        if let Some(slot) = self.charsets.get(source as usize) {
+            // Read again, a file that did not change has the same; one that did is found out by its time.
+            let _ = slot.set(charset);
+        }
     }
 
     pub(crate) fn set_records(&self, source: u32, records: u64) {

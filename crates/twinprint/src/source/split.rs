@@ -5,7 +5,9 @@
 //! on how they arrive. At most max(`PIECE`, the longest record allowed) bytes are held, twice.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
+use super::delimited::Header;
 use super::reject::RejectReason;
 use super::scan::{Part, Scan, Span};
 
@@ -22,6 +24,8 @@ pub(crate) struct Piece {
     pub(crate) spans: Vec<Span>,
     /// How many of them are records.
     pub(crate) records: u64,
+    /// What the records stand under, in a format that has it.
+    pub(crate) header: Option<Arc<Header>>,
 }
 
 impl Piece {
@@ -120,7 +124,7 @@ impl<R: Read> Splitter<R> {
             }
             if let Some(reason) = self.fault.take() {
                 self.over = Over::Records;
-                return Some(self.rejected(self.scan.line(), self.data.len() as u64, reason));
+                return Some(self.rejected(self.scan.open_line(), self.data.len() as u64, reason));
             }
             if self.ended {
                 self.over = Over::Records;
@@ -184,7 +188,12 @@ impl<R: Read> Splitter<R> {
         }
         let rest = self.data.split_off(end);
         let data = std::mem::replace(&mut self.data, rest);
-        Some(Piece { data, spans, records })
+        Some(Piece {
+            data,
+            spans,
+            records,
+            header: self.scan.header(),
+        })
     }
 
     /// Closes a file of which no more is read.
@@ -196,13 +205,14 @@ impl<R: Read> Splitter<R> {
         }
         let span = Span {
             end: closing.len(),
-            line: self.scan.line(),
+            line: self.scan.open_line(),
             part: Part::Closing,
         };
         Some(Cut::Piece(Piece {
             data: closing.to_vec(),
             spans: vec![span],
             records: 0,
+            header: None,
         }))
     }
 
@@ -239,7 +249,7 @@ impl<R: Read> Splitter<R> {
 
     /// Drops a record known to be too long and finds its end without holding it.
     fn skip_record(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Cut {
-        let line = self.scan.line();
+        let line = self.scan.open_line();
         let mut length = self.data.len() as u64;
         self.data.truncate(self.piece);
         self.data.shrink_to_fit();

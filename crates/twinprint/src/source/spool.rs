@@ -42,8 +42,8 @@ pub(crate) fn spool(
                 });
             }
         };
-        if head.len() < 4 {
-            head.extend_from_slice(&read[..read.len().min(4)]);
+        if head.len() < Codec::MAGIC {
+            head.extend_from_slice(&read[..read.len().min(Codec::MAGIC)]);
         }
         file.write_all(read).map_err(failed)?;
     }

@@ -140,6 +140,24 @@ pub fn packed(name: &str, bytes: &[u8]) -> Vec<u8> {
             encoder.write_all(bytes).expect("packed");
             encoder.finish().expect("packed")
         }
+        Some("bz2") => {
+            let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+            encoder.write_all(bytes).expect("packed");
+            encoder.finish().expect("packed")
+        }
+        Some("xz") => {
+            let options = lzma_rust2::XzOptions::with_preset(0);
+            let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).expect("an encoder");
+            encoder.write_all(bytes).expect("packed");
+            encoder.finish().expect("packed")
+        }
+        Some("lz4") => {
+            // With a checksum, as the lz4 program writes by default.
+            let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+            let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+            encoder.write_all(bytes).expect("packed");
+            encoder.finish().expect("packed")
+        }
         _ => bytes.to_vec(),
     }
 }
@@ -161,6 +179,21 @@ pub fn unpacked(path: &Path) -> Option<Vec<u8>> {
                 .expect("whole");
         }
         Some("zst") => bytes = zstd::decode_all(&raw[..]).expect("whole"),
+        Some("bz2") => {
+            bzip2::read::MultiBzDecoder::new(&raw[..])
+                .read_to_end(&mut bytes)
+                .expect("whole");
+        }
+        Some("xz") => {
+            lzma_rust2::XzReader::new(&raw[..], true)
+                .read_to_end(&mut bytes)
+                .expect("whole");
+        }
+        Some("lz4") => {
+            lz4_flex::frame::FrameDecoder::new(&raw[..])
+                .read_to_end(&mut bytes)
+                .expect("whole");
+        }
         _ => bytes = raw,
     }
     Some(bytes)

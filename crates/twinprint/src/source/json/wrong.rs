@@ -19,18 +19,20 @@ pub(super) fn not_an_object(line: &str) -> Option<&'static str> {
     }
 }
 
-/// What the parser says, without its line number, which is always 1.
-pub(super) fn invalid(error: &serde_json::Error) -> RejectReason {
+/// What the parser says of `record`, the place counted in bytes of the record.
+pub(super) fn invalid(error: &serde_json::Error, record: &str) -> RejectReason {
     let text = error.to_string();
     let message = text.split(" at line ").next().unwrap_or_default().to_owned();
+    let lines_before = record.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let before: usize = lines_before.map(str::len).sum();
     RejectReason::InvalidJson {
         message,
-        column: error.column() as u64,
+        column: (before + error.column()) as u64,
     }
 }
 
 /// The names of the first fields of an object, shortened, for a message.
-pub(super) fn present(line: &str) -> Vec<String> {
+pub(in crate::source) fn present(line: &str) -> Vec<String> {
     struct Names(Vec<String>);
     impl<'de> Visitor<'de> for &mut Names {
         type Value = ();
@@ -39,18 +41,18 @@ pub(super) fn present(line: &str) -> Vec<String> {
         }
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
             while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-                map.next_value::<IgnoredAny>()?;
                 match self.0.len() {
                     0..8 => self.0.push(name.chars().take(40).collect()),
                     8 => self.0.push("…".to_owned()),
                     _ => {}
                 }
+                map.next_value::<IgnoredAny>()?;
             }
             Ok(())
         }
     }
     let mut names = Names(Vec::new());
-    // The line has been parsed before; should it fail all the same, fewer names are listed.
+    // Where it fails, or is cut off, fewer names are listed.
     let _ = serde_json::Deserializer::from_str(line).deserialize_map(&mut names);
     names.0
 }

@@ -91,7 +91,7 @@ impl Scan for LineScan {
         Ok(())
     }
 
-    fn line(&self) -> u64 {
+    fn open_line(&self) -> u64 {
         self.line
     }
 }

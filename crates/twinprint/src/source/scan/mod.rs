@@ -4,12 +4,22 @@
 //! is turned into a document later, on any thread. Both passes over the input (reading, and writing the kept records)
 //! use the same scanner, so that they agree on what a record is.
 
+mod array;
+mod delimited;
 mod lines;
 mod warc;
 
+use array::ArrayScan;
+use delimited::RowScan;
 pub(crate) use lines::{LineScan, Lines, content};
 
+use std::sync::Arc;
+
+use text::charset::Charset;
+
+use super::delimited::Header;
 use super::format::Format;
+use super::options::SourceOptions;
 use super::reject::RejectReason;
 
 /// What a span is, which decides where its bytes are copied to.
@@ -20,7 +30,6 @@ pub(crate) enum Part {
     /// A record, with the line end that belongs to it.
     Record,
     /// What parts a record from the one before: goes out between two records of one output, and only there.
-    #[expect(dead_code, reason = "formats with separators follow")]
     Separator,
     /// Lines of white space alone: stay with what is kept.
     Blank,
@@ -54,11 +63,16 @@ pub(crate) trait Scan: Send {
     fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
     /// The line on which the open span begins.
-    fn line(&self) -> u64;
+    fn open_line(&self) -> u64;
 
     /// Whether the open span is a record, or can become one: then it may be skipped when it grows too long.
     fn in_record(&self) -> bool {
         true
+    }
+
+    /// The header that the records so far stand under, in a format that has one.
+    fn header(&self) -> Option<Arc<Header>> {
+        None
     }
 
     /// What an output lacks when nothing more is read.
@@ -67,10 +81,15 @@ pub(crate) trait Scan: Send {
     }
 }
 
-/// The scanner for a format whose records are bytes; `max` is the length of the longest record.
-pub(crate) fn scanner(format: Format, max: u64) -> Box<dyn Scan> {
+/// The scanner for a format whose records are bytes.
+pub(crate) fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
     match format {
-        Format::Text | Format::Html | Format::Lines | Format::Jsonl => Box::new(LineScan::new(max)),
-        Format::Warc => Box::new(warc::WarcScan::new(max)),
+        Format::Text | Format::Html | Format::Lines | Format::Jsonl => {
+            Box::new(LineScan::new(options.max_document))
+        }
+        Format::Json => Box::new(ArrayScan::new()),
+        Format::Csv => Box::new(RowScan::new(b',', options.delimiter, charset)),
+        Format::Tsv => Box::new(RowScan::new(b'\t', options.delimiter, charset)),
+        Format::Warc => Box::new(warc::WarcScan::new(options.max_document)),
     }
 }

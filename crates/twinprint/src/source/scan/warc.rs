@@ -271,7 +271,7 @@ impl Scan for WarcScan {
         Ok(())
     }
 
-    fn line(&self) -> u64 {
+    fn open_line(&self) -> u64 {
         self.number
     }
 

@@ -102,7 +102,7 @@ fn text<'a>(
     };
     let charset = of_content_type(media_type);
     if form(media_type, &body) == Some(Form::Page) {
-        return pages.of_bytes(&body, charset);
+        return pages.of_bytes(&body, charset).map(|(text, _)| text);
     }
     let hints = Hints {
         declared: charset,

@@ -1,0 +1,189 @@
+//! Picks the text, the id and the sort value out of a row of delimited fields.
+
+use std::borrow::Cow;
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use text::charset::Charset;
+
+use super::json::Picked;
+use super::options::SourceOptions;
+use super::record::SortValue;
+use super::reject::RejectReason;
+
+/// Columns of the widest table taken: what a header claims is held for the whole file.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// The first row of a table.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Header {
+    /// What parts the fields.
+    pub(crate) delimiter: u8,
+    /// The names of the columns.
+    names: Vec<String>,
+}
+
+impl Header {
+    /// The delimiters that a header is searched for.
+    pub(crate) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
+
+    /// Reads a header. Where the `usual` delimiter is not in it, and just one other is, it is that one.
+    pub(crate) fn new(
+        row: &[u8],
+        usual: u8,
+        given: Option<u8>,
+        charset: Charset,
+    ) -> Result<Self, RejectReason> {
+        let delimiter = given.unwrap_or_else(|| sniffed(row, usual));
+        let text = charset.decode(row).map_err(RejectReason::from)?;
+        let mut fields = Fields::new(delimiter);
+        fields.read(text.as_bytes(), MOST_COLUMNS);
+        if fields.count > MOST_COLUMNS {
+            return Err(RejectReason::TooManyColumns { limit: MOST_COLUMNS });
+        }
+        let names = (0..fields.count).map(|i| fields.get(i).unwrap_or_default().to_owned());
+        Ok(Self {
+            delimiter,
+            names: names.collect(),
+        })
+    }
+
+    /// The column of a name; the last one where there are several.
+    fn column(&self, name: &str) -> Option<usize> {
+        self.names.iter().rposition(|n| n == name)
+    }
+}
+
+/// The delimiter that a header shows.
+fn sniffed(row: &[u8], usual: u8) -> u8 {
+    let mut quoted = false;
+    let mut there = [false; 3];
+    for &byte in row {
+        quoted ^= byte == b'"';
+        if let Some(i) = Header::DELIMITERS.iter().position(|&d| d == byte && !quoted) {
+            there[i] = true;
+        }
+    }
+    let found: Vec<u8> = Header::DELIMITERS
+        .into_iter()
+        .zip(there)
+        .filter_map(|(delimiter, there)| there.then_some(delimiter))
+        .collect();
+    match found[..] {
+        [only] => only,
+        _ => usual,
+    }
+}
+
+/// The fields of one row, their quotes resolved.
+struct Fields {
+    reader: Reader,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    count: usize,
+}
+
+impl Fields {
+    fn new(delimiter: u8) -> Self {
+        Self {
+            reader: ReaderBuilder::new().delimiter(delimiter).build(),
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Reads a row, its end included or not. Of more than `most` fields, one more is counted and no more.
+    fn read(&mut self, row: &[u8], most: usize) {
+        self.reader.reset();
+        // Resolving quotes makes fields no longer.
+        self.bytes.resize(row.len(), 0);
+        self.ends.resize(most + 1, 0);
+        let (mut input, mut written) = (row, 0);
+        self.count = 0;
+        loop {
+            let (result, read, wrote, ended) =
+                self.reader
+                    .read_record(input, &mut self.bytes[written..], &mut self.ends[self.count..]);
+            input = &input[read..];
+            written += wrote;
+            self.count += ended;
+            match result {
+                // An empty input then ends the row.
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull
+                | ReadRecordResult::OutputEndsFull
+                | ReadRecordResult::Record
+                | ReadRecordResult::End => return,
+            }
+        }
+    }
+
+    /// A field. None if there are not so many.
+    fn get(&self, i: usize) -> Option<&str> {
+        let start = match i.checked_sub(1) {
+            Some(before) => self.ends[..self.count].get(before).copied()?,
+            None => 0,
+        };
+        let end = self.ends[..self.count].get(i).copied()?;
+        // Quotes and delimiters are ASCII, so that what is left of valid text is valid text.
+        self.bytes
+            .get(start..end)
+            .and_then(|field| std::str::from_utf8(field).ok())
+    }
+}
+
+/// Reads the rows of one table.
+pub(crate) struct RowParser<'h> {
+    header: &'h Header,
+    text_key: &'h str,
+    text: Option<usize>,
+    id: Option<usize>,
+    sort: Option<usize>,
+    fields: Fields,
+}
+
+impl<'h> RowParser<'h> {
+    pub(crate) fn new(header: &'h Header, options: &'h SourceOptions) -> Self {
+        let column = |key: &Option<String>| key.as_deref().and_then(|key| header.column(key));
+        Self {
+            header,
+            text_key: &options.text_key,
+            text: header.column(&options.text_key),
+            id: column(&options.id_key),
+            sort: column(&options.sort_key),
+            fields: Fields::new(header.delimiter),
+        }
+    }
+
+    /// Reads one row. An empty id counts as none, an empty sort value as missing.
+    pub(crate) fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
+        let Some(text) = self.text else {
+            let names = self.header.names.iter();
+            return Err(RejectReason::FieldMissing {
+                key: self.text_key.to_owned(),
+                present: names
+                    .take(8)
+                    .map(|name| name.chars().take(40).collect())
+                    .collect(),
+            });
+        };
+        let expected = self.header.names.len();
+        self.fields.read(row.as_bytes(), expected);
+        if self.fields.count != expected {
+            return Err(RejectReason::RowWidth {
+                found: self.fields.count,
+                expected,
+            });
+        }
+        let value = |column: Option<usize>| {
+            let field = column.and_then(|i| self.fields.get(i));
+            field.filter(|field| !field.is_empty())
+        };
+        Ok(Picked {
+            text: Cow::Borrowed(self.fields.get(text).unwrap_or_default()),
+            id: value(self.id).map(Cow::Borrowed),
+            sort_value: value(self.sort)
+                .map(|value| SortValue::number(value).unwrap_or_else(|| SortValue::Text(value.into()))),
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! The elements of a JSON array.
+//!
+//! Only strings and brackets are told apart here; whether an element is well formed is for the parser to say, so that
+//! one bad element is one reject. What stands between elements must be a comma and white space: anything else, and a
+//! missing end, is a fault from there on.
+
+use memchr::{memchr_iter, memchr2};
+
+use super::{Part, Scan, Span};
+use crate::source::json::first_fields;
+use crate::source::reject::RejectReason;
+
+/// Where the scanner stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the array.
+    Before,
+    /// After its bracket.
+    First,
+    /// In an element, so many brackets deep.
+    Brackets(u64),
+    /// In a string so many brackets deep; `true` after a backslash.
+    Text(u64, bool),
+    /// In an element without brackets or quotes, such as a number.
+    Bare,
+    /// After an element.
+    After,
+    /// After a comma.
+    Next,
+    /// After the array.
+    End,
+}
+
+/// Every element of the array is a record.
+pub(crate) struct ArrayScan {
+    place: Place,
+    /// The line of the byte at hand, and that on which the open span begins.
+    line: u64,
+    open_line: u64,
+}
+
+impl ArrayScan {
+    pub(crate) fn new() -> Self {
+        Self {
+            place: Place::Before,
+            line: 1,
+            open_line: 1,
+        }
+    }
+
+    fn push(&mut self, end: usize, part: Part, spans: &mut Vec<Span>) {
+        spans.push(Span {
+            end,
+            line: self.open_line,
+            part,
+        });
+        self.open_line = self.line;
+    }
+
+    /// Begins an element with its first byte.
+    fn begin(&mut self, byte: u8) {
+        self.place = match byte {
+            b'{' | b'[' => Place::Brackets(1),
+            b'"' => Place::Text(0, false),
+            _ => Place::Bare,
+        };
+    }
+
+    /// Goes on in an element; how many bytes, and whether it ends there.
+    fn element(&mut self, bytes: &[u8]) -> (usize, bool) {
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            match self.place {
+                Place::Text(depth, true) => {
+                    self.place = Place::Text(depth, false);
+                    at += 1;
+                }
+                Place::Text(depth, false) => {
+                    let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else {
+                        return (bytes.len(), false);
+                    };
+                    at += found + 1;
+                    if bytes[at - 1] == b'\\' {
+                        self.place = Place::Text(depth, true);
+                    } else if depth == 0 {
+                        return (at, true);
+                    } else {
+                        self.place = Place::Brackets(depth);
+                    }
+                }
+                Place::Brackets(depth) => {
+                    at += 1;
+                    match byte {
+                        b'"' => self.place = Place::Text(depth, false),
+                        b'{' | b'[' => self.place = Place::Brackets(depth + 1),
+                        b'}' | b']' if depth == 1 => return (at, true),
+                        b'}' | b']' => self.place = Place::Brackets(depth - 1),
+                        _ => {}
+                    }
+                }
+                _ if matches!(byte, b',' | b']' | b' ' | b'\t' | b'\r' | b'\n') => return (at, true),
+                _ => at += 1,
+            }
+        }
+        (at, false)
+    }
+
+    /// Takes a byte outside of elements, at `at`.
+    fn outside(&mut self, data: &[u8], at: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason> {
+        match (self.place, data[at]) {
+            (_, b' ' | b'\t' | b'\r') => {}
+            (_, b'\n') => self.line += 1,
+            (Place::Before, b'[') => self.place = Place::First,
+            (Place::Before, byte) => {
+                self.open_line = self.line;
+                return Err(RejectReason::NotAnArray {
+                    found: found(byte, &data[at..]),
+                });
+            }
+            (Place::First, b']') => {
+                self.push(at, Part::Opening, spans);
+                self.end(at, spans);
+            }
+            (Place::After, b']') => self.end(at, spans),
+            (Place::After, b',') => self.place = Place::Next,
+            (Place::After, _) => return self.broken("a comma or ] is missing before this"),
+            (Place::End, _) => return self.broken("there is more after the end of the array"),
+            (_, b',' | b']') => return self.broken("an element is missing before a comma or ]"),
+            (place, byte) => {
+                let part = if place == Place::First {
+                    Part::Opening
+                } else {
+                    Part::Separator
+                };
+                self.push(at, part, spans);
+                self.begin(byte);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the array with the bracket at `at`.
+    fn end(&mut self, at: usize, spans: &mut Vec<Span>) {
+        self.push(at + 1, Part::Closing, spans);
+        self.place = Place::End;
+    }
+
+    fn broken(&mut self, message: &'static str) -> Result<(), RejectReason> {
+        self.open_line = self.line;
+        Err(RejectReason::BrokenArray { message })
+    }
+
+    fn in_element(&self) -> bool {
+        matches!(self.place, Place::Brackets(_) | Place::Text(..) | Place::Bare)
+    }
+}
+
+impl Scan for ArrayScan {
+    fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason> {
+        let mut at = from;
+        while at < data.len() {
+            if !self.in_element() {
+                self.outside(data, at, spans)?;
+                at += 1;
+                continue;
+            }
+            let (taken, ended) = self.element(&data[at..]);
+            self.line += memchr_iter(b'\n', &data[at..at + taken]).count() as u64;
+            at += taken;
+            if ended {
+                self.push(at, Part::Record, spans);
+                self.place = Place::After;
+            }
+        }
+        if self.place == Place::End {
+            // White space after the array is not gathered.
+            self.push(data.len(), Part::Closing, spans);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &[u8], _: &mut Vec<Span>) -> Result<(), RejectReason> {
+        match self.place {
+            Place::End => Ok(()),
+            Place::Before => Err(RejectReason::NotAnArray {
+                found: "nothing".to_owned(),
+            }),
+            _ => Err(RejectReason::BrokenArray {
+                message: "the file ends before its array does",
+            }),
+        }
+    }
+
+    fn open_line(&self) -> u64 {
+        self.open_line
+    }
+
+    fn in_record(&self) -> bool {
+        self.in_element()
+    }
+
+    fn closing(&self) -> &'static [u8] {
+        match self.place {
+            Place::Before | Place::First => b"[]\n",
+            Place::End => b"",
+            _ => b"]\n",
+        }
+    }
+}
+
+/// Says what a file holds that begins with `byte`.
+fn found(byte: u8, bytes: &[u8]) -> String {
+    match byte {
+        b'{' => {
+            let fields = first_fields(bytes);
+            if fields.is_empty() {
+                "an object".to_owned()
+            } else {
+                format!("an object with the fields {}", fields.join(", "))
+            }
+        }
+        b'"' => "a string".to_owned(),
+        b'-' | b'0'..=b'9' => "a number".to_owned(),
+        _ => "no JSON".to_owned(),
+    }
+}

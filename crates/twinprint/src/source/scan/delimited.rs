@@ -1,0 +1,183 @@
+//! The rows of a table of delimited fields: CSV, TSV.
+//!
+//! A field that begins with a double quote ends at the next one that is not doubled, and may hold line ends; a quote
+//! elsewhere is a character like others. That is how the csv crate reads, against which the rows are tested.
+
+use std::sync::Arc;
+
+use memchr::{memchr, memchr_iter, memchr3};
+use text::charset::Charset;
+
+use super::{Part, Scan, Span};
+use crate::source::delimited::Header;
+use crate::source::reject::RejectReason;
+
+/// Where the scanner stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before a field.
+    Start,
+    /// In a field without quotes, or after the closing quote of one.
+    Bare,
+    /// In a field in quotes.
+    Quoted,
+    /// After a quote in such a field.
+    Quote,
+    /// After a carriage return that ends the row.
+    Return,
+}
+
+/// The first row is the header, every other one a record.
+pub(crate) struct RowScan {
+    place: Place,
+    /// What parts fields: given, or told from the header.
+    delimiter: Option<u8>,
+    /// The delimiter of the format, unless the header shows another.
+    usual: u8,
+    charset: Charset,
+    header: Option<Arc<Header>>,
+    /// Bytes of the open row, its end not counted.
+    seen: usize,
+    /// The line of the byte at hand, that of the open row, and that of the last opening quote.
+    line: u64,
+    open_line: u64,
+    quote_line: u64,
+}
+
+impl RowScan {
+    /// A scanner for tables with the `usual` delimiter, or the one `given`.
+    pub(crate) fn new(usual: u8, given: Option<u8>, charset: Charset) -> Self {
+        Self {
+            place: Place::Start,
+            delimiter: given,
+            usual,
+            charset,
+            header: None,
+            seen: 0,
+            line: 1,
+            open_line: 1,
+            quote_line: 1,
+        }
+    }
+
+    fn is_delimiter(&self, byte: u8) -> bool {
+        self.delimiter
+            .map_or(byte == self.usual || Header::DELIMITERS.contains(&byte), |d| {
+                byte == d
+            })
+    }
+
+    /// Skips to the next byte that may change the place.
+    fn skip(&mut self, bytes: &[u8]) -> usize {
+        let next = match (self.place, self.delimiter) {
+            (Place::Quoted, _) => memchr(b'"', bytes),
+            (Place::Bare, Some(delimiter)) => memchr3(delimiter, b'\r', b'\n', bytes),
+            _ => Some(0),
+        };
+        let skipped = next.unwrap_or(bytes.len());
+        if self.place == Place::Quoted {
+            self.line += memchr_iter(b'\n', &bytes[..skipped]).count() as u64;
+        }
+        skipped
+    }
+
+    /// Ends the open row, of which `data[..end]` ends with.
+    fn end(
+        &mut self,
+        data: &[u8],
+        end: usize,
+        ending: usize,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), RejectReason> {
+        let part = if self.seen == 0 {
+            Part::Blank
+        } else if self.header.is_some() {
+            Part::Record
+        } else {
+            let row = &data[end - ending - self.seen..end - ending];
+            let header = Header::new(row, self.usual, self.delimiter, self.charset)?;
+            self.delimiter = Some(header.delimiter);
+            self.header = Some(Arc::new(header));
+            Part::Opening
+        };
+        let line = self.open_line;
+        (self.place, self.seen, self.open_line) = (Place::Start, 0, self.line);
+        match spans.last_mut() {
+            Some(last) if part == Part::Blank && last.part == Part::Blank => last.end = end,
+            _ => spans.push(Span { end, line, part }),
+        }
+        Ok(())
+    }
+}
+
+impl Scan for RowScan {
+    fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason> {
+        let mut at = from;
+        while at < data.len() {
+            let skipped = self.skip(&data[at..]);
+            at += skipped;
+            self.seen += skipped;
+            let Some(&byte) = data.get(at) else { break };
+            if self.place == Place::Return {
+                let feed = usize::from(byte == b'\n');
+                at += feed;
+                self.line += 1;
+                self.end(data, at, feed + 1, spans)?;
+                continue;
+            }
+            at += 1;
+            match byte {
+                b'\n' if self.place != Place::Quoted => {
+                    self.line += 1;
+                    self.end(data, at, 1, spans)?;
+                    continue;
+                }
+                b'\r' if self.place != Place::Quoted => {
+                    self.place = Place::Return;
+                    continue;
+                }
+                b'"' => {
+                    self.place = match self.place {
+                        Place::Start => {
+                            self.quote_line = self.line;
+                            Place::Quoted
+                        }
+                        Place::Quoted => Place::Quote,
+                        Place::Quote => Place::Quoted,
+                        other => other,
+                    }
+                }
+                _ if self.is_delimiter(byte) => self.place = Place::Start,
+                _ => self.place = Place::Bare,
+            }
+            self.seen += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason> {
+        match self.place {
+            Place::Quoted => Err(RejectReason::OpenQuote {
+                line: self.quote_line,
+            }),
+            Place::Return => {
+                self.line += 1;
+                self.end(data, data.len(), 1, spans)
+            }
+            _ if self.seen > 0 => self.end(data, data.len(), 0, spans),
+            _ => Ok(()),
+        }
+    }
+
+    fn open_line(&self) -> u64 {
+        self.open_line
+    }
+
+    fn in_record(&self) -> bool {
+        self.header.is_some()
+    }
+
+    fn header(&self) -> Option<Arc<Header>> {
+        self.header.clone()
+    }
+}
