@@ -14,7 +14,7 @@ pub(crate) struct InputArgs {
     ///
     /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
     /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
-    /// packed as .gz .zst .bz2 .xz or .lz4. Folders are read in order of path; symbolic links inside them are not followed.
+    /// packed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
 
@@ -36,7 +36,7 @@ pub(crate) struct InputArgs {
     id_key: String,
 
     /// Format of stdin and of files whose extension does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc", "parquet", "arrow"])]
     format: Option<String>,
 
     /// What parts the fields of csv and tsv files: a character, or tab; otherwise told from the header

@@ -7,6 +7,8 @@
 
 mod annotate;
 mod candidates;
+#[cfg(feature = "tables")]
+mod cluster_table;
 mod compare;
 mod config;
 mod corpus;

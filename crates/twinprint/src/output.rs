@@ -1,9 +1,11 @@
-//! Writes what a run found: `clusters.jsonl`, `kept/` and `removed/`, `config.toml`. For the report see [`crate::report`].
+//! Writes what a run found: `clusters.jsonl` and `clusters.parquet`, `kept/` and `removed/`, `config.toml`. For the report see [`crate::report`].
 
 use cluster::{Group, Outcome};
 
 use crate::annotate::{Annotate, Annotation, Annotator};
 use crate::candidates::Candidates;
+#[cfg(feature = "tables")]
+use crate::cluster_table::ClusterTable;
 use crate::compare::hex;
 use crate::config::Config;
 use crate::corpus::Corpus;
@@ -68,9 +70,12 @@ impl Run<'_> {
         sizes
     }
 
+    fn full_fingerprint(&self, item: u32) -> u128 {
+        self.corpus.classes.fingerprint[self.keep.classes[item as usize] as usize]
+    }
+
     fn fingerprint(&self, item: u32) -> String {
-        let full = self.corpus.classes.fingerprint[self.keep.classes[item as usize] as usize];
-        hex(full, self.radius.bits)
+        hex(self.full_fingerprint(item), self.radius.bits)
     }
 }
 
@@ -78,6 +83,8 @@ impl Run<'_> {
 pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let sizes = run.sizes();
     let mut file = dir.file("clusters.jsonl")?;
+    #[cfg(feature = "tables")]
+    let mut table = ClusterTable::create(dir, run.radius.bits, run.options.verify)?;
     let mut buffer = Vec::new();
     for document in 0..run.corpus.documents.len() {
         let verdict = run.verdict(document);
@@ -98,8 +105,12 @@ pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), Dedup
             verified: (!run.options.verify).then_some(false),
         };
         rows::write(&mut file, &row, &mut buffer)?;
+        #[cfg(feature = "tables")]
+        table.push(&row, run.full_fingerprint(verdict.items.0))?;
     }
     file.finish()?;
+    #[cfg(feature = "tables")]
+    table.finish()?;
     Ok(())
 }
 

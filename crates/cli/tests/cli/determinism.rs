@@ -103,6 +103,7 @@ fn verified_runs_are_byte_identical() {
         "kept/folder/0/a.txt",
         "kept/packed.jsonl.gz",
         "clusters.jsonl",
+        "clusters.parquet",
         "pairs.jsonl",
         "rejects.jsonl",
         "config.toml",

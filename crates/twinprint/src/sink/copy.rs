@@ -1,7 +1,7 @@
 //! Writes the records of the inputs again, unchanged and in order, to `kept/` and `removed/`.
 //!
 //! The second pass reads with the same splitter as the first, so that ordinals agree. Whole files are copied as they
-//! are. Files of records keep their layout, format and codec: each record goes out with its own bytes. What stands
+//! are. Tables are written anew (see `table`). Files of records keep their layout, format and codec: each record goes out with its own bytes. What stands
 //! around records follows them, by the parts that the scanner tells apart: what opens and closes a file goes to both
 //! sides, a separator goes out between two records of one side, blank lines stay in `kept/`. Of files with a record a
 //! line, a last line without line feed gets one, so that outputs can be joined. A file of records always has its
@@ -19,6 +19,8 @@ use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
 use super::error::SinkError;
 use super::records::{RecordFile, place};
+#[cfg(feature = "tables")]
+use super::table::TableCopy;
 use crate::source::{Body, Chunk, Part, Piece, SourceFile, Sources, Span};
 
 /// Bytes of one batch of the second pass.
@@ -143,7 +145,10 @@ fn copy(
         },
         out,
         written: Written::default(),
+        counted: 0,
         records: None,
+        #[cfg(feature = "tables")]
+        table: None,
     };
     for batch in sources.reread(BATCH) {
         let mut batch = batch?;
@@ -174,8 +179,13 @@ struct Copy<'a> {
     main: Fate,
     out: &'a OutputDir,
     written: Written,
-    /// The outputs of the file of records being written, and its records so far.
-    records: Option<(RecordFile<'a>, u64)>,
+    /// Records so far of the file being gone through.
+    counted: u64,
+    /// The outputs of the file of records being written.
+    records: Option<RecordFile<'a>>,
+    /// The table being gone through.
+    #[cfg(feature = "tables")]
+    table: Option<TableCopy>,
 }
 
 impl<'a> Copy<'a> {
@@ -191,9 +201,15 @@ impl<'a> Copy<'a> {
                 let fate = || ordinals.next().map_or(Fate::Reject, fate);
                 let mut written = std::mem::take(&mut self.written);
                 self.record_file(*source)?
-                    .0
                     .split(edited.unwrap_or(piece), fate, &mut written)?;
                 self.written = written;
+            }
+            #[cfg(feature = "tables")]
+            Body::Rows { source, stretch } => {
+                self.counted(*source, chunk.records())?;
+                self.table
+                    .get_or_insert_with(|| TableCopy::new(stretch.table()))
+                    .note(stretch, chunk.first_ordinal(), self.fate);
             }
         }
         Ok(())
@@ -201,9 +217,8 @@ impl<'a> Copy<'a> {
 
     /// Counts records of a file; no more than the first reading did.
     fn counted(&mut self, source: u32, records: u64) -> Result<(), SinkError> {
-        let (_, now) = self.record_file(source)?;
-        *now += records;
-        let now = *now;
+        self.counted += records;
+        let now = self.counted;
         match self.sources.records(source) {
             Some(before) if now > before => Err(changed(
                 self.file(source),
@@ -214,11 +229,11 @@ impl<'a> Copy<'a> {
     }
 
     /// The outputs of a file of records, begun if need be.
-    fn record_file(&mut self, source: u32) -> Result<&mut (RecordFile<'a>, u64), SinkError> {
+    fn record_file(&mut self, source: u32) -> Result<&mut RecordFile<'a>, SinkError> {
         if self.records.is_none() {
             let charset = self.sources.charset(source).unwrap_or(Charset::UTF_8);
             let outputs = RecordFile::new(self.file(source), charset, self.out, self.main)?;
-            self.records = Some((outputs, 0));
+            self.records = Some(outputs);
         }
         Ok(self.records.as_mut().expect("it was begun above"))
     }
@@ -229,6 +244,7 @@ impl<'a> Copy<'a> {
         if input.format.is_whole_file() {
             return Ok(());
         }
+        self.counted = 0;
         unchanged(input)?;
         if let Some(before) = self.sources.records(source).filter(|&before| before != records) {
             return Err(changed(
@@ -236,9 +252,26 @@ impl<'a> Copy<'a> {
                 format!("it had {before} records and has {records} now"),
             ));
         }
+        #[cfg(feature = "tables")]
+        if input.format.is_table() {
+            return self.end_table(input);
+        }
         self.record_file(source)?;
-        if let Some((outputs, _)) = self.records.take() {
+        if let Some(outputs) = self.records.take() {
             outputs.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Writes a table, of which all fates are known. One that could not be read at all has no rows to write.
+    #[cfg(feature = "tables")]
+    fn end_table(&mut self, input: &SourceFile) -> Result<(), SinkError> {
+        if let Some(table) = self.table.take() {
+            let written = table.finish(input, self.sources, self.out)?;
+            self.written
+                .add(Fate::Keep, written.kept_bytes, written.kept_records);
+            self.written
+                .add(Fate::Remove, written.removed_bytes, written.removed_records);
         }
         Ok(())
     }

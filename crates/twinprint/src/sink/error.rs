@@ -85,6 +85,16 @@ pub enum SinkError {
         /// The name.
         name: String,
     },
+    /// A table whose texts could be read, but not all of its columns.
+    #[error(
+        "{label}: its rows cannot be copied ({what}); mend the file, leave it out, or run with --mode report"
+    )]
+    Damaged {
+        /// The input as users see it.
+        label: String,
+        /// What is wrong.
+        what: String,
+    },
     /// The input could not be read again.
     #[error(transparent)]
     Source(SourceError),

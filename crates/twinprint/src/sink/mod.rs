@@ -10,6 +10,8 @@ mod file;
 mod members;
 mod records;
 mod storage;
+#[cfg(feature = "tables")]
+mod table;
 mod unfinished;
 
 pub(crate) use copy::{Edit, annotate_records_to};
@@ -18,4 +20,6 @@ pub use dir::OutputDir;
 pub use error::SinkError;
 pub use file::OutputFile;
 pub use storage::{Disk, RawFile, Storage};
+#[cfg(feature = "tables")]
+pub(crate) use table::parquet_failed;
 pub(crate) use unfinished::WORK_DIR;

@@ -15,6 +15,8 @@ use super::error::SourceError;
 use super::scan::scanner;
 use super::sources::Shared;
 use super::split::{Cut, PIECE, Splitter};
+#[cfg(feature = "tables")]
+use super::table::{Planned, Table};
 
 /// Whole files of one chunk at most: small ones cost by the file, not by the byte.
 const FILES_A_CHUNK: usize = 64;
@@ -156,10 +158,12 @@ impl Reading {
             if shared.cancelled() {
                 return Some(Err(SourceError::Cancelled));
             }
-            let step = if shared.files[next].format.is_whole_file() {
-                self.whole(next, limit - self.ordinal)
-            } else {
-                self.records(next, limit - self.ordinal).map(|()| 1)
+            let left = limit - self.ordinal;
+            let step = match shared.files[next].format {
+                #[cfg(feature = "tables")]
+                format if format.is_table() => self.table(next, left).map(|()| 1),
+                format if format.is_whole_file() => self.whole(next, left),
+                _ => self.records(next, left).map(|()| 1),
             };
             match step {
                 Ok(read) => next += read,
@@ -239,6 +243,49 @@ impl Reading {
             }
         }
         self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
+        self.batch.finished.push_back((source, self.ordinal - before));
+        Ok(())
+    }
+
+    /// Plans a table into stretches of rows, which are decoded where they are processed.
+    #[cfg(feature = "tables")]
+    fn table(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
+        let shared = Arc::clone(&self.shared);
+        let (file, source) = (&shared.files[index], index as u32);
+        let before = self.ordinal;
+        let lost = |line, reason| Body::Rejected {
+            source,
+            line,
+            raw_len: 0,
+            reason,
+        };
+        let planned = Table::open(file)
+            .map(Arc::new)
+            .and_then(|table| table.plan(file, &shared.options, limit));
+        let mut told = 0;
+        match planned {
+            Ok(planned) => {
+                let stretches = planned.len() as u64;
+                for (i, planned) in planned.into_iter().enumerate() {
+                    if shared.cancelled() {
+                        return Ok(());
+                    }
+                    // Nothing is read here; what is told of the bytes only has to add up.
+                    let bytes = (u128::from(file.bytes) * (i as u128 + 1) / u128::from(stretches)) as u64;
+                    self.batch.input_bytes += bytes - told;
+                    told = bytes;
+                    match planned {
+                        Planned::Rows(stretch) => {
+                            let rows = stretch.rows.end - stretch.rows.start;
+                            self.push(rows, stretch.bytes, Body::Rows { source, stretch })?;
+                        }
+                        Planned::Lost(row, reason) => self.push(1, 0, lost(row + 1, reason))?,
+                    }
+                }
+            }
+            Err(reason) => self.push(1, 0, lost(1, reason))?,
+        }
+        self.batch.input_bytes += file.bytes - told;
         self.batch.finished.push_back((source, self.ordinal - before));
         Ok(())
     }

@@ -22,6 +22,8 @@ use super::reject::RejectReason;
 use super::scan::{Lines, Part, content};
 use super::sources::{Shared, SourceFile};
 use super::split::{BOM, Piece};
+#[cfg(feature = "tables")]
+use super::table::Stretch;
 use super::warc;
 
 /// Records in input order, next to one another.
@@ -44,6 +46,9 @@ pub(crate) enum Body {
     },
     /// Sources that are one document each.
     Files(Range<u32>),
+    /// Rows of a table, decoded where they are processed.
+    #[cfg(feature = "tables")]
+    Rows { source: u32, stretch: Stretch },
     /// One record that cannot be had.
     Rejected {
         source: u32,
@@ -69,6 +74,8 @@ impl Chunk {
         match &self.body {
             Body::Bytes { source, .. } | Body::Rejected { source, .. } => *source,
             Body::Files(range) => range.start,
+            #[cfg(feature = "tables")]
+            Body::Rows { source, .. } => *source,
         }
     }
 
@@ -114,6 +121,19 @@ impl Chunk {
                         kind,
                     });
                 }
+            }
+            #[cfg(feature = "tables")]
+            Body::Rows { source, stretch } => {
+                let file = &self.shared.files[*source as usize];
+                let max = self.shared.options.max_document;
+                stretch.each(file, options, max, &mut |line, raw_len, kind| {
+                    f(Record {
+                        source: *source,
+                        line,
+                        raw_len,
+                        kind,
+                    });
+                });
             }
             Body::Rejected {
                 source,

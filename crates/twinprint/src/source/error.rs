@@ -6,7 +6,11 @@ use std::io;
 use std::path::PathBuf;
 
 /// The formats and codecs of this version, for messages.
+#[cfg(not(feature = "tables"))]
 const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4";
+/// The formats and codecs of this version, for messages.
+#[cfg(feature = "tables")]
+const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4, .parquet .arrow .feather";
 
 /// Why the inputs cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -28,6 +28,12 @@ pub enum Format {
     Tsv,
     /// Records of a web archive, WARC or WET; pages and texts among them are documents.
     Warc,
+    /// An Arrow IPC file or stream, such as Feather; one of its columns is the text.
+    #[cfg(feature = "tables")]
+    Arrow,
+    /// A Parquet file; one of its columns is the text.
+    #[cfg(feature = "tables")]
+    Parquet,
 }
 
 impl Format {
@@ -41,6 +47,15 @@ impl Format {
         matches!(self, Self::Lines | Self::Jsonl)
     }
 
+    /// Whether a file of this format is a table, whose rows are documents.
+    pub fn is_table(self) -> bool {
+        match self {
+            #[cfg(feature = "tables")]
+            Self::Arrow | Self::Parquet => true,
+            _ => false,
+        }
+    }
+
     /// The name used by `--format`.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,6 +67,10 @@ impl Format {
             Self::Csv => "csv",
             Self::Tsv => "tsv",
             Self::Warc => "warc",
+            #[cfg(feature = "tables")]
+            Self::Arrow => "arrow",
+            #[cfg(feature = "tables")]
+            Self::Parquet => "parquet",
         }
     }
 
@@ -78,7 +97,7 @@ impl fmt::Display for Format {
 /// A `--format` value that names no format of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl, json, csv, tsv or warc"
+    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl, json, csv, tsv{tables} or warc", tables = if cfg!(feature = "tables") { ", parquet, arrow" } else { "" }
 )]
 pub struct UnknownFormat(pub String);
 
@@ -95,6 +114,10 @@ impl FromStr for Format {
             "csv" => Ok(Self::Csv),
             "tsv" => Ok(Self::Tsv),
             "warc" | "wet" => Ok(Self::Warc),
+            #[cfg(feature = "tables")]
+            "arrow" | "feather" | "ipc" => Ok(Self::Arrow),
+            #[cfg(feature = "tables")]
+            "parquet" => Ok(Self::Parquet),
             _ => Err(UnknownFormat(name.to_owned())),
         }
     }
@@ -205,7 +228,11 @@ const JSONL: [&str; 2] = ["jsonl", "ndjson"];
 /// The names of web archives.
 const WARC: [&str; 2] = ["warc", "wet"];
 /// Formats that belong to later versions.
+#[cfg(not(feature = "tables"))]
 const LATER: [&str; 3] = ["parquet", "arrow", "feather"];
+/// Formats that belong to later versions.
+#[cfg(feature = "tables")]
+const LATER: [&str; 0] = [];
 
 /// Reads a file's name. `extra` are further extensions to be taken as text, lower case, without a dot.
 pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
@@ -233,6 +260,10 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
         Some("json") => Named::Known(Format::Json, codec),
         Some("csv") => Named::Known(Format::Csv, codec),
         Some("tsv" | "tab") => Named::Known(Format::Tsv, codec),
+        #[cfg(feature = "tables")]
+        Some("arrow" | "arrows" | "feather") => Named::Known(Format::Arrow, codec),
+        #[cfg(feature = "tables")]
+        Some("parquet") => Named::Known(Format::Parquet, codec),
         Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
         _ => Named::Unknown(codec, inner),
     }
@@ -263,10 +294,13 @@ mod tests {
         assert_eq!(of("b.jsonl.xz"), Named::Known(Format::Jsonl, Codec::Xz));
         assert_eq!(of("b.json.bz2"), Named::Known(Format::Json, Codec::Bzip2));
         assert_eq!(of("b.TSV.lz4"), Named::Known(Format::Tsv, Codec::Lz4));
+        #[cfg(not(feature = "tables"))]
         assert_eq!(
             of("b.parquet.gz"),
             Named::LaterFormat(Codec::Gzip, "parquet".to_owned())
         );
+        #[cfg(feature = "tables")]
+        assert_eq!(of("b.parquet"), Named::Known(Format::Parquet, Codec::Plain));
         assert_eq!(of("b.bin"), Named::Unknown(Codec::Plain, Some("bin".to_owned())));
         assert_eq!(of("x.gz"), Named::Unknown(Codec::Gzip, None));
         assert_eq!(of(".gitignore"), Named::Unknown(Codec::Plain, None));
@@ -278,6 +312,6 @@ mod tests {
         for format in [Text, Lines, Jsonl, Json, Csv, Tsv] {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        assert!("parquet".parse::<Format>().is_err());
+        assert!("pdf".parse::<Format>().is_err());
     }
 }

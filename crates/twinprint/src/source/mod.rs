@@ -8,7 +8,7 @@
 //! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line, `.json` an array of them, `.csv`
 //! and `.tsv` a header and rows; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
 //! number stands for its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
-//! number of members. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
+//! number of members. `.parquet`, `.arrow` and `.feather` (feature `tables`) hold one document a row. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
 //! space alone, and empty rows, are no records.
 //!
 //! Adding a format whose records are bytes takes a [`scan`] for where they begin and end, and a parser in [`chunk`].
@@ -35,6 +35,8 @@ mod scan;
 mod sources;
 mod split;
 mod spool;
+#[cfg(feature = "tables")]
+mod table;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -54,3 +56,5 @@ pub(crate) use charset::to_utf16;
 pub(crate) use chunk::Body;
 pub(crate) use scan::{Part, Span};
 pub(crate) use split::{BOM, Piece};
+#[cfg(feature = "tables")]
+pub(crate) use table::{ArrowTable, ParquetTable, Stretch, Table, guarded, open as open_table};

@@ -136,6 +136,40 @@ pub enum RejectReason {
         /// Fields of the header.
         expected: usize,
     },
+    /// The table has no column of the name given by `--text-key`. No row of the file is taken.
+    #[error("no column {key:?}; there are {}; name the one that holds the text with --text-key. No row of the file was taken", .present.join(", "))]
+    ColumnMissing {
+        /// The column asked for.
+        key: String,
+        /// The first columns.
+        present: Vec<String>,
+    },
+    /// The column named by `--text-key` holds no strings. No row of the file is taken.
+    #[error(
+        "column {key:?} is {found}, not a string; name the column that holds the text with --text-key. No row of the file was taken"
+    )]
+    ColumnNotText {
+        /// The column asked for.
+        key: String,
+        /// Its type.
+        found: String,
+    },
+    /// A file is not the table it is named as. No row of it is taken.
+    #[error("not a {format} file that can be read: {message}. No row of it was taken")]
+    NotATable {
+        /// The format's name.
+        format: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// Rows of a table cannot be decoded.
+    #[error("the {format} file is damaged here: {message}")]
+    DamagedTable {
+        /// The format's name.
+        format: &'static str,
+        /// What is wrong.
+        message: String,
+    },
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
@@ -202,6 +236,10 @@ impl RejectReason {
             Self::OpenQuote { .. } => "open quote",
             Self::TooManyColumns { .. } => "too many columns",
             Self::RowWidth { .. } => "other number of fields",
+            Self::ColumnMissing { .. } => "column missing",
+            Self::ColumnNotText { .. } => "column not text",
+            Self::NotATable { .. } => "not a table",
+            Self::DamagedTable { .. } => "damaged table",
             Self::TooLong { .. } => "too long",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",

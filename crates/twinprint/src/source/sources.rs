@@ -63,7 +63,7 @@ pub(crate) struct Shared {
 const UNKNOWN: u64 = u64::MAX;
 
 impl SourceFile {
-    /// What a record without an id of its own is known by: `label:line`, or the label of a whole file.
+    /// What a record without an id of its own is known by: `label:line` (or row), or the label of a whole file.
     pub fn name_of(&self, line: u64) -> String {
         if self.format.is_whole_file() {
             self.label.clone()

@@ -91,5 +91,8 @@ pub(crate) fn scanner(format: Format, charset: Charset, options: &SourceOptions)
         Format::Csv => Box::new(RowScan::new(b',', options.delimiter, charset)),
         Format::Tsv => Box::new(RowScan::new(b'\t', options.delimiter, charset)),
         Format::Warc => Box::new(warc::WarcScan::new(options.max_document)),
+        // Tables are planned, not scanned, so that this is never asked for.
+        #[cfg(feature = "tables")]
+        Format::Arrow | Format::Parquet => Box::new(LineScan::new(options.max_document)),
     }
 }

@@ -1,0 +1,210 @@
+//! `clusters.parquet`: the rows of `clusters.jsonl` as a Parquet table.
+//!
+//! The same columns in the same order. A fingerprint of 64 bits is an unsigned number; one of 128 bits, for which Parquet has no
+//! number, is 16 bytes, most significant first, so that both sort as numbers do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    Int32Type, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use crate::rows::ClusterRow;
+use crate::sink::{OutputDir, OutputFile, SinkError, parquet_failed};
+
+/// Rows of one row group.
+const GROUP: usize = 1 << 16;
+
+/// The table being written.
+pub(crate) struct ClusterTable {
+    writer: SerializedFileWriter<OutputFile>,
+    path: PathBuf,
+    bits: u32,
+    verified: bool,
+    rows: Columns,
+}
+
+/// One row group, by column.
+#[derive(Default)]
+struct Columns {
+    id: Vec<ByteArray>,
+    source: Vec<ByteArray>,
+    line: Vec<i64>,
+    cluster_id: Vec<i32>,
+    cluster_size: Vec<i32>,
+    is_leader: Vec<bool>,
+    duplicate_of: Optional<ByteArray>,
+    hamming: Vec<i32>,
+    jaccard: Optional<f64>,
+    fingerprint: Vec<u128>,
+    verified: Optional<bool>,
+}
+
+struct Optional<T> {
+    levels: Vec<i16>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Optional<T> {
+    fn default() -> Self {
+        let (levels, values) = (Vec::new(), Vec::new());
+        Self { levels, values }
+    }
+}
+
+impl<T> Optional<T> {
+    fn push(&mut self, value: Option<T>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+}
+
+impl ClusterTable {
+    /// Begins the table. `verified`: whether the rows were; else a column says that they were not.
+    pub(crate) fn create(dir: &OutputDir, bits: u32, verified: bool) -> Result<Self, SinkError> {
+        let fingerprint = match bits {
+            128 => "fixed_len_byte_array(16) fingerprint",
+            _ => "int64 fingerprint (integer(64, false))",
+        };
+        let last = if verified {
+            ""
+        } else {
+            "optional boolean verified;"
+        };
+        let schema = format!(
+            "message clusters {{
+                required binary id (string);
+                required binary source (string);
+                required int64 line (integer(64, false));
+                required int32 cluster_id (integer(32, false));
+                required int32 cluster_size (integer(32, false));
+                required boolean is_leader;
+                optional binary duplicate_of (string);
+                required int32 hamming (integer(32, false));
+                optional double jaccard;
+                required {fingerprint};
+                {last}
+            }}"
+        );
+        let file = dir.file("clusters.parquet")?;
+        let path = file.path().to_owned();
+        let properties = WriterProperties::builder()
+            .set_created_by(concat!("twinprint version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .build();
+        let writer = parse_message_type(&schema)
+            .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)))
+            .map_err(|error| parquet_failed(error, &path))?;
+        Ok(Self {
+            writer,
+            path,
+            bits,
+            verified,
+            rows: Columns::default(),
+        })
+    }
+
+    /// Adds a row; `fingerprint` is that of the row, of which the low bits count.
+    pub(crate) fn push(&mut self, row: &ClusterRow<'_>, fingerprint: u128) -> Result<(), SinkError> {
+        let rows = &mut self.rows;
+        rows.id.push(row.id.into());
+        rows.source.push(row.source.into());
+        rows.line.push(row.line.cast_signed());
+        rows.cluster_id.push(row.cluster_id.cast_signed());
+        rows.cluster_size.push(row.cluster_size.cast_signed());
+        rows.is_leader.push(row.is_leader);
+        rows.duplicate_of.push(row.duplicate_of.map(ByteArray::from));
+        rows.hamming.push(row.hamming.cast_signed());
+        rows.jaccard.push(row.jaccard.map(crate::rows::Ratio::value));
+        rows.fingerprint.push(fingerprint);
+        rows.verified.push(row.verified);
+        if rows.id.len() == GROUP {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes what is left and gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<(), SinkError> {
+        if !self.rows.id.is_empty() {
+            self.flush()?;
+        }
+        let failed = |error| parquet_failed(error, &self.path);
+        self.writer.into_inner().map_err(failed)?.finish()?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        let rows = std::mem::take(&mut self.rows);
+        let (bits, verified) = (self.bits, self.verified);
+        self.writer
+            .next_row_group()
+            .and_then(|group| rows.write(group, bits, verified))
+            .map_err(|error| parquet_failed(error, &self.path))
+    }
+}
+
+impl Columns {
+    fn write(
+        self,
+        mut group: SerializedRowGroupWriter<'_, OutputFile>,
+        bits: u32,
+        verified: bool,
+    ) -> Result<(), ParquetError> {
+        required::<ByteArrayType>(&mut group, &self.id)?;
+        required::<ByteArrayType>(&mut group, &self.source)?;
+        required::<Int64Type>(&mut group, &self.line)?;
+        required::<Int32Type>(&mut group, &self.cluster_id)?;
+        required::<Int32Type>(&mut group, &self.cluster_size)?;
+        required::<BoolType>(&mut group, &self.is_leader)?;
+        optional::<ByteArrayType>(&mut group, &self.duplicate_of)?;
+        required::<Int32Type>(&mut group, &self.hamming)?;
+        optional::<DoubleType>(&mut group, &self.jaccard)?;
+        if bits == 128 {
+            let bytes = |value: &u128| FixedLenByteArray::from(value.to_be_bytes().to_vec());
+            let values: Vec<_> = self.fingerprint.iter().map(bytes).collect();
+            required::<FixedLenByteArrayType>(&mut group, &values)?;
+        } else {
+            let values: Vec<_> = self.fingerprint.iter().map(|&value| value as i64).collect();
+            required::<Int64Type>(&mut group, &values)?;
+        }
+        if !verified {
+            optional::<BoolType>(&mut group, &self.verified)?;
+        }
+        group.close()?;
+        Ok(())
+    }
+}
+
+fn required<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    column::<T>(group, values, None)
+}
+
+fn optional<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+    column_of: &Optional<T::T>,
+) -> Result<(), ParquetError> {
+    column::<T>(group, &column_of.values, Some(&column_of.levels))
+}
+
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let missing = || ParquetError::General("the schema has fewer columns".to_owned());
+    let mut column = group.next_column()?.ok_or_else(missing)?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}

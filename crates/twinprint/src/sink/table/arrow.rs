@@ -1,0 +1,92 @@
+//! Arrow to Arrow, record batch by record batch.
+
+use std::path::Path;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::ArrowError;
+use arrow_select::filter::filter_record_batch;
+
+use super::Job;
+use crate::sink::error::SinkError;
+use crate::sink::file::OutputFile;
+use crate::source::{ArrowTable, Format, guarded};
+
+/// A file or a stream, as the input is.
+enum Output {
+    File(Box<FileWriter<OutputFile>>),
+    Stream(Box<StreamWriter<OutputFile>>),
+}
+
+/// Writes the wanted rows; the bytes written.
+pub(super) fn write(job: &Job<'_>, table: &ArrowTable, file: OutputFile) -> Result<u64, SinkError> {
+    let path = file.path().to_owned();
+    let failed = |error| write_failed(error, &path);
+    let damaged = |reason| job.damaged(reason);
+    let mut output = Output::new(table, file).map_err(failed)?;
+    let open = || table.batches(job.input, 0, None);
+    let mut batches = guarded(Format::Arrow, open).map_err(damaged)?;
+    while let Some(rows) = batches.upcoming() {
+        job.check_cancelled()?;
+        let wanted: Vec<bool> = rows.map(|row| job.wanted(row)).collect();
+        if !wanted.contains(&true) {
+            guarded(Format::Arrow, || batches.skip()).map_err(damaged)?;
+            continue;
+        }
+        let next = guarded(Format::Arrow, || batches.next()).map_err(damaged)?;
+        let (_, batch) = next.ok_or_else(|| job.fewer_rows())?;
+        let batch = if wanted.contains(&false) {
+            filter_record_batch(&batch, &BooleanArray::from(wanted)).map_err(|error| job.damaged(error))?
+        } else {
+            batch
+        };
+        output.write(&batch).map_err(failed)?;
+    }
+    output.finish().map_err(failed)?.finish()
+}
+
+impl Output {
+    fn new(table: &ArrowTable, file: OutputFile) -> Result<Self, ArrowError> {
+        // Batches hold strings as bytes; what is written of them is the same, and the schema is the input's.
+        let schema = table.schema();
+        let options = IpcWriteOptions::default().try_with_compression(table.compression())?;
+        let Some(metadata) = table.file_metadata() else {
+            let writer = StreamWriter::try_new_with_options(file, schema, options)?;
+            return Ok(Self::Stream(Box::new(writer)));
+        };
+        let mut writer = FileWriter::try_new_with_options(file, schema, options)?;
+        for (key, value) in metadata {
+            writer.write_metadata(key, value);
+        }
+        Ok(Self::File(Box::new(writer)))
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        match self {
+            Self::File(writer) => writer.write(batch),
+            Self::Stream(writer) => writer.write(batch),
+        }
+    }
+
+    fn finish(self) -> Result<OutputFile, ArrowError> {
+        match self {
+            Self::File(mut writer) => {
+                writer.finish()?;
+                writer.into_inner()
+            }
+            Self::Stream(mut writer) => {
+                writer.finish()?;
+                writer.into_inner()
+            }
+        }
+    }
+}
+
+/// Takes an error of the output file back out of the writer's.
+fn write_failed(error: ArrowError, path: &Path) -> SinkError {
+    let error = match error {
+        ArrowError::IoError(_, io) => io,
+        other => std::io::Error::other(other),
+    };
+    SinkError::from_io(error, path, "write its rows")
+}

@@ -1,0 +1,274 @@
+//! Parquet to Parquet, column by column, at the level of pages, definition and repetition levels: no type is converted, so
+//! that every value comes out as it was, whatever its type.
+
+use std::error::Error;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+
+use super::Job;
+use crate::sink::error::SinkError;
+use crate::sink::file::OutputFile;
+use crate::source::{Format, ParquetTable, guarded, open_table as open};
+
+/// Rows copied at a time.
+const BATCH: usize = 1024;
+/// So many unwanted rows in a row are skipped, with the pages they fill, instead of being read and dropped.
+const SKIP: usize = 64;
+
+/// Writes the wanted rows; the bytes written.
+pub(super) fn write(job: &Job<'_>, table: &ParquetTable, file: OutputFile) -> Result<u64, SinkError> {
+    let path = file.path().to_owned();
+    let metadata = table.metadata();
+    let schema = metadata.file_metadata().schema_descr();
+    let failed = |error| write_failed(error, &path);
+    let mut writer = SerializedFileWriter::new(file, schema.root_schema_ptr(), Arc::new(properties(table)))
+        .map_err(failed)?;
+    for groups in merged(job, table) {
+        let mut out = writer.next_row_group().map_err(failed)?;
+        for leaf in 0..schema.num_columns() {
+            let mut column = out
+                .next_column()
+                .map_err(failed)?
+                .ok_or_else(|| job.fewer_rows())?;
+            for group in groups.clone() {
+                let rows = table.rows_of(group);
+                // Opened for each, so that no two readers share a position in the file.
+                let open = || table.column(&Arc::new(open(job.input)?), group, leaf);
+                let mut reader = guarded(Format::Parquet, open).map_err(|reason| job.damaged(reason))?;
+                pump(job, &mut reader, column.untyped(), rows, &path)?;
+            }
+            column.close().map_err(failed)?;
+        }
+        out.close().map_err(failed)?;
+    }
+    writer.into_inner().map_err(failed)?.finish()
+}
+
+/// The row groups of the output, each as the row groups of the input it takes its rows from: neighbours are put together as long
+/// as they do not outgrow the largest of the input.
+fn merged(job: &Job<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
+    let groups = 0..table.metadata().num_row_groups();
+    let length = |rows: Range<u64>| rows.end - rows.start;
+    let largest = groups
+        .clone()
+        .map(|group| length(table.rows_of(group)))
+        .max()
+        .unwrap_or(0);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    let mut filled = 0;
+    for group in groups {
+        let wanted = table.rows_of(group).filter(|&row| job.wanted(row)).count() as u64;
+        if wanted == 0 {
+            continue;
+        }
+        match merged.last_mut() {
+            // Groups without a wanted row may lie between.
+            Some(last) if filled + wanted <= largest => {
+                last.end = group + 1;
+                filled += wanted;
+            }
+            _ => {
+                merged.push(group..group + 1);
+                filled = wanted;
+            }
+        }
+    }
+    merged
+}
+
+/// As the input was written, as far as its footer tells.
+fn properties(table: &ParquetTable) -> WriterProperties {
+    let file = table.metadata().file_metadata();
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("twinprint version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(file.key_value_metadata().cloned());
+    let Some(group) = table.metadata().row_groups().first() else {
+        return properties.build();
+    };
+    properties = properties.set_sorting_columns(group.sorting_columns().cloned());
+    for column in group.columns() {
+        let path = column.column_path().clone();
+        properties = properties
+            .set_column_compression(path.clone(), column.compression())
+            .set_column_dictionary_enabled(path.clone(), column.dictionary_page_offset().is_some())
+            .set_column_statistics_enabled(path.clone(), statistics(column))
+            .set_column_bloom_filter_enabled(path, column.bloom_filter_offset().is_some());
+    }
+    properties.build()
+}
+
+fn statistics(column: &ColumnChunkMetaData) -> EnabledStatistics {
+    match (column.column_index_offset(), column.statistics()) {
+        (Some(_), _) => EnabledStatistics::Page,
+        (None, Some(_)) => EnabledStatistics::Chunk,
+        (None, None) => EnabledStatistics::None,
+    }
+}
+
+/// Copies the wanted rows of one column chunk.
+fn pump(
+    job: &Job<'_>,
+    reader: &mut ColumnReader,
+    writer: &mut ColumnWriter<'_>,
+    rows: Range<u64>,
+    path: &Path,
+) -> Result<(), SinkError> {
+    use {ColumnReader as R, ColumnWriter as W};
+    let pump = Pump { job, rows, path };
+    match (reader, writer) {
+        (R::BoolColumnReader(r), W::BoolColumnWriter(w)) => pump.copy(r, w),
+        (R::Int32ColumnReader(r), W::Int32ColumnWriter(w)) => pump.copy(r, w),
+        (R::Int64ColumnReader(r), W::Int64ColumnWriter(w)) => pump.copy(r, w),
+        (R::Int96ColumnReader(r), W::Int96ColumnWriter(w)) => pump.copy(r, w),
+        (R::FloatColumnReader(r), W::FloatColumnWriter(w)) => pump.copy(r, w),
+        (R::DoubleColumnReader(r), W::DoubleColumnWriter(w)) => pump.copy(r, w),
+        (R::ByteArrayColumnReader(r), W::ByteArrayColumnWriter(w)) => pump.copy(r, w),
+        (R::FixedLenByteArrayColumnReader(r), W::FixedLenByteArrayColumnWriter(w)) => pump.copy(r, w),
+        _ => Err(job.damaged("a column changes its type")),
+    }
+}
+
+struct Pump<'p> {
+    job: &'p Job<'p>,
+    /// The rows of the chunk.
+    rows: Range<u64>,
+    path: &'p Path,
+}
+
+/// What one batch holds.
+struct Levels<T> {
+    def: Vec<i16>,
+    rep: Vec<i16>,
+    values: Vec<T>,
+}
+
+impl Pump<'_> {
+    fn copy<T: DataType>(
+        &self,
+        reader: &mut ColumnReaderImpl<T>,
+        writer: &mut ColumnWriterImpl<'_, T>,
+    ) -> Result<(), SinkError> {
+        let damaged = |reason| self.job.damaged(reason);
+        let descriptor = writer.get_descriptor();
+        let (max_def, max_rep) = (descriptor.max_def_level(), descriptor.max_rep_level());
+        let mut batch = Levels {
+            def: Vec::new(),
+            rep: Vec::new(),
+            values: Vec::new(),
+        };
+        let mut at = self.rows.start;
+        while at < self.rows.end {
+            self.job.check_cancelled()?;
+            let unwanted = (at..self.rows.end)
+                .take_while(|&row| !self.job.wanted(row))
+                .count();
+            if at + unwanted as u64 == self.rows.end {
+                break;
+            }
+            if unwanted >= SKIP {
+                let skipped = guarded(Format::Parquet, || Ok(reader.skip_records(unwanted)))
+                    .map_err(|reason| damaged(reason.to_string()))?
+                    .map_err(|error| damaged(error.to_string()))?;
+                if skipped != unwanted {
+                    return Err(self.job.fewer_rows());
+                }
+                at += unwanted as u64;
+            }
+            let rows = self.batch_from(at);
+            batch.def.clear();
+            batch.rep.clear();
+            batch.values.clear();
+            let read = guarded(Format::Parquet, || {
+                let Levels { def, rep, values } = &mut batch;
+                Ok(reader.read_records(rows, Some(def), Some(rep), values))
+            });
+            let (read, ..) = read
+                .map_err(|reason| damaged(reason.to_string()))?
+                .map_err(|error| damaged(error.to_string()))?;
+            if read != rows {
+                return Err(self.job.fewer_rows());
+            }
+            self.filter(&mut batch, at, rows, max_def);
+            writer
+                .write_batch(
+                    &batch.values,
+                    (max_def > 0).then_some(batch.def.as_slice()),
+                    (max_rep > 0).then_some(batch.rep.as_slice()),
+                )
+                .map_err(|error| write_failed(error, self.path))?;
+            at += rows as u64;
+        }
+        Ok(())
+    }
+
+    /// How many rows to read from `at` on: up to a batch, and no further than the next stretch to be skipped.
+    fn batch_from(&self, at: u64) -> usize {
+        let most = (self.rows.end - at).min(BATCH as u64) as usize;
+        let mut unwanted = 0;
+        for i in 0..most {
+            unwanted = if self.job.wanted(at + i as u64) {
+                0
+            } else {
+                unwanted + 1
+            };
+            if unwanted == SKIP {
+                return i + 1 - SKIP;
+            }
+        }
+        most
+    }
+
+    /// Drops what belongs to unwanted rows.
+    fn filter<T>(&self, batch: &mut Levels<T>, first: u64, rows: usize, max_def: i16) {
+        if (first..first + rows as u64).all(|row| self.job.wanted(row)) {
+            return;
+        }
+        // Without levels, each row is one value.
+        let levels = if max_def == 0 { rows } else { batch.def.len() };
+        let mut keep_value = Vec::with_capacity(batch.values.len());
+        let (mut row, mut kept) = (first, 0);
+        for level in 0..levels {
+            if level > 0 && batch.rep.get(level).is_none_or(|&rep| rep == 0) {
+                row += 1;
+            }
+            let wanted = self.job.wanted(row);
+            if batch.def.get(level).is_none_or(|&def| def == max_def) {
+                keep_value.push(wanted);
+            }
+            if wanted {
+                for levels in [&mut batch.def, &mut batch.rep] {
+                    if level < levels.len() {
+                        levels[kept] = levels[level];
+                    }
+                }
+                kept += 1;
+            }
+        }
+        batch.def.truncate(kept);
+        batch.rep.truncate(kept);
+        let mut keep = keep_value.into_iter();
+        batch.values.retain(|_| keep.next().unwrap_or(false));
+    }
+}
+
+/// Takes an error of the output file back out of the writer's.
+pub(crate) fn write_failed(error: ParquetError, path: &Path) -> SinkError {
+    let error = match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(io) => *io,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(Box::<dyn Error + Send + Sync>::from(other)),
+    };
+    SinkError::from_io(error, path, "write its rows")
+}

@@ -1,0 +1,63 @@
+//! Holds what a record batch claims against its body before it is decoded: the decoder takes the places and the unpacked
+//! lengths of buffers at their word.
+
+use arrow_ipc::{Message, RecordBatch};
+
+use super::broken;
+use crate::source::reject::RejectReason;
+
+/// What one record batch may unpack to in bytes.
+const MAX_UNPACKED: u64 = 4 << 30;
+/// What a packed buffer may unpack to for each of its bytes: more than zstd reaches.
+const MAX_RATIO: u64 = 1 << 16;
+
+pub(super) fn check(message: Message<'_>, body: &[u8]) -> Result<(), RejectReason> {
+    let batch = message.header_as_record_batch().or_else(|| {
+        let dictionary = message.header_as_dictionary_batch()?;
+        dictionary.data()
+    });
+    batch.map_or(Ok(()), |batch| check_batch(batch, body))
+}
+
+fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> {
+    for node in batch.nodes().iter().flatten() {
+        if node.length() < 0 || node.null_count() < 0 || node.null_count() > node.length() {
+            return Err(broken("a column claims an impossible length"));
+        }
+    }
+    let counts = batch.variadicBufferCounts();
+    if counts
+        .iter()
+        .flatten()
+        .any(|count| !(0..=i64::from(i32::MAX)).contains(&count))
+    {
+        return Err(broken("a column claims an impossible number of buffers"));
+    }
+    let packed = batch.compression().is_some();
+    let mut unpacked = 0u64;
+    for buffer in batch.buffers().iter().flatten() {
+        let place = usize::try_from(buffer.offset())
+            .ok()
+            .zip(usize::try_from(buffer.length()).ok())
+            .and_then(|(start, length)| body.get(start..start.checked_add(length)?));
+        let Some(bytes) = place else {
+            return Err(broken("a buffer would lie outside its record batch"));
+        };
+        if !packed || bytes.is_empty() {
+            continue;
+        }
+        // Packed buffers begin with the length they unpack to; -1 if they are plain after all.
+        let Some(length) = bytes.first_chunk().map(|&first| i64::from_le_bytes(first)) else {
+            return Err(broken("a packed buffer is too short"));
+        };
+        let length = u64::try_from(length).unwrap_or(0);
+        unpacked = unpacked.saturating_add(length);
+        if length / MAX_RATIO > bytes.len() as u64 || unpacked > MAX_UNPACKED {
+            return Err(broken(format_args!(
+                "a buffer of {} bytes claims to unpack to {length}, in a batch of {unpacked} or more",
+                bytes.len()
+            )));
+        }
+    }
+    Ok(())
+}

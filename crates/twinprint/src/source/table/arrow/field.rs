@@ -1,0 +1,272 @@
+//! Finds the column that a key names, and reads its cells.
+
+use std::borrow::Cow;
+use std::str::from_utf8;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+
+use super::super::row::{Cell, moment, numbers, real};
+use crate::source::record::SortValue;
+use crate::source::reject::RejectReason;
+
+const DAY: i64 = 86_400_000_000_000;
+
+/// The way to a column: the number of a top-level column, then of a field in each struct below it. Lists and dictionaries are
+/// passed through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) root: usize,
+    below: Vec<usize>,
+}
+
+impl Column {
+    /// The column of the text. `raw`: it may hold numbers instead.
+    pub(super) fn text(schema: &Schema, key: &str, raw: bool) -> Result<Self, RejectReason> {
+        let Some((column, data_type)) = find(schema, key) else {
+            return Err(RejectReason::ColumnMissing {
+                key: key.to_owned(),
+                present: super::super::shortened(schema.fields().iter().map(|field| field.name().as_str())),
+            });
+        };
+        let numbers = matches!(data_type, DataType::Float32 | DataType::Float64);
+        if is_string(data_type) || raw && numbers {
+            Ok(column)
+        } else {
+            Err(RejectReason::ColumnNotText {
+                key: key.to_owned(),
+                found: data_type.to_string(),
+            })
+        }
+    }
+
+    /// The column of an id or a sort value, if there is one.
+    pub(super) fn scalar(schema: &Schema, key: Option<&str>) -> Option<Self> {
+        Some(find(schema, key?)?.0)
+    }
+
+    /// The text cell of a row of the column's top-level array.
+    pub(super) fn cell<'a>(&self, array: &'a ArrayRef, row: usize) -> Cell<'a> {
+        let mut found = Vec::new();
+        let kind = gather(array.as_ref(), &self.below, row, &mut found);
+        let mut texts = found.iter().map(|&(leaf, row)| bytes(leaf, row));
+        match kind {
+            Gathered::Nothing => Cell::Null,
+            Gathered::One => texts.next().flatten().map_or_else(|| floats(&found), Cell::One),
+            Gathered::List => {
+                let all: Option<Vec<&[u8]>> = texts.collect();
+                all.map_or_else(|| floats(&found), Cell::List)
+            }
+        }
+    }
+
+    /// The id in a row: a string, or a whole number as it is written.
+    pub(super) fn id<'a>(&self, array: &'a ArrayRef, row: usize) -> Option<Cow<'a, str>> {
+        let (leaf, row) = self.one(array, row)?;
+        match bytes(leaf, row) {
+            Some(bytes) => from_utf8(bytes).ok().map(Cow::Borrowed),
+            None => integer(leaf, row).map(|number| Cow::Owned(number.to_string())),
+        }
+    }
+
+    pub(super) fn sort_value(&self, array: &ArrayRef, row: usize) -> Option<SortValue> {
+        let (leaf, row) = self.one(array, row)?;
+        if let Some(bytes) = bytes(leaf, row) {
+            return from_utf8(bytes).ok().map(|text| SortValue::Text(text.into()));
+        }
+        if let Some(number) = integer(leaf, row) {
+            return SortValue::number(&number.to_string());
+        }
+        match leaf.data_type() {
+            DataType::Float32 => real(f64::from(value::<Float32Type>(leaf, row)?)),
+            DataType::Float64 => real(value::<Float64Type>(leaf, row)?),
+            DataType::Date32 => Some(moment(i64::from(value::<Date32Type>(leaf, row)?), DAY)),
+            DataType::Date64 => Some(moment(value::<Date64Type>(leaf, row)?, 1_000_000)),
+            DataType::Timestamp(unit, _) => {
+                let (value, nanoseconds) = match unit {
+                    TimeUnit::Second => (value::<TimestampSecondType>(leaf, row)?, 1_000_000_000),
+                    TimeUnit::Millisecond => (value::<TimestampMillisecondType>(leaf, row)?, 1_000_000),
+                    TimeUnit::Microsecond => (value::<TimestampMicrosecondType>(leaf, row)?, 1_000),
+                    TimeUnit::Nanosecond => (value::<TimestampNanosecondType>(leaf, row)?, 1),
+                };
+                Some(moment(value, nanoseconds))
+            }
+            _ => None,
+        }
+    }
+
+    /// The one value of a row, if it is not a list.
+    fn one<'a>(&self, array: &'a ArrayRef, row: usize) -> Option<(&'a dyn Array, usize)> {
+        let mut found = Vec::new();
+        match gather(array.as_ref(), &self.below, row, &mut found) {
+            Gathered::One => found.pop(),
+            _ => None,
+        }
+    }
+}
+
+/// The column that `key` names: a column of that very name, or, at its dots, a path into structs.
+fn find<'s>(schema: &'s Schema, key: &str) -> Option<(Column, &'s DataType)> {
+    let mut path = Vec::new();
+    let found = descend(schema.fields(), key, &mut path)?;
+    let (&root, below) = path.split_first()?;
+    let below = below.to_vec();
+    Some((Column { root, below }, found))
+}
+
+fn descend<'s>(fields: &'s Fields, key: &str, path: &mut Vec<usize>) -> Option<&'s DataType> {
+    for (i, field) in fields.iter().enumerate() {
+        let Some(rest) = key.strip_prefix(field.name().as_str()) else {
+            continue;
+        };
+        path.push(i);
+        let below = through(field);
+        let found = match (rest.strip_prefix('.'), below) {
+            (None, _) if rest.is_empty() => Some(below),
+            (Some(rest), DataType::Struct(fields)) => descend(fields, rest, path),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+        path.pop();
+    }
+    None
+}
+
+/// The type below lists and dictionaries.
+fn through(field: &Field) -> &DataType {
+    let mut at = field.data_type();
+    loop {
+        at = match at {
+            DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+                field.data_type()
+            }
+            DataType::Dictionary(_, value) => value,
+            other => return other,
+        };
+    }
+}
+
+fn is_string(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+    )
+}
+
+/// What stands in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gathered {
+    Nothing,
+    One,
+    List,
+}
+
+/// Collects the leaves of a row: array and index of each value that is not null.
+fn gather<'a>(
+    array: &'a dyn Array,
+    below: &[usize],
+    row: usize,
+    found: &mut Vec<(&'a dyn Array, usize)>,
+) -> Gathered {
+    if array.is_null(row) {
+        return Gathered::Nothing;
+    }
+    let elements = |values: &'a ArrayRef, range: std::ops::Range<usize>, found: &mut _| {
+        for element in range {
+            gather(values.as_ref(), below, element, found);
+        }
+        Gathered::List
+    };
+    match array.data_type() {
+        DataType::Struct(_) => {
+            let child = below
+                .split_first()
+                .and_then(|(&child, rest)| Some((array.as_struct().columns().get(child)?, rest)));
+            child.map_or(Gathered::Nothing, |(child, rest)| {
+                gather(child.as_ref(), rest, row, found)
+            })
+        }
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let offsets = list.value_offsets();
+            elements(
+                list.values(),
+                offsets[row] as usize..offsets[row + 1] as usize,
+                found,
+            )
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            let offsets = list.value_offsets();
+            elements(
+                list.values(),
+                offsets[row] as usize..offsets[row + 1] as usize,
+                found,
+            )
+        }
+        DataType::FixedSizeList(..) => {
+            let list = array.as_fixed_size_list();
+            let start = list.value_offset(row) as usize;
+            elements(list.values(), start..start + list.value_length() as usize, found)
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let Some(key) = integer(dictionary.keys(), row).and_then(|key| usize::try_from(key).ok()) else {
+                return Gathered::Nothing;
+            };
+            gather(dictionary.values().as_ref(), below, key, found)
+        }
+        _ => {
+            found.push((array, row));
+            Gathered::One
+        }
+    }
+}
+
+fn bytes(leaf: &dyn Array, row: usize) -> Option<&[u8]> {
+    Some(match leaf.data_type() {
+        DataType::Binary => leaf.as_binary::<i32>().value(row),
+        DataType::LargeBinary => leaf.as_binary::<i64>().value(row),
+        DataType::BinaryView => leaf.as_binary_view().value(row),
+        _ => return None,
+    })
+}
+
+fn value<T: ArrowPrimitiveType>(leaf: &dyn Array, row: usize) -> Option<T::Native> {
+    leaf.as_primitive_opt::<T>()?.values().get(row).copied()
+}
+
+fn integer(leaf: &dyn Array, row: usize) -> Option<i128> {
+    Some(match leaf.data_type() {
+        DataType::Int8 => i128::from(value::<Int8Type>(leaf, row)?),
+        DataType::Int16 => i128::from(value::<Int16Type>(leaf, row)?),
+        DataType::Int32 => i128::from(value::<Int32Type>(leaf, row)?),
+        DataType::Int64 => i128::from(value::<Int64Type>(leaf, row)?),
+        DataType::UInt8 => i128::from(value::<UInt8Type>(leaf, row)?),
+        DataType::UInt16 => i128::from(value::<UInt16Type>(leaf, row)?),
+        DataType::UInt32 => i128::from(value::<UInt32Type>(leaf, row)?),
+        DataType::UInt64 => i128::from(value::<UInt64Type>(leaf, row)?),
+        _ => return None,
+    })
+}
+
+fn floats(found: &[(&dyn Array, usize)]) -> Cell<'static> {
+    let number = |&(leaf, row): &(&dyn Array, usize)| match leaf.data_type() {
+        DataType::Float32 => value::<Float32Type>(leaf, row).map(|number| number.to_string()),
+        _ => value::<Float64Type>(leaf, row).map(|number| number.to_string()),
+    };
+    numbers(found.iter().filter_map(number))
+}

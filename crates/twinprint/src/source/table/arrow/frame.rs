@@ -1,0 +1,221 @@
+//! Finds the messages of a file or stream without reading their bodies.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::{Block, CompressionType, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
+use arrow_schema::Schema;
+
+use super::{Kind, Message, broken, not_arrow};
+use crate::source::reject::RejectReason;
+
+/// How a file begins and ends.
+const MAGIC: &[u8] = b"ARROW1";
+/// How a file of Feather's first version begins.
+const FEATHER_1: &[u8] = b"FEA1";
+/// Comes before the length of a message since format version 0.15.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// What a message may take without its body: schemas of a million columns stay below.
+const MAX_HEADER: u64 = 256 << 20;
+
+/// What the frame says.
+pub(super) struct Frame {
+    pub(super) schema: Schema,
+    pub(super) version: MetadataVersion,
+    pub(super) messages: Vec<Message>,
+    pub(super) lost: Option<RejectReason>,
+    pub(super) file_metadata: Option<Vec<(String, String)>>,
+    pub(super) compression: Option<CompressionType>,
+    pub(super) rows: u64,
+}
+
+impl Frame {
+    pub(super) fn read(input: &mut File, bytes: u64) -> Result<Self, RejectReason> {
+        let mut head = [0; 8];
+        let head = head.get_mut(..bytes.min(8) as usize).unwrap_or_default();
+        input.read_exact(head).map_err(broken)?;
+        if head.starts_with(FEATHER_1) {
+            return Err(not_arrow("it is Feather of version 1; write it as version 2"));
+        }
+        if head.starts_with(MAGIC) {
+            file(input, bytes)
+        } else {
+            stream(input, bytes)
+        }
+    }
+
+    fn new(schema: arrow_ipc::Schema<'_>, version: MetadataVersion) -> Result<Self, RejectReason> {
+        if !schema.endianness().equals_to_target_endianness() {
+            return Err(not_arrow("its byte order is not that of this machine"));
+        }
+        Ok(Self {
+            schema: fb_to_schema(schema),
+            version,
+            messages: Vec::new(),
+            lost: None,
+            file_metadata: None,
+            compression: None,
+            rows: 0,
+        })
+    }
+
+    /// Adds a message; false if it is of another kind.
+    fn add(&mut self, block: Block, message: arrow_ipc::Message<'_>) -> Result<bool, RejectReason> {
+        let kind = match message.header_type() {
+            MessageHeader::DictionaryBatch => Kind::Dictionary,
+            MessageHeader::RecordBatch => {
+                let batch = message
+                    .header_as_record_batch()
+                    .ok_or_else(|| broken("a record batch has no header"))?;
+                let rows = u64::try_from(batch.length())
+                    .map_err(|_| broken("a record batch claims fewer than no rows"))?;
+                if let Some(compression) = batch.compression() {
+                    self.compression = Some(compression.codec());
+                }
+                let first = self.rows;
+                self.rows = first
+                    .checked_add(rows)
+                    .ok_or_else(|| broken("a record batch claims too many rows"))?;
+                Kind::Batch { first, rows }
+            }
+            _ => return Ok(false),
+        };
+        self.messages.push(Message { block, kind });
+        Ok(true)
+    }
+}
+
+/// The flatbuffer of a message, behind its length.
+pub(super) fn message(header: &[u8]) -> Result<arrow_ipc::Message<'_>, RejectReason> {
+    let start = if header.starts_with(&CONTINUATION) { 8 } else { 4 };
+    let flat = header
+        .get(start..)
+        .ok_or_else(|| broken("a message is cut off"))?;
+    root_as_message(flat).map_err(broken)
+}
+
+fn file(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
+    const TAIL: u64 = 10;
+    let mut tail = [0; TAIL as usize];
+    let end = bytes
+        .checked_sub(TAIL)
+        .ok_or_else(|| not_arrow("it is too short"))?;
+    input.seek(SeekFrom::Start(end)).map_err(broken)?;
+    input.read_exact(&mut tail).map_err(broken)?;
+    if !tail.ends_with(MAGIC) {
+        return Err(not_arrow("it does not end as an Arrow file does: it is cut off"));
+    }
+    let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+    let start = end
+        .checked_sub(length)
+        .ok_or_else(|| not_arrow(format_args!("its footer claims {length} bytes of {bytes}")))?;
+    let footer = read(input, start, length)?;
+    let footer = root_as_footer(&footer).map_err(not_arrow)?;
+    let schema = footer.schema().ok_or_else(|| not_arrow("it has no schema"))?;
+    let mut frame = Frame::new(schema, footer.version())?;
+    let mut metadata = Vec::new();
+    for entry in footer.custom_metadata().iter().flatten() {
+        let (key, value) = (entry.key().unwrap_or_default(), entry.value().unwrap_or_default());
+        metadata.push((key.to_owned(), value.to_owned()));
+    }
+    frame.file_metadata = Some(metadata);
+    // All dictionaries count before the first batch.
+    let dictionaries = footer.dictionaries().into_iter().flatten();
+    for &block in dictionaries.chain(footer.recordBatches().into_iter().flatten()) {
+        let inside = u64::try_from(block.offset())
+            .ok()
+            .zip(u64::try_from(block.metaDataLength()).ok())
+            .zip(u64::try_from(block.bodyLength()).ok())
+            .and_then(|((offset, header), body)| offset.checked_add(header)?.checked_add(body))
+            .is_some_and(|end| end <= start);
+        if !inside {
+            return Err(not_arrow("a record batch would lie outside the file"));
+        }
+        let header = read(input, block.offset() as u64, block.metaDataLength() as u64)?;
+        if !frame.add(block, message(&header)?)? {
+            return Err(not_arrow("its footer names something that is no record batch"));
+        }
+    }
+    Ok(frame)
+}
+
+fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
+    let (header, block) = match next_message(input, 0, bytes) {
+        Ok(Some(first)) => first,
+        Ok(None) => return Err(not_arrow("it is empty")),
+        Err(_) => return Err(not_arrow("it begins like neither an Arrow file nor a stream")),
+    };
+    let first =
+        message(&header).map_err(|_| not_arrow("it begins like neither an Arrow file nor a stream"))?;
+    let schema = first
+        .header_as_schema()
+        .ok_or_else(|| not_arrow("it does not begin with a schema"))?;
+    let mut frame = Frame::new(schema, first.version())?;
+    let mut at = end_of(block);
+    loop {
+        let added = next_message(input, at, bytes).and_then(|next| match next {
+            Some((header, block)) => {
+                at = end_of(block);
+                frame.add(block, message(&header)?)
+            }
+            None => Ok(false),
+        });
+        match added {
+            Ok(true) => {}
+            Ok(false) => return Ok(frame),
+            Err(reason) => {
+                // What came before it counts.
+                frame.lost = Some(reason);
+                return Ok(frame);
+            }
+        }
+    }
+}
+
+fn end_of(block: Block) -> u64 {
+    block.offset() as u64 + block.metaDataLength() as u64 + block.bodyLength() as u64
+}
+
+/// The header of the message at `at`, and its place; `None` at the end of the stream.
+fn next_message(input: &mut File, at: u64, bytes: u64) -> Result<Option<(Vec<u8>, Block)>, RejectReason> {
+    if at == bytes {
+        // Streams may end without their mark.
+        return Ok(None);
+    }
+    let left = bytes - at.min(bytes);
+    let cut = || broken("the stream is cut off");
+    let prefix = read(input, at, left.min(8))?;
+    let (length, start) = match prefix.as_slice() {
+        [0xff, 0xff, 0xff, 0xff, length @ ..] => (length, 8),
+        [length @ .., _, _, _, _] => (length, 4),
+        _ => return Err(cut()),
+    };
+    let length = u64::from(u32::from_le_bytes(length.try_into().map_err(|_| cut())?));
+    if length == 0 {
+        return Ok(None);
+    }
+    let header = start + length;
+    if header > left || header > MAX_HEADER {
+        return Err(cut());
+    }
+    let bytes_of_header = read(input, at, header)?;
+    let body = message(&bytes_of_header)?.bodyLength();
+    if !u64::try_from(body).is_ok_and(|body| body <= left - header) {
+        return Err(cut());
+    }
+    Ok(Some((
+        bytes_of_header,
+        Block::new(at as i64, header as i32, body),
+    )))
+}
+
+/// Reads `length` bytes, which lie within the file.
+fn read(input: &mut File, start: u64, length: u64) -> Result<Vec<u8>, RejectReason> {
+    let mut bytes = vec![0; length as usize];
+    input
+        .seek(SeekFrom::Start(start))
+        .and_then(|_| input.read_exact(&mut bytes))
+        .map_err(broken)?;
+    Ok(bytes)
+}

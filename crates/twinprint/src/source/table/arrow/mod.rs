@@ -1,0 +1,330 @@
+//! Arrow IPC: files (`.arrow`, Feather version 2) and streams, told apart by their first bytes.
+//!
+//! Both hold the same messages: a schema, dictionaries, record batches. A file lists where they are at its end, a stream is
+//! walked from message to message; after that there is no difference. A record batch is the unit: it is read and unpacked whole,
+//! whatever its writer made of it, but for the columns that are not needed, which are not decoded.
+
+mod claims;
+mod field;
+mod frame;
+mod rows;
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::FileDecoder;
+use arrow_ipc::{Block, CompressionType, MetadataVersion};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+
+use self::field::Column;
+use self::frame::Frame;
+use self::rows::ArrowRows;
+use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
+use crate::source::options::SourceOptions;
+use crate::source::reject::RejectReason;
+use crate::source::sources::SourceFile;
+
+/// Bytes of one stretch on disk, if batches are not larger.
+const STRETCH: u64 = 1 << 20;
+
+/// An Arrow file or stream.
+#[derive(Debug)]
+pub(crate) struct ArrowTable {
+    /// As the file has it.
+    schema: SchemaRef,
+    /// The same with every string read as bytes, so that a bad string costs its row and not its batch. Both have the same layout.
+    bytes_schema: SchemaRef,
+    version: MetadataVersion,
+    /// Record batches and dictionaries in the order in which they count.
+    messages: Vec<Message>,
+    /// Where the messages end for good, and why.
+    lost: Option<RejectReason>,
+    /// The entries beside a file's schema; `None` for a stream.
+    file_metadata: Option<Vec<(String, String)>>,
+    compression: Option<CompressionType>,
+}
+
+/// A dictionary or a record batch.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    block: Block,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Dictionary,
+    /// Rows in the file before it, and its own.
+    Batch {
+        first: u64,
+        rows: u64,
+    },
+}
+
+impl ArrowTable {
+    pub(super) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
+        let mut input = open(file)?;
+        let bytes = input.metadata().map_err(broken)?.len();
+        let frame = Frame::read(&mut input, bytes)?;
+        check_rows(Format::Arrow, frame.rows, bytes)?;
+        Ok(Self {
+            bytes_schema: Arc::new(strings_as_bytes(&frame.schema)),
+            schema: Arc::new(frame.schema),
+            version: frame.version,
+            messages: frame.messages,
+            lost: frame.lost,
+            file_metadata: frame.file_metadata,
+            compression: frame.compression,
+        })
+    }
+
+    /// The schema as the file has it.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The entries beside a file's schema; `None` for a stream.
+    pub(crate) fn file_metadata(&self) -> Option<&[(String, String)]> {
+        self.file_metadata.as_deref()
+    }
+
+    /// How its buffers are packed.
+    pub(crate) fn compression(&self) -> Option<CompressionType> {
+        self.compression
+    }
+
+    pub(super) fn plan(
+        &self,
+        table: &Arc<Table>,
+        options: &SourceOptions,
+        limit: u64,
+    ) -> Result<Vec<Planned>, RejectReason> {
+        Column::text(&self.schema, &options.text_key, options.raw)?;
+        let mut planned = Vec::new();
+        let mut open: Option<Stretch> = None;
+        let mut end = 0;
+        for (group, message) in self.messages.iter().enumerate() {
+            let Kind::Batch { first, rows } = message.kind else {
+                continue;
+            };
+            if first >= limit {
+                break;
+            }
+            end = (first + rows).min(limit);
+            let bytes = message.block.bodyLength() as usize;
+            let stretch = open.get_or_insert_with(|| Stretch {
+                table: Arc::clone(table),
+                group,
+                skip: 0,
+                rows: first..first,
+                bytes: 0,
+            });
+            stretch.rows.end = end;
+            stretch.bytes += bytes;
+            if stretch.bytes as u64 >= STRETCH {
+                planned.extend(open.take().map(Planned::Rows));
+            }
+        }
+        planned.extend(open.map(Planned::Rows));
+        if let Some(reason) = self.lost.as_ref().filter(|_| end < limit) {
+            planned.push(Planned::Lost(end, reason.clone()));
+        }
+        if planned.is_empty() {
+            // A table without rows has its place in the output all the same.
+            planned.push(Planned::Rows(Stretch {
+                table: Arc::clone(table),
+                group: 0,
+                skip: 0,
+                rows: 0..0,
+                bytes: 0,
+            }));
+        }
+        Ok(planned)
+    }
+
+    pub(super) fn rows(
+        &self,
+        file: &SourceFile,
+        group: usize,
+        options: &SourceOptions,
+    ) -> Result<ArrowRows, RejectReason> {
+        ArrowRows::new(self, file, group, options)
+    }
+
+    /// The record batches from the message `first` on, with the columns of `projection`, or all of them.
+    pub(crate) fn batches(
+        &self,
+        file: &SourceFile,
+        first: usize,
+        projection: Option<Vec<usize>>,
+    ) -> Result<Batches, RejectReason> {
+        let schema = &self.bytes_schema;
+        let has_dictionary =
+            |field: &Field| !field.data_type().is_null() && contains_dictionary(field.data_type());
+        let dictionaries = match &projection {
+            Some(columns) => columns
+                .iter()
+                .filter_map(|&column| schema.fields().get(column))
+                .any(|field| has_dictionary(field)),
+            None => schema.fields().iter().any(|field| has_dictionary(field)),
+        };
+        let decoder = FileDecoder::new(Arc::clone(schema), self.version);
+        let mut batches = Batches {
+            input: open(file)?,
+            decoder: match projection {
+                Some(columns) => decoder.with_projection(columns),
+                None => decoder,
+            },
+            messages: self.messages.clone(),
+            next: 0,
+            dictionaries,
+        };
+        while batches.next < first {
+            batches.dictionary(batches.next)?;
+            batches.next += 1;
+        }
+        Ok(batches)
+    }
+}
+
+/// Record batches being read in order.
+pub(crate) struct Batches {
+    input: File,
+    decoder: FileDecoder,
+    messages: Vec<Message>,
+    next: usize,
+    /// Whether any column that is read has a dictionary.
+    dictionaries: bool,
+}
+
+impl Batches {
+    /// The next record batch and its rows in the file.
+    pub(crate) fn next(&mut self) -> Result<Option<(Range<u64>, RecordBatch)>, RejectReason> {
+        while let Some(&message) = self.messages.get(self.next) {
+            self.dictionary(self.next)?;
+            self.next += 1;
+            let Kind::Batch { first, rows } = message.kind else {
+                continue;
+            };
+            let block = message.block;
+            let buffer = self.read(block)?;
+            let batch = self.decoder.read_record_batch(&block, &buffer).map_err(broken)?;
+            let batch = batch.filter(|batch| batch.num_rows() as u64 == rows);
+            let batch = batch.ok_or_else(|| broken("a record batch is not as long as it claims"))?;
+            return Ok(Some((first..first + rows, batch)));
+        }
+        Ok(None)
+    }
+
+    /// Passes over the record batch that comes next.
+    pub(crate) fn skip(&mut self) -> Result<(), RejectReason> {
+        while let Some(&message) = self.messages.get(self.next) {
+            self.dictionary(self.next)?;
+            self.next += 1;
+            if message.kind != Kind::Dictionary {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of the record batch that comes next.
+    pub(crate) fn upcoming(&self) -> Option<Range<u64>> {
+        self.messages
+            .get(self.next..)?
+            .iter()
+            .find_map(|message| match message.kind {
+                Kind::Dictionary => None,
+                Kind::Batch { first, rows } => Some(first..first + rows),
+            })
+    }
+
+    /// Takes in a message if it is a dictionary that may be needed.
+    fn dictionary(&mut self, message: usize) -> Result<(), RejectReason> {
+        match self.messages.get(message) {
+            Some(&Message { block, kind }) if self.dictionaries && kind == Kind::Dictionary => {
+                let buffer = self.read(block)?;
+                self.decoder.read_dictionary(&block, &buffer).map_err(broken)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A message with its body, its claims checked.
+    fn read(&mut self, block: Block) -> Result<Buffer, RejectReason> {
+        // The frame was checked: both lengths lie within the file.
+        let length = block.metaDataLength() as usize + block.bodyLength() as usize;
+        let mut bytes = vec![0; length];
+        self.input
+            .seek(SeekFrom::Start(block.offset() as u64))
+            .and_then(|_| self.input.read_exact(&mut bytes))
+            .map_err(broken)?;
+        let (header, body) = bytes
+            .split_at_checked(block.metaDataLength() as usize)
+            .ok_or_else(|| broken("a message is cut off"))?;
+        claims::check(frame::message(header)?, body)?;
+        Ok(Buffer::from_vec(bytes))
+    }
+}
+
+fn contains_dictionary(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(..) => true,
+        DataType::Struct(fields) => fields.iter().any(|field| contains_dictionary(field.data_type())),
+        DataType::Union(fields, _) => fields
+            .iter()
+            .any(|(_, field)| contains_dictionary(field.data_type())),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _)
+        | DataType::RunEndEncoded(_, field) => contains_dictionary(field.data_type()),
+        _ => false,
+    }
+}
+
+fn strings_as_bytes(schema: &Schema) -> Schema {
+    let fields: Fields = schema.fields().iter().map(bytes_field).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+fn bytes_field(field: &Arc<Field>) -> Arc<Field> {
+    Arc::new(
+        field
+            .as_ref()
+            .clone()
+            .with_data_type(bytes_type(field.data_type())),
+    )
+}
+
+/// The type with strings, also those of lists, structs and dictionaries, taken as bytes.
+fn bytes_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 => DataType::Binary,
+        DataType::LargeUtf8 => DataType::LargeBinary,
+        DataType::Utf8View => DataType::BinaryView,
+        DataType::Dictionary(key, value) => DataType::Dictionary(key.clone(), Box::new(bytes_type(value))),
+        DataType::List(field) => DataType::List(bytes_field(field)),
+        DataType::LargeList(field) => DataType::LargeList(bytes_field(field)),
+        DataType::ListView(field) => DataType::ListView(bytes_field(field)),
+        DataType::LargeListView(field) => DataType::LargeListView(bytes_field(field)),
+        DataType::FixedSizeList(field, size) => DataType::FixedSizeList(bytes_field(field), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(bytes_field).collect()),
+        other => other.clone(),
+    }
+}
+
+fn not_arrow(message: impl Display) -> RejectReason {
+    unreadable(Format::Arrow, message)
+}
+
+fn broken(message: impl Display) -> RejectReason {
+    damaged(Format::Arrow, message)
+}

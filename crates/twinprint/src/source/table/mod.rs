@@ -1,0 +1,224 @@
+//! Tables: files whose rows are documents, read by column.
+//!
+//! A [`Table`] is a file whose frame (footer, block list) has been read and checked; it is planned into [`Stretch`]es on the
+//! reading thread, and a stretch decodes the columns it needs on whichever thread processes it, some rows at a time, so that no row
+//! group is held whole. Stretches come in row order and say beforehand how many rows they have: a row that turns out to be
+//! lost is rejected under its number.
+//!
+//! The files come from strangers. What a frame claims is held against the size of the file before anything is
+//! allocated for it, and third-party decoders run inside [`guarded`].
+
+mod arrow;
+mod parquet;
+mod row;
+
+use std::fmt::Display;
+use std::fs::File;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::format::{Codec, Format};
+use super::options::SourceOptions;
+use super::record::RecordKind;
+use super::reject::RejectReason;
+use super::sources::SourceFile;
+
+pub(crate) use self::arrow::ArrowTable;
+pub(crate) use self::parquet::ParquetTable;
+use self::row::Rows;
+
+/// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.
+const ROWS_ANY_FILE: u64 = 1 << 20;
+/// Rows a file may claim for each of its bytes.
+const ROWS_A_BYTE: u64 = 1 << 12;
+
+/// A table file whose frame has been read.
+#[derive(Debug)]
+pub(crate) enum Table {
+    /// An Arrow IPC file or stream.
+    Arrow(ArrowTable),
+    /// A Parquet file.
+    Parquet(ParquetTable),
+}
+
+/// Neighbouring rows that are decoded together.
+#[derive(Debug, Clone)]
+pub(crate) struct Stretch {
+    table: Arc<Table>,
+    /// Which row group it lies in, or which message it begins with.
+    group: usize,
+    /// Rows before it in the row group.
+    skip: u64,
+    /// Its rows in the file, counted from 0.
+    pub(crate) rows: Range<u64>,
+    /// Bytes on disk of the text, about.
+    pub(crate) bytes: usize,
+}
+
+/// What a table was planned into.
+#[derive(Debug)]
+pub(crate) enum Planned {
+    /// Rows to decode.
+    Rows(Stretch),
+    /// Rows that cannot be had, as one record; the row from which they are lost, counted from 0.
+    Lost(u64, RejectReason),
+}
+
+impl Table {
+    /// Reads the frame of `file`.
+    pub(crate) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
+        if file.codec != Codec::Plain {
+            // Tables are read at random places, and pack their columns themselves.
+            return Err(unreadable(
+                file.format,
+                format_args!(
+                    "it is packed as a whole ({}); unpack it first",
+                    file.codec.suffix()
+                ),
+            ));
+        }
+        guarded(file.format, || match file.format {
+            Format::Arrow => ArrowTable::open(file).map(Self::Arrow),
+            Format::Parquet => ParquetTable::open(file).map(Self::Parquet),
+            other => Err(unreadable(other, "no table format")),
+        })
+    }
+
+    /// Cuts the table into stretches of a few MiB of text, up to `limit` rows.
+    pub(crate) fn plan(
+        self: &Arc<Self>,
+        file: &SourceFile,
+        options: &SourceOptions,
+        limit: u64,
+    ) -> Result<Vec<Planned>, RejectReason> {
+        guarded(self.format(), || match &**self {
+            Self::Arrow(table) => table.plan(self, options, limit),
+            Self::Parquet(table) => table.plan(self, options, limit, file),
+        })
+    }
+
+    fn format(&self) -> Format {
+        match self {
+            Self::Arrow(_) => Format::Arrow,
+            Self::Parquet(_) => Format::Parquet,
+        }
+    }
+}
+
+impl Stretch {
+    /// The table it belongs to.
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Yields each of its rows with its number from 1 and its length: text and id in bytes.
+    pub(crate) fn each(
+        &self,
+        file: &SourceFile,
+        options: &SourceOptions,
+        max: u64,
+        f: &mut impl FnMut(u64, u64, RecordKind<'_>),
+    ) {
+        let format = file.format;
+        let mut row = self.rows.start;
+        if self.rows.is_empty() {
+            return;
+        }
+        let lost = self.decode(file, options, |rows| {
+            while row < self.rows.end {
+                // Decoders may panic on damaged input; what is done with the rows stays outside the guard.
+                if !guarded(format, || rows.next_batch((self.rows.end - row) as usize))? {
+                    return Err(damaged(format, "it has fewer rows than it claims"));
+                }
+                rows.each(max, &mut |raw_len, kind| {
+                    row += 1;
+                    f(row, raw_len, kind);
+                });
+            }
+            Ok(())
+        });
+        if let Err(reason) = lost {
+            for row in row..self.rows.end {
+                let reason = reason.clone();
+                f(row + 1, 0, RecordKind::Rejected { reason });
+            }
+        }
+    }
+
+    fn decode(
+        &self,
+        file: &SourceFile,
+        options: &SourceOptions,
+        f: impl FnOnce(&mut dyn Rows) -> Result<(), RejectReason>,
+    ) -> Result<(), RejectReason> {
+        match &*self.table {
+            Table::Arrow(table) => f(&mut guarded(file.format, || {
+                table.rows(file, self.group, options)
+            })?),
+            Table::Parquet(table) => {
+                let open = || table.rows(file, self.group, self.skip, options);
+                f(&mut guarded(file.format, open)?)
+            }
+        }
+    }
+}
+
+/// Whether a file of `bytes` bytes may have so many rows.
+fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason> {
+    if rows <= ROWS_ANY_FILE.saturating_add(bytes.saturating_mul(ROWS_A_BYTE)) {
+        return Ok(());
+    }
+    Err(unreadable(
+        format,
+        format_args!("it claims {rows} rows in {bytes} bytes"),
+    ))
+}
+
+/// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
+/// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
+/// after a panic.
+pub(crate) fn guarded<T>(
+    format: Format,
+    f: impl FnOnce() -> Result<T, RejectReason>,
+) -> Result<T, RejectReason> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(damaged(format, "the decoder gave up on it")))
+}
+
+/// Opens the file anew: a handle's position is shared by its clones.
+pub(crate) fn open(file: &SourceFile) -> Result<File, RejectReason> {
+    File::open(&file.path).map_err(|error| RejectReason::Unreadable {
+        message: error.to_string(),
+    })
+}
+
+/// The file as a whole cannot be read.
+fn unreadable(format: Format, message: impl Display) -> RejectReason {
+    RejectReason::NotATable {
+        format: format.name(),
+        message: message.to_string(),
+    }
+}
+
+/// Rows cannot be read.
+fn damaged(format: Format, message: impl Display) -> RejectReason {
+    RejectReason::DamagedTable {
+        format: format.name(),
+        message: message.to_string(),
+    }
+}
+
+/// The first column names, shortened, for a message.
+fn shortened<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    /// Names listed.
+    const MOST: usize = 16;
+    let mut listed = Vec::new();
+    for name in names {
+        if listed.len() == MOST {
+            listed.push("…".to_owned());
+            break;
+        }
+        listed.push(name.chars().take(40).collect());
+    }
+    listed
+}

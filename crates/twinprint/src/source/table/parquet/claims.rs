@@ -1,0 +1,221 @@
+//! Holds the footer's claims against its bytes before the footer is parsed.
+//!
+//! The parser takes two counts at their word and reserves memory for them: the row groups, and the children of each schema
+//! element; and it descends the schema by recursion. This walks the footer's Thrift (compact protocol) once, linear in its
+//! bytes, and refuses lists longer than what is left, schemas with more children than elements, and deep nesting.
+
+/// Structs within structs of the footer, and groups within groups of the schema.
+const MAX_DEPTH: usize = 64;
+
+/// `FileMetaData.schema`.
+const SCHEMA: i64 = 2;
+/// `SchemaElement.num_children`.
+const NUM_CHILDREN: i64 = 5;
+
+/// Says what is wrong with a footer, if anything is.
+pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
+    let mut walk = Walk {
+        rest: footer,
+        children: Vec::new(),
+    };
+    walk.root()?;
+    depth(&walk.children)
+}
+
+const CUT: &str = "the footer is cut off";
+
+struct Walk<'a> {
+    rest: &'a [u8],
+    /// The children each schema element claims, in order.
+    children: Vec<u64>,
+}
+
+impl Walk<'_> {
+    fn root(&mut self) -> Result<(), &'static str> {
+        let mut field = 0;
+        while let Some(kind) = self.field(&mut field)? {
+            if field == SCHEMA && kind == 9 {
+                let (elements, kind) = self.list()?;
+                for _ in 0..elements {
+                    let children = if kind == 12 { self.element()? } else { 0 };
+                    self.children.push(children);
+                }
+            } else {
+                self.skip(kind, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A schema element; the children it claims.
+    fn element(&mut self) -> Result<u64, &'static str> {
+        let (mut field, mut children) = (0, 0);
+        while let Some(kind) = self.field(&mut field)? {
+            if field == NUM_CHILDREN && kind == 5 {
+                // A count below zero is odd in zigzag form; as a large number it is refused like one.
+                let coded = self.varint()?;
+                children = if coded & 1 == 0 { coded / 2 } else { u64::MAX };
+            } else {
+                self.skip(kind, 2)?;
+            }
+        }
+        Ok(children)
+    }
+
+    /// The next field's type and, by reference, its number; `None` at the end of the struct.
+    fn field(&mut self, number: &mut i64) -> Result<Option<u8>, &'static str> {
+        let header = self.byte()?;
+        if header == 0 {
+            return Ok(None);
+        }
+        match header >> 4 {
+            0 => {
+                let coded = self.varint()?;
+                *number = (coded >> 1) as i64 ^ -((coded & 1) as i64);
+            }
+            delta => *number = number.wrapping_add(i64::from(delta)),
+        }
+        Ok(Some(header & 15))
+    }
+
+    /// A list's length and the type of its elements.
+    fn list(&mut self) -> Result<(u64, u8), &'static str> {
+        let header = self.byte()?;
+        let length = match header >> 4 {
+            15 => self.varint()?,
+            short => u64::from(short),
+        };
+        // Every element takes a byte or more.
+        if length > self.rest.len() as u64 {
+            return Err("the footer claims more entries than it has bytes");
+        }
+        Ok((length, header & 15))
+    }
+
+    fn skip(&mut self, kind: u8, depth: usize) -> Result<(), &'static str> {
+        if depth > MAX_DEPTH {
+            return Err("the footer is nested too deeply");
+        }
+        match kind {
+            // Booleans among fields are in the header.
+            1 | 2 => Ok(()),
+            3 => self.take(1),
+            4..=6 => self.varint().map(|_| ()),
+            7 => self.take(8),
+            8 => {
+                let length = self.varint()?;
+                self.take(length)
+            }
+            9 | 10 => {
+                let (length, kind) = self.list()?;
+                for _ in 0..length {
+                    match kind {
+                        // Among elements a boolean is a byte of its own.
+                        1 | 2 => self.take(1)?,
+                        kind => self.skip(kind, depth + 1)?,
+                    }
+                }
+                Ok(())
+            }
+            12 => {
+                let mut field = 0;
+                while let Some(kind) = self.field(&mut field)? {
+                    self.skip(kind, depth + 1)?;
+                }
+                Ok(())
+            }
+            _ => Err("the footer is no Thrift structure"),
+        }
+    }
+
+    fn byte(&mut self) -> Result<u8, &'static str> {
+        let (&first, rest) = self.rest.split_first().ok_or(CUT)?;
+        self.rest = rest;
+        Ok(first)
+    }
+
+    fn take(&mut self, length: u64) -> Result<(), &'static str> {
+        let length = usize::try_from(length).map_err(|_| CUT)?;
+        self.rest = self.rest.get(length..).ok_or(CUT)?;
+        Ok(())
+    }
+
+    fn varint(&mut self) -> Result<u64, &'static str> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err("the footer has a number that never ends")
+    }
+}
+
+/// Whether the elements, each followed by its children, make one tree that is not too deep.
+fn depth(children: &[u64]) -> Result<(), &'static str> {
+    // Children still to come at each level.
+    let mut open: Vec<u64> = Vec::new();
+    for &count in children {
+        if count > children.len() as u64 {
+            return Err("the schema claims more columns than it has");
+        }
+        if let Some(last) = open.last_mut() {
+            *last -= 1;
+        }
+        if count > 0 {
+            open.push(count);
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if open.len() > MAX_DEPTH {
+            return Err("the schema is nested too deeply");
+        }
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err("the schema claims more columns than it has")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A footer of a version and a schema list whose elements have the given numbers of children.
+    fn footer(children: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0x15, 2, 0x19, 0xfc, children.len() as u8];
+        for &count in children {
+            bytes.extend([0x55, count * 2, 0]);
+        }
+        bytes.push(0);
+        bytes
+    }
+
+    #[test]
+    fn what_adds_up_passes() {
+        assert_eq!(check(&footer(&[2, 0, 1, 0])), Ok(()));
+        assert_eq!(check(&footer(&[])), Ok(()));
+    }
+
+    #[test]
+    fn claims_beyond_the_bytes_are_refused() {
+        assert!(check(&footer(&[2, 0])).is_err());
+        assert!(check(&footer(&[60, 0])).is_err());
+        assert!(check(&footer(&[1; 100])).is_err(), "as deep as it is long");
+        // Row groups: field 4, a list of 2^31 - 1 structs.
+        assert!(check(&[0x49, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).is_err());
+        // A negative number of children.
+        assert!(check(&[0x29, 0x1c, 0x55, 1, 0, 0]).is_err());
+    }
+
+    #[test]
+    fn nothing_panics_and_nothing_goes_on_for_ever() {
+        proptest::proptest!(|(bytes: Vec<u8>)| { let _ = check(&bytes); });
+        let nested = vec![0x1c; 1 << 20];
+        assert!(check(&nested).is_err());
+    }
+}

@@ -1,0 +1,229 @@
+//! Finds the column that a key names, and what its levels mean.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
+
+use crate::source::reject::RejectReason;
+
+/// A leaf column.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    /// Its number among the leaves.
+    pub(super) leaf: usize,
+    pub(super) descriptor: ColumnDescPtr,
+}
+
+/// How a value serves as id or sort value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scalar {
+    /// UTF-8.
+    Text,
+    /// A whole number.
+    Integer { signed: bool },
+    /// A real number.
+    Real,
+    /// A moment, in units of so many nanoseconds.
+    Moment(i64),
+    /// Not at all.
+    Unfit,
+}
+
+const DAY: i64 = 86_400_000_000_000;
+
+impl Field {
+    /// The column that `key` names: a column of that very name, or, at its dots, a path into structs. Lists on the way are
+    /// passed through. `None` if there is none.
+    pub(super) fn find(schema: &SchemaDescriptor, key: &str) -> Option<Result<Self, String>> {
+        let mut path = Vec::new();
+        let found = descend(schema.root_schema(), key, &mut path)?;
+        if found.is_group() {
+            return Some(Err(describe_group(found).to_owned()));
+        }
+        let leaf = schema
+            .columns()
+            .iter()
+            .position(|column| column.path().parts() == path)?;
+        let descriptor = schema.columns().get(leaf)?.clone();
+        Some(Ok(Self { leaf, descriptor }))
+    }
+
+    /// The column of the text. `raw`: it may hold numbers instead.
+    pub(super) fn text(schema: &SchemaDescriptor, key: &str, raw: bool) -> Result<Self, RejectReason> {
+        let not_text = |found| RejectReason::ColumnNotText {
+            key: key.to_owned(),
+            found,
+        };
+        match Self::find(schema, key) {
+            None => Err(RejectReason::ColumnMissing {
+                key: key.to_owned(),
+                present: names(schema.root_schema()),
+            }),
+            Some(Err(found)) => Err(not_text(found)),
+            Some(Ok(field)) => {
+                let numbers = matches!(
+                    field.descriptor.physical_type(),
+                    Physical::FLOAT | Physical::DOUBLE
+                );
+                if field.is_string() || raw && numbers {
+                    Ok(field)
+                } else {
+                    Err(not_text(field.describe()))
+                }
+            }
+        }
+    }
+
+    /// The column of an id or a sort value, if there is one that can be it.
+    pub(super) fn scalar(schema: &SchemaDescriptor, key: Option<&str>) -> Option<Self> {
+        let field = Self::find(schema, key?)?.ok()?;
+        (field.descriptor.max_rep_level() == 0 && field.meaning() != Scalar::Unfit).then_some(field)
+    }
+
+    fn is_string(&self) -> bool {
+        self.meaning() == Scalar::Text
+    }
+
+    pub(super) fn meaning(&self) -> Scalar {
+        let converted = self.descriptor.converted_type();
+        let unit = |unit: &TimeUnit| match unit {
+            TimeUnit::MILLIS => Scalar::Moment(1_000_000),
+            TimeUnit::MICROS => Scalar::Moment(1_000),
+            TimeUnit::NANOS => Scalar::Moment(1),
+        };
+        match (
+            self.descriptor.physical_type(),
+            self.descriptor.logical_type_ref(),
+        ) {
+            (
+                Physical::BYTE_ARRAY,
+                None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json),
+            ) if !matches!(converted, ConvertedType::DECIMAL | ConvertedType::BSON) => Scalar::Text,
+            (Physical::INT32, Some(LogicalType::Date)) => Scalar::Moment(DAY),
+            (Physical::INT64, Some(LogicalType::Timestamp(stamp))) => unit(&stamp.unit),
+            (Physical::INT32 | Physical::INT64, Some(LogicalType::Integer(integer))) => Scalar::Integer {
+                signed: integer.is_signed,
+            },
+            (Physical::INT32 | Physical::INT64, None) => integer(converted),
+            (Physical::FLOAT | Physical::DOUBLE, None) => Scalar::Real,
+            (Physical::INT96, _) => Scalar::Moment(1),
+            _ => Scalar::Unfit,
+        }
+    }
+
+    /// For a column inside a list: the definition level from which on there is an element.
+    pub(super) fn element_level(&self, schema: &SchemaDescriptor) -> i16 {
+        let (mut at, mut level) = (schema.root_schema(), 0);
+        for part in self.descriptor.path().parts() {
+            let Some(next) = at
+                .is_group()
+                .then(|| at.get_fields().iter().find(|field| field.name() == part))
+                .flatten()
+            else {
+                break;
+            };
+            at = next;
+            match repetition(at) {
+                Some(Repetition::REPEATED) => return level + 1,
+                Some(Repetition::OPTIONAL) => level += 1,
+                _ => {}
+            }
+        }
+        level
+    }
+
+    fn describe(&self) -> String {
+        match self.descriptor.logical_type_ref() {
+            Some(logical) => format!("{} ({logical:?})", self.descriptor.physical_type()),
+            None => self.descriptor.physical_type().to_string(),
+        }
+    }
+}
+
+/// Whole numbers as files before logical types annotate them.
+fn integer(converted: ConvertedType) -> Scalar {
+    match converted {
+        ConvertedType::TIMESTAMP_MILLIS => Scalar::Moment(1_000_000),
+        ConvertedType::TIMESTAMP_MICROS => Scalar::Moment(1_000),
+        ConvertedType::DATE => Scalar::Moment(DAY),
+        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64 => {
+            Scalar::Integer { signed: false }
+        }
+        ConvertedType::DECIMAL | ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS => Scalar::Unfit,
+        _ => Scalar::Integer { signed: true },
+    }
+}
+
+fn repetition(at: &Type) -> Option<Repetition> {
+    let info = at.get_basic_info();
+    info.has_repetition().then(|| info.repetition())
+}
+
+/// Follows `key` below a group, noting the path in the schema's own names.
+fn descend<'t>(group: &'t Type, key: &str, path: &mut Vec<String>) -> Option<&'t Type> {
+    if !group.is_group() {
+        return None;
+    }
+    for field in group.get_fields() {
+        let Some(rest) = key.strip_prefix(field.name()) else {
+            continue;
+        };
+        let before = path.len();
+        path.push(field.name().to_owned());
+        let below = through_list(field, path);
+        let found = match rest.strip_prefix('.') {
+            None if rest.is_empty() => Some(below),
+            None => None,
+            Some(rest) => descend(below, rest, path),
+        };
+        if found.is_some() {
+            return found;
+        }
+        path.truncate(before);
+    }
+    None
+}
+
+/// The element of a list, of a list of lists, …; anything else as it is.
+fn through_list<'t>(field: &'t Type, path: &mut Vec<String>) -> &'t Type {
+    let mut at = field;
+    loop {
+        let info = at.get_basic_info();
+        let is_list = at.is_group()
+            && (info.logical_type_ref() == Some(&LogicalType::List)
+                || info.converted_type() == ConvertedType::LIST);
+        let [repeated] = children(at) else {
+            return at;
+        };
+        if !is_list || repetition(repeated) != Some(Repetition::REPEATED) {
+            return at;
+        }
+        path.push(repeated.name().to_owned());
+        // Three levels as the standard has it; older writers leave the inner one out.
+        let inner = children(repeated);
+        let old = repeated.name() == "array" || repeated.name() == format!("{}_tuple", at.name());
+        at = match inner {
+            [element] if !old => {
+                path.push(element.name().to_owned());
+                element
+            }
+            _ => return repeated,
+        };
+    }
+}
+
+/// The fields of a group; a leaf has none.
+fn children(at: &Type) -> &[TypePtr] {
+    if at.is_group() { at.get_fields() } else { &[] }
+}
+
+fn describe_group(group: &Type) -> &'static str {
+    match group.get_basic_info().converted_type() {
+        ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE => "a map",
+        _ => "a struct",
+    }
+}
+
+/// The names of the first columns, shortened, for a message.
+fn names(root: &Type) -> Vec<String> {
+    super::super::shortened(root.get_fields().iter().map(|field| field.name()))
+}

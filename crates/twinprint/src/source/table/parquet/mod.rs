@@ -1,0 +1,290 @@
+//! Parquet files, read below the Arrow layer: by column, page and level.
+//!
+//! At this level a value is a slice of its page, a bad string costs its row only, and the second pass can copy every type as it
+//! is. The row counts that the footer claims are checked against the headers of the text column's pages before any row is
+//! promised to anybody.
+
+mod claims;
+mod field;
+mod pages;
+mod rows;
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+
+use parquet::column::page::PageReader;
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use self::field::Field;
+use self::pages::Checked;
+use self::rows::ParquetRows;
+use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
+use crate::source::options::SourceOptions;
+use crate::source::reject::RejectReason;
+use crate::source::sources::SourceFile;
+
+/// Bytes of text of one stretch, unpacked, if pages are not larger.
+const PART: u64 = 2 << 20;
+/// The end of a file: the length of the footer and a magic number.
+const TAIL: u64 = 8;
+
+/// A Parquet file.
+#[derive(Debug)]
+pub(crate) struct ParquetTable {
+    metadata: ParquetMetaData,
+    /// The first row of each row group, and the end of the last.
+    starts: Vec<u64>,
+    file_bytes: u64,
+}
+
+impl ParquetTable {
+    pub(super) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
+        let mut input = open(file)?;
+        let file_bytes = input.metadata().map_err(io)?.len();
+        let footer = footer(&mut input, file_bytes)?;
+        claims::check(&footer).map_err(not_parquet)?;
+        drop(footer);
+        let mut reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
+        reader.try_parse_sized(&input, file_bytes).map_err(not_parquet)?;
+        let metadata = reader.finish().map_err(not_parquet)?;
+        let mut starts = vec![0];
+        let mut rows = 0u64;
+        for group in metadata.row_groups() {
+            let claimed = u64::try_from(group.num_rows()).map_err(not_parquet)?;
+            rows = rows.saturating_add(claimed);
+            check_rows(Format::Parquet, rows, file_bytes)?;
+            starts.push(rows);
+        }
+        Ok(Self {
+            metadata,
+            starts,
+            file_bytes,
+        })
+    }
+
+    /// What the footer says.
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+
+    /// The rows of a row group in the file, counted from 0.
+    pub(crate) fn rows_of(&self, group: usize) -> Range<u64> {
+        match self.starts.get(group..group + 2) {
+            Some(&[start, end]) => start..end,
+            _ => 0..0,
+        }
+    }
+
+    pub(super) fn plan(
+        &self,
+        table: &Arc<Table>,
+        options: &SourceOptions,
+        limit: u64,
+        file: &SourceFile,
+    ) -> Result<Vec<Planned>, RejectReason> {
+        let schema = self.metadata.file_metadata().schema_descr();
+        let text = Field::text(schema, &options.text_key, options.raw)?;
+        let input = Arc::new(open(file)?);
+        let mut planned = Vec::new();
+        let mut left = limit;
+        for (group, (metadata, &start)) in self.metadata.row_groups().iter().zip(&self.starts).enumerate() {
+            if left == 0 {
+                break;
+            }
+            // A decoder that panics here has read a row group of this file: it costs that group.
+            let cuts = super::guarded(Format::Parquet, || self.cuts(&input, metadata, group, &text));
+            let cuts = match cuts {
+                Ok(cuts) => cuts,
+                Err(reason) => {
+                    planned.push(Planned::Lost(start, reason));
+                    left -= 1;
+                    continue;
+                }
+            };
+            let rows = u64::try_from(metadata.num_rows()).unwrap_or_default().max(1);
+            let packed = metadata
+                .columns()
+                .get(text.leaf)
+                .map_or(0, ColumnChunkMetaData::compressed_size);
+            let mut from = 0;
+            for to in cuts {
+                let to = to.min(from + left);
+                planned.push(Planned::Rows(Stretch {
+                    table: Arc::clone(table),
+                    group,
+                    skip: from,
+                    rows: start + from..start + to,
+                    bytes: (packed as f64 * ((to - from) as f64 / rows as f64)) as usize,
+                }));
+                left -= to - from;
+                from = to;
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        if planned.is_empty() {
+            // A table without rows has its place in the output all the same.
+            planned.push(Planned::Rows(Stretch {
+                table: Arc::clone(table),
+                group: 0,
+                skip: 0,
+                rows: 0..0,
+                bytes: 0,
+            }));
+        }
+        Ok(planned)
+    }
+
+    /// Where the parts of a row group end, in rows; at the ends of pages, where they can be told without unpacking, so that no
+    /// page is unpacked twice.
+    fn cuts(
+        &self,
+        input: &Arc<File>,
+        group: &RowGroupMetaData,
+        number: usize,
+        text: &Field,
+    ) -> Result<Vec<u64>, RejectReason> {
+        let rows = group.num_rows() as u64;
+        let unpacked = group
+            .columns()
+            .get(text.leaf)
+            .map_or(0, ColumnChunkMetaData::uncompressed_size);
+        let a_part = (u64::try_from(unpacked).map_err(broken)?.max(1) / PART).max(1);
+        let a_part = rows.div_ceil(a_part).max(1);
+        let mut pages = self.pages(input, number, text.leaf)?;
+        let flat = text.descriptor.max_rep_level() == 0;
+        let mut cuts = Vec::new();
+        let (mut last, mut seen) = (0, Some(0u64));
+        while let Some(page) = pages.peek_next_page().map_err(broken)? {
+            pages.skip_next_page().map_err(broken)?;
+            if page.is_dict {
+                continue;
+            }
+            let page_rows = page.num_rows.or(page.num_levels.filter(|_| flat));
+            seen = seen.zip(page_rows).map(|(seen, rows)| seen + rows as u64);
+            if let Some(seen) = seen.filter(|&seen| seen - last >= a_part && seen <= rows) {
+                cuts.push(seen);
+                last = seen;
+            }
+        }
+        if let Some(seen) = seen.filter(|&seen| seen != rows) {
+            return Err(broken(format_args!(
+                "row group {number} claims {rows} rows, its pages hold {seen}"
+            )));
+        }
+        if last < rows {
+            cuts.push(rows);
+        }
+        Ok(cuts)
+    }
+
+    fn pages(
+        &self,
+        input: &Arc<File>,
+        group: usize,
+        leaf: usize,
+    ) -> Result<Checked<SerializedPageReader<File>>, RejectReason> {
+        let column = self
+            .metadata
+            .row_groups()
+            .get(group)
+            .and_then(|group| Some((group, group.columns().get(leaf)?)));
+        let Some((metadata, column)) = column else {
+            return Err(broken("a column is missing from a row group"));
+        };
+        let start = column
+            .dictionary_page_offset()
+            .unwrap_or(column.data_page_offset());
+        let end = start.checked_add(column.compressed_size());
+        let inside = start >= 0
+            && column.compressed_size() >= 0
+            && column.data_page_offset() >= 0
+            && end.is_some_and(|end| end as u64 <= self.file_bytes);
+        if !inside {
+            return Err(broken(format_args!(
+                "column {} of row group {group} would lie outside the file",
+                column.column_path()
+            )));
+        }
+        let rows = metadata.num_rows() as usize;
+        let pages = SerializedPageReader::new(Arc::clone(input), column, rows, None).map_err(broken)?;
+        Ok(Checked(pages))
+    }
+
+    /// A reader of a leaf column of a row group. `input` is to be used by one thread only.
+    pub(crate) fn column(
+        &self,
+        input: &Arc<File>,
+        group: usize,
+        leaf: usize,
+    ) -> Result<ColumnReader, RejectReason> {
+        let pages = self.pages(input, group, leaf)?;
+        let schema = self.metadata.file_metadata().schema_descr();
+        let descriptor = schema
+            .columns()
+            .get(leaf)
+            .ok_or_else(|| broken("a column is missing"))?;
+        Ok(get_column_reader(Arc::clone(descriptor), Box::new(pages)))
+    }
+
+    pub(super) fn rows(
+        &self,
+        file: &SourceFile,
+        group: usize,
+        skip: u64,
+        options: &SourceOptions,
+    ) -> Result<ParquetRows, RejectReason> {
+        let mut rows = ParquetRows::new(self, &Arc::new(open(file)?), group, options)?;
+        rows.skip(skip as usize)?;
+        Ok(rows)
+    }
+}
+
+/// The bytes of the footer.
+fn footer(input: &mut File, file_bytes: u64) -> Result<Vec<u8>, RejectReason> {
+    let mut tail = [0; TAIL as usize];
+    let start = file_bytes
+        .checked_sub(TAIL)
+        .ok_or_else(|| not_parquet("it is too short"))?;
+    input.seek(SeekFrom::Start(start)).map_err(io)?;
+    input.read_exact(&mut tail).map_err(io)?;
+    match &tail[4..] {
+        b"PAR1" => {}
+        b"PARE" => return Err(not_parquet("it is encrypted; decrypt it first")),
+        _ => {
+            return Err(not_parquet(
+                "it does not end as a Parquet file does: it is cut off, or something else",
+            ));
+        }
+    }
+    let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+    let start = start
+        .checked_sub(length)
+        .ok_or_else(|| not_parquet(format_args!("its footer claims {length} bytes of {file_bytes}")))?;
+    input.seek(SeekFrom::Start(start)).map_err(io)?;
+    let mut footer = vec![0; length as usize];
+    input.read_exact(&mut footer).map_err(io)?;
+    Ok(footer)
+}
+
+fn io(error: impl Display) -> RejectReason {
+    RejectReason::Unreadable {
+        message: error.to_string(),
+    }
+}
+
+fn not_parquet(message: impl Display) -> RejectReason {
+    unreadable(Format::Parquet, message)
+}
+
+fn broken(message: impl Display) -> RejectReason {
+    damaged(Format::Parquet, message)
+}

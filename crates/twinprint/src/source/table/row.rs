@@ -1,0 +1,113 @@
+//! From cells to records: the same rules for every table format.
+
+use std::borrow::Cow;
+use std::str::from_utf8;
+
+use super::super::record::{RecordKind, SortValue};
+use super::super::reject::RejectReason;
+
+/// Rows being decoded.
+pub(super) trait Rows {
+    /// Decodes some of the next `most` rows, at least one; false when there are none left.
+    fn next_batch(&mut self, most: usize) -> Result<bool, RejectReason>;
+
+    /// Yields each row of the batch with its length in bytes.
+    fn each(&self, max: u64, f: &mut dyn FnMut(u64, RecordKind<'_>));
+}
+
+/// The text cell of one row.
+pub(super) enum Cell<'a> {
+    /// No value.
+    Null,
+    /// One value.
+    One(&'a [u8]),
+    /// The values of a list, in order.
+    List(Vec<&'a [u8]>),
+    /// Numbers, written as JSON.
+    Json(String),
+}
+
+/// Makes a record of a row; also its length.
+pub(super) fn record<'a>(
+    cell: Cell<'a>,
+    id: Option<Cow<'a, str>>,
+    sort_value: Option<SortValue>,
+    text_key: &str,
+    max: u64,
+) -> (u64, RecordKind<'a>) {
+    let length = match &cell {
+        Cell::Null => 0,
+        Cell::One(text) => text.len() as u64,
+        Cell::List(parts) => {
+            let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+            bytes + (parts.len() as u64).saturating_sub(1)
+        }
+        Cell::Json(json) => json.len() as u64,
+    };
+    let raw_len = length + id.as_ref().map_or(0, |id| id.len() as u64);
+    // Known before the parts are joined: one long value may be named many times by a list.
+    let text = if length > max {
+        Err(RejectReason::TooLong {
+            bytes: Some(length),
+            limit: max,
+        })
+    } else {
+        text(cell, text_key)
+    };
+    let kind = match text {
+        Ok(text) => RecordKind::Document { id, text, sort_value },
+        Err(reason) => RecordKind::Rejected { reason },
+    };
+    (raw_len, kind)
+}
+
+fn text<'a>(cell: Cell<'a>, key: &str) -> Result<Cow<'a, str>, RejectReason> {
+    match cell {
+        Cell::Null => Err(RejectReason::FieldNull { key: key.to_owned() }),
+        Cell::One(bytes) => utf8(bytes).map(Cow::Borrowed),
+        Cell::List(parts) => {
+            let joined = parts.join(&b'\n');
+            utf8(&joined).map(|text| Cow::Owned(text.to_owned()))
+        }
+        Cell::Json(json) => Ok(Cow::Owned(json)),
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, RejectReason> {
+    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+        return Ok(text);
+    }
+    from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        RejectReason::InvalidUtf8 {
+            offset: offset as u64 + 1,
+            byte: bytes.get(offset).copied().unwrap_or(0),
+        }
+    })
+}
+
+/// Numbers as a JSON array.
+pub(super) fn numbers(numbers: impl Iterator<Item = String>) -> Cell<'static> {
+    let mut json = String::from("[");
+    for (i, number) in numbers.enumerate() {
+        if i > 0 {
+            json.push(',');
+        }
+        json.push_str(&number);
+    }
+    json.push(']');
+    Cell::Json(json)
+}
+
+/// A moment, as nanoseconds since 1970 where they fit, so that columns of different units compare.
+pub(super) fn moment(value: i64, nanoseconds: i64) -> SortValue {
+    match value.checked_mul(nanoseconds) {
+        Some(exact) => SortValue::Integer(exact),
+        None => SortValue::Real(value as f64 * nanoseconds as f64),
+    }
+}
+
+/// A real number, in the one form that equal numbers have; none if it is not a number.
+pub(super) fn real(value: f64) -> Option<SortValue> {
+    SortValue::number(&value.to_string())
+}

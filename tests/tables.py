@@ -1,0 +1,317 @@
+"""Tables as others write them, and what twinprint writes as others read it: pyarrow, pandas, polars, DuckDB.
+
+Needs the binary (TWINPRINT, by default target/release/twinprint) and those packages; `./test` installs them.
+"""
+
+import json
+import os
+import random
+import resource
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import duckdb
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+DOCUMENTS = 5000
+
+
+def documents(seed=7):
+    """Documents of made-up words, three in ten of them an earlier one with a word changed; some Chinese, some empty."""
+    r = random.Random(seed)
+    words = ["".join(r.choice("abcdefghijklmnop") for _ in range(r.randint(2, 9))) for _ in range(3000)]
+    han = [chr(0x4E00 + r.randrange(3000)) for _ in range(800)]
+    rows = []
+    for i in range(DOCUMENTS):
+        if i > 10 and r.random() < 0.3:
+            text = r.choice(rows)["text"].split(" ")
+            text[r.randrange(len(text))] = r.choice(words)
+            text = " ".join(text)
+        elif i % 50 == 0:
+            text = "".join(r.choice(han) for _ in range(r.randint(5, 200)))
+        elif i % 97 == 0:
+            text = ""
+        else:
+            text = " ".join(r.choice(words) for _ in range(r.randint(3, 200)))
+        rows.append({"id": f"d{i}", "text": text, "score": r.random(), "tags": [str(t) for t in range(i % 4)]})
+    return rows
+
+
+ROWS = documents()
+TABLE = pa.Table.from_pylist(ROWS).replace_schema_metadata({"made": "by the test"})
+
+
+def stream(table, path):
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table, max_chunksize=600)
+
+
+WRITERS = {
+    "snappy.parquet": lambda p: pq.write_table(TABLE, p, row_group_size=700),
+    "zstd.parquet": lambda p: pq.write_table(TABLE, p, compression="zstd", data_page_version="2.0"),
+    "gzip.parquet": lambda p: pq.write_table(TABLE, p, compression="gzip", use_dictionary=False),
+    "lz4.parquet": lambda p: pq.write_table(TABLE, p, compression="lz4", data_page_size=4096),
+    "brotli.parquet": lambda p: pq.write_table(TABLE, p, compression="brotli", write_page_index=True),
+    "none.parquet": lambda p: pq.write_table(TABLE, p, compression="none", row_group_size=1),
+    "delta.parquet": lambda p: pq.write_table(
+        TABLE, p, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY", "id": "DELTA_LENGTH_BYTE_ARRAY"}
+    ),
+    "pandas.parquet": lambda p: pandas.DataFrame(ROWS).to_parquet(p),
+    "polars.parquet": lambda p: polars.DataFrame(ROWS).write_parquet(p),
+    "duckdb.parquet": lambda p: duckdb.from_arrow(TABLE).write_parquet(str(p)),
+    "feather.feather": lambda p: feather.write_feather(TABLE, str(p), chunksize=900),
+    "zstd.arrow": lambda p: feather.write_feather(TABLE, str(p), compression="zstd"),
+    "plain.arrow": lambda p: feather.write_feather(TABLE, str(p), compression="uncompressed"),
+    "polars.arrow": lambda p: polars.DataFrame(ROWS).write_ipc(p),
+    "stream.arrow": lambda p: stream(TABLE, p),
+}
+
+
+def read(path):
+    """A table as pyarrow reads it."""
+    if path.suffix == ".parquet":
+        return pq.ParquetFile(path).read()
+    with pa.memory_map(str(path)) as file:
+        try:
+            return pa.ipc.open_file(file).read_all()
+        except pa.ArrowInvalid:
+            return pa.ipc.open_stream(file).read_all()
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        self.work = Path(work.name)
+
+    def dedup(self, inputs, *flags, out="out", check=True):
+        command = [BINARY, "dedup", *map(str, inputs), "-o", str(self.work / out), "-q", *flags]
+        memory = 4 << 30
+        done = subprocess.run(
+            command,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, "RUST_BACKTRACE": "0"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
+        )
+        if check:
+            self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+
+
+class SameDocuments(Case):
+    def groups(self, path, out):
+        self.dedup([path], out=out)
+        rows = lines(self.work / out / "clusters.jsonl")
+        return [{key: value for key, value in row.items() if key != "source"} for row in rows]
+
+    def test_every_writer_gives_the_groups_of_jsonl(self):
+        plain = self.work / "d.jsonl"
+        plain.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+        expected = self.groups(plain, "jsonl")
+        leaders = pa.array([row["is_leader"] for row in expected])
+        self.assertGreater(leaders.false_count, DOCUMENTS // 10)
+        for name, write in WRITERS.items():
+            with self.subTest(name):
+                path = self.work / name
+                write(path)
+                self.assertEqual(self.groups(path, name + "-out"), expected)
+                before = read(path)
+                for side, rows in ("kept", leaders), ("removed", pc.invert(leaders)):
+                    after = self.work / f"{name}-out" / side / name
+                    table = read(after)
+                    self.assertTrue(table.schema.equals(before.schema, check_metadata=True), side)
+                    wanted = rows.to_pylist()
+                    self.assertEqual(table.to_pylist(), [row for row, here in zip(before.to_pylist(), wanted) if here])
+                    self.others(after, table)
+
+    def others(self, path, table):
+        """What other readers find in a written file."""
+        texts = table["text"].to_pylist()
+        if path.suffix == ".parquet":
+            frames = [
+                pandas.read_parquet(path)["text"].tolist(),
+                polars.read_parquet(path)["text"].to_list(),
+                [row[0] for row in duckdb.sql(f"select text from read_parquet('{path}')").fetchall()],
+            ]
+        elif path.name.startswith("stream"):
+            frames = [polars.read_ipc_stream(path)["text"].to_list()]
+        else:
+            frames = [polars.read_ipc(path)["text"].to_list()]
+        for frame in frames:
+            self.assertEqual(frame, texts)
+
+    def test_the_layout_of_a_file_is_kept(self):
+        path = self.work / "d.parquet"
+        pq.write_table(TABLE, path, row_group_size=500, compression={"text": "zstd", "id": "gzip"})
+        self.dedup([path])
+        before, after = pq.read_metadata(path), pq.read_metadata(self.work / "out/kept/d.parquet")
+        self.assertEqual(before.metadata, after.metadata)
+        columns = lambda file: str(file.schema).split("\n", 1)[1]
+        self.assertEqual(columns(before), columns(after))
+        codecs = lambda file: [file.row_group(0).column(i).compression for i in range(file.num_columns)]
+        self.assertEqual(codecs(before), codecs(after))
+        sizes = [after.row_group(i).num_rows for i in range(after.num_row_groups)]
+        self.assertLessEqual(max(sizes), 500)
+        self.assertGreater(sum(sizes) / len(sizes), 250)
+
+    def test_shards_keep_their_places(self):
+        data = self.work / "set/data"
+        data.mkdir(parents=True)
+        shards = [TABLE.slice(0, 1000), TABLE.slice(1000, 1000), TABLE.slice(0, 1000)]
+        for i, shard in enumerate(shards):
+            pq.write_table(shard, data / f"train-{i:05}-of-00003.parquet")
+        pq.write_table(TABLE.slice(0, 0), data / "valid-00000-of-00001.parquet")
+        self.dedup([self.work / "set"])
+        files = sorted(p.name for p in (self.work / "out/kept/data").iterdir())
+        self.assertEqual(files, sorted(p.name for p in data.iterdir()))
+        for name in "train-00002-of-00003.parquet", "valid-00000-of-00001.parquet":
+            empty = read(self.work / "out/kept/data" / name)
+            self.assertEqual(empty.num_rows, 0)
+            self.assertTrue(empty.schema.equals(read(data / name).schema, check_metadata=True))
+
+
+class ClusterTable(Case):
+    def test_it_holds_the_rows_of_clusters_jsonl(self):
+        path = self.work / "d.parquet"
+        pq.write_table(TABLE, path)
+        for bits in "64", "128":
+            with self.subTest(bits):
+                self.dedup([path], "--bits", bits, "--mode", "report", out=bits)
+                expected = lines(self.work / bits / "clusters.jsonl")
+                table = pq.read_table(self.work / bits / "clusters.parquet")
+                self.assertEqual(table.schema.names, list(expected[0]))
+                kind = pa.uint64() if bits == "64" else pa.binary(16)
+                self.assertEqual(table.schema.field("fingerprint").type, kind)
+                rows = table.to_pylist()
+                for row in rows:
+                    value = row["fingerprint"]
+                    row["fingerprint"] = f"{value:016x}" if bits == "64" else value.hex()
+                self.assertEqual(rows, expected)
+                self.assertEqual(len(pandas.read_parquet(self.work / bits / "clusters.parquet")), DOCUMENTS)
+                self.assertEqual(len(polars.read_parquet(self.work / bits / "clusters.parquet")), DOCUMENTS)
+
+
+class Columns(Case):
+    LONG = "one two three four five six seven eight nine ten eleven twelve"
+
+    def ids(self, table, *flags):
+        """The ids and the rejects of a table, written both ways."""
+        answers = []
+        for name, write in ("t.parquet", pq.write_table), ("t.arrow", feather.write_feather):
+            out = f"{name}-{len(os.listdir(self.work))}"
+            write(table, str(self.work / name))
+            self.dedup([self.work / name], *flags, out=out)
+            clusters = lines(self.work / out / "clusters.jsonl")
+            rejects = [(row["line"], row["reason"]) for row in lines(self.work / out / "rejects.jsonl")]
+            answers.append(([row["duplicate_of"] for row in clusters], [row["id"] for row in clusters], rejects))
+        return answers
+
+    def test_strings_of_all_types(self):
+        texts = [self.LONG, "other words", self.LONG]
+        for kind in pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary():
+            with self.subTest(str(kind)):
+                table = pa.table({"id": [7, 8, 9], "text": pa.array(texts, pa.string()).cast(kind)})
+                for duplicates, ids, rejects in self.ids(table):
+                    self.assertEqual((duplicates, ids, rejects), ([None, None, "7"], ["7", "8", "9"], []))
+        table = pa.table({"id": [7, 8, 9], "text": pa.array(texts).dictionary_encode()})
+        for duplicates, _, rejects in self.ids(table):
+            self.assertEqual((duplicates, rejects), ([None, None, "7"], []))
+
+    def test_paths_and_lists(self):
+        halves = [self.LONG[:30], self.LONG[30:]]
+        column = pa.array([{"parts": halves, "n": 1}, {"parts": [], "n": 2}, {"parts": halves, "n": 3}, {"parts": None}, None])
+        for duplicates, ids, rejects in self.ids(pa.table({"doc": column}), "--text-key", "doc.parts", "--id-key", "doc.n"):
+            self.assertEqual((duplicates, ids), ([None, None, "1"], ["1", "2", "3"]))
+            self.assertEqual([line for line, _ in rejects], [4, 5])
+            self.assertIn("null", rejects[0][1])
+        column = pa.array([[{"p": half} for half in halves], [{"p": "x"}], [{"p": half} for half in halves]])
+        for duplicates, _, rejects in self.ids(pa.table({"doc": column, "id": ["a", "b", "c"]}), "--text-key", "doc.p"):
+            self.assertEqual((duplicates, rejects), ([None, None, "a"], []))
+
+    def test_the_newest_by_every_kind_of_time(self):
+        day = 86_400_000
+        stamps = pa.array([1 * day, 3 * day, 2 * day], pa.int64())
+        for kind in pa.int64(), pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date64(), pa.float64():
+            with self.subTest(str(kind)):
+                table = pa.table({"id": ["a", "b", "c"], "text": [self.LONG] * 3, "time": stamps.cast(kind)})
+                for duplicates, _, _ in self.ids(table, "--keep", "newest"):
+                    self.assertEqual(duplicates, ["b", None, "b"])
+
+    def test_what_is_no_text(self):
+        table = pa.table({"text": [1, 2], "body": ["x", "y"]})
+        for _, _, rejects in self.ids(table):
+            self.assertEqual([line for line, _ in rejects], [1])
+            self.assertRegex(rejects[0][1], r'column "text" is I.*64.*--text-key')
+        for _, _, rejects in self.ids(table, "--text-key", "content"):
+            self.assertIn('no column "content"; there are text, body', rejects[0][1])
+        table = pa.table({"text": [b"fine " * 20, b"\xff bad", None, b"too long " * 100]})
+        for _, ids, rejects in self.ids(table, "--max-document", "500"):
+            self.assertEqual(len(ids), 1)
+            self.assertEqual([line for line, _ in rejects], [2, 3, 4])
+
+
+class Damaged(Case):
+    def test_damage_is_told_and_costs_no_more_than_it_must(self):
+        r = random.Random(3)
+        small = TABLE.slice(0, 300)
+        makers = {
+            "a.parquet": lambda p: pq.write_table(small, p, row_group_size=100),
+            "b.parquet": lambda p: pq.write_table(small, p, use_dictionary=False, compression="zstd"),
+            "c.arrow": lambda p: feather.write_feather(small, str(p), chunksize=100),
+            "d.arrow": lambda p: stream(small, p),
+        }
+        for name, make in makers.items():
+            whole = self.work / name
+            make(whole)
+            data = whole.read_bytes()
+            for trial in range(60):
+                bad = bytearray(data)
+                if trial < 15:
+                    del bad[r.randrange(len(bad)) :]
+                else:
+                    for _ in range(r.randint(1, 4)):
+                        # The frame is where claims are made: half of the damage goes there.
+                        at = r.randrange(len(bad)) if trial % 2 else len(bad) - 1 - r.randrange(min(len(bad), 2000))
+                        bad[at] = r.randrange(256)
+                with self.subTest(name, trial=trial):
+                    path = self.work / ("bad" + whole.suffix)
+                    path.write_bytes(bad)
+                    out = f"out-{name}-{trial}"
+                    done = self.dedup([path], "--no-verify", out=out, check=False)
+                    self.assertIn(done.returncode, (0, 1), done.stderr)
+                    if done.returncode == 1:
+                        self.assertRegex(done.stderr, "bad.*(damaged|cannot be copied|fewer rows)")
+                    else:
+                        report = json.loads((self.work / out / "report.json").read_text())["records"]
+                        self.assertEqual(report["read"], report["kept"] + report["removed"] + report["rejected"])
+                        self.assertEqual(report["rejected"], len(lines(self.work / out / "rejects.jsonl")))
+
+    def test_other_things_under_the_name(self):
+        for name in "x.parquet", "x.arrow":
+            for content in b"", b"PAR1", b"{\"text\": \"x\"}\n" * 100, b"PAR1" + b"\x00" * 50 + b"\xff\xff\xff\x7fPAR1", b"ARROW1\0\0" + b"\xff" * 40 + b"ARROW1":
+                with self.subTest(name, content=content[:20]):
+                    (self.work / name).write_bytes(content)
+                    out = f"{name}-{len(os.listdir(self.work))}"
+                    self.dedup([self.work / name], out=out)
+                    (reject,) = lines(self.work / out / "rejects.jsonl")
+                    self.assertTrue(reject["source"].endswith(name))
+                    self.assertIn("not a", reject["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()
