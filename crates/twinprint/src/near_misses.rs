@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cluster::{Candidate, Similarity};
 
-/// How far below the threshold a pair is still noted.
-const MARGIN: f64 = 0.1;
+/// How far below the threshold a pair is still noted. The further, the fewer pairs are settled by a glance: a tenth took 0.7 s of 24 on
+/// a gigabyte of Chinese pages full of relatives.
+const MARGIN: f64 = 0.05;
 /// Pairs kept.
 const KEPT: usize = 64;
 /// Bands of a Jaccard: 2 per cent each.
@@ -52,7 +53,7 @@ pub(crate) fn band(jaccard: f64) -> u32 {
 }
 
 impl NearMisses {
-    /// Those below `threshold`, by a tenth at most.
+    /// Those below `threshold`, by a twentieth at most.
     pub(crate) fn below(threshold: f64) -> Self {
         Self {
             least: (threshold - MARGIN).max(f64::MIN_POSITIVE),

@@ -58,7 +58,7 @@ pub struct Report {
     /// Removed documents by Jaccard with what they duplicate, in bands of 0.02 from the band's lower end, in per cent.
     pub jaccards: BTreeMap<u32, u64>,
     /// Verified pairs of texts that are no duplicates, by Jaccard, in the bands of `jaccards`: those that miss the threshold by a
-    /// tenth at most, as far as they were looked at: a document that has a duplicate is not compared further without `--pairs`.
+    /// twentieth at most, as far as they were looked at: a document that has a duplicate is not compared further without `--pairs`.
     pub near_misses: BTreeMap<u32, u64>,
     /// The ten largest groups.
     pub largest: Vec<LargeCluster>,

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::options::SourceOptions;
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
         while let Some(hit) = map.next_key_seed(Key { paths: self.paths })? {
             if hit.is_nothing() {
                 map.next_value::<IgnoredAny>()?;
-            } else if hit.ends[TEXT] && !self.fields.raw || hit.goes_on() {
+            } else if hit.ends[TEXT] && !self.fields.raw || hit.goes_on() && !hit.names() {
                 map.next_value_seed(Value {
                     hit,
                     fields: self.fields,
@@ -125,6 +125,14 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
                 // The raw form keeps numbers as they were written.
                 let raw: &'de RawValue = map.next_value()?;
                 self.fields.take_raw(&hit, raw);
+                if hit.goes_on() && raw.get().starts_with('{') {
+                    let object = Object {
+                        paths: hit.below,
+                        fields: self.fields,
+                    };
+                    let mut parser = serde_json::Deserializer::from_str(raw.get());
+                    parser.deserialize_map(object).map_err(A::Error::custom)?;
+                }
             }
         }
         Ok(())
@@ -141,6 +149,11 @@ struct Hit<'k> {
 impl Hit<'_> {
     fn goes_on(&self) -> bool {
         self.below.iter().any(Option::is_some)
+    }
+
+    /// Whether the value is an id or sorts.
+    fn names(&self) -> bool {
+        self.ends[ID] || self.ends[SORT]
     }
 
     fn is_nothing(&self) -> bool {

@@ -195,6 +195,20 @@ fn tree() -> impl Strategy<Value = Value> {
     })
 }
 
+/// The id may be a number that a path to the text goes through by name.
+#[test]
+fn one_path_may_begin_like_another() {
+    let options = SourceOptions {
+        text_key: "a.b".to_owned(),
+        id_key: Some("a".to_owned()),
+        ..SourceOptions::default()
+    };
+    let picked = pick(r#"{"a":7,"a.b":"flat"}"#, &options).unwrap();
+    assert_eq!((picked.text.as_ref(), picked.id.as_deref()), ("flat", Some("7")));
+    let picked = pick(r#"{"a":{"b":"deep"}}"#, &options).unwrap();
+    assert_eq!((picked.text.as_ref(), picked.id.as_deref()), ("deep", None));
+}
+
 proptest! {
     #[test]
     fn picks_what_the_tree_holds(value in tree(), text in "a|b|a\\.b|a\\.b\\.c|é", id in "a|c|b\\.a") {
