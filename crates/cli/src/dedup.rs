@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{Auto, Columns, DedupError, DedupOptions, Keep, Mode, PairRows, Profile, Room, StopWords};
+use twinprint::{
+    Auto, Columns, DedupError, DedupOptions, Keep, Mode, Order, PairRows, Profile, Room, StopWords,
+};
 
 use crate::input::InputArgs;
 use crate::progress::Bars;
@@ -21,6 +23,8 @@ Examples:
       from stdin, text in a nested field, no records copied
   twinprint dedup news.jsonl -o out --mode annotate
       out/annotated: every record with cluster_id, cluster_size, is_leader, duplicate_of, hamming, jaccard, dup_count
+  twinprint dedup news.jsonl -o out --order similar
+      relatives next to one another in out/kept, where zstd and gzip make more of them; report.json says how much
   twinprint dedup crawl/ -o out --dry-run
       what it will take in memory, disk and time, and whether there is as much
   twinprint dedup a.jsonl b.jsonl -o out --pairs
@@ -85,6 +89,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = ModeArg::Remove, help_heading = "Output")]
     mode: ModeArg,
 
+    /// How records stand in kept/: as in the input, or relatives next to one another, so that packers make more of them
+    #[arg(long, value_enum, default_value_t = OrderArg::Input, help_heading = "Output")]
+    order: OrderArg,
+
     /// Names of the fields that --mode annotate adds: its own (cluster_id, duplicate_of …), or those of another tool
     #[arg(long, value_enum, default_value_t = ColumnsArg::Twinprint, value_name = "TOOL", help_heading = "Output")]
     columns: ColumnsArg,
@@ -145,6 +153,12 @@ enum ModeArg {
     Remove,
     Annotate,
     Report,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OrderArg {
+    Input,
+    Similar,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -233,6 +247,10 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         ModeArg::Remove => Mode::Remove,
         ModeArg::Annotate => Mode::Annotate,
         ModeArg::Report => Mode::Report,
+    };
+    options.order = match args.order {
+        OrderArg::Input => Order::Input,
+        OrderArg::Similar => Order::Similar,
     };
     options.columns = match args.columns {
         ColumnsArg::Twinprint => Columns::Twinprint,

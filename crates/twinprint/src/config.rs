@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::annotate::Columns;
-use crate::options::{DedupOptions, Keep, Mode, PairRows};
+use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
 use crate::radius::Radius;
 use crate::source::SourceOptions;
 
@@ -48,6 +48,7 @@ pub(crate) struct Config {
     keep: Keep,
     keep_key: Option<String>,
     mode: Mode,
+    order: Order,
     columns: Option<Columns>,
     prefix: Option<String>,
     pairs: PairRows,
@@ -92,6 +93,7 @@ impl Config {
             keep: options.keep,
             keep_key: source.sort_key.clone(),
             mode: options.mode,
+            order: options.order,
             columns: annotates.then_some(options.columns),
             prefix: annotates.then(|| options.prefix.clone()),
             pairs: options.pairs,

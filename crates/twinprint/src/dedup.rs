@@ -15,7 +15,7 @@ use crate::keep::KeepOrder;
 use crate::matcher::Matcher;
 use crate::memory::{self, Budget};
 use crate::near_misses::NearMisses;
-use crate::options::{DedupOptions, Mode, PairRows};
+use crate::options::{DedupOptions, Mode, Order, PairRows};
 use crate::output::{self, Run};
 use crate::pairs::PairWriter;
 use crate::progress::{Progress, Unit, bytes_moved, cpu_seconds, peak_memory};
@@ -104,6 +104,9 @@ impl Job<'_> {
         if self.options.mode == Mode::Annotate {
             output::check_annotation(&sources, self.options)?;
         }
+        if self.options.order == Order::Similar {
+            output::check_order(&sources, self.progress)?;
+        }
         let read = self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let mut rejects = dir.file("rejects.jsonl")?;
             let read = read::read(
@@ -184,16 +187,17 @@ impl Job<'_> {
             spool: spool.as_ref(),
             pair_rows,
         };
-        self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
+        let order = self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
             output::write_clusters(&run, &dir)?;
-            match job.options.mode {
-                Mode::Remove => output::copy_records(&run, &dir, job.progress)?,
-                Mode::Annotate => output::annotate_records(&run, &dir, job.progress)?,
-                Mode::Report => {}
-            }
-            output::write_config(&run, &dir)
+            let order = match job.options.mode {
+                Mode::Remove => output::copy_records(&run, &dir, work.path(), job.progress)?,
+                Mode::Annotate => output::annotate_records(&run, &dir, work.path(), job.progress)?,
+                Mode::Report => None,
+            };
+            output::write_config(&run, &dir)?;
+            Ok(order)
         })?;
-        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run))?;
+        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run, order))?;
         let report = report::write(shown, self.stages, self.started, &dir)?;
         drop(work);
         dir.finish()?;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::candidates::most_edges;
 use crate::error::DedupError;
 use crate::memory::{self, Budget};
-use crate::options::{Auto, DedupOptions, Mode};
+use crate::options::{Auto, DedupOptions, Mode, Order};
 use crate::progress::{Progress, Unit};
 use crate::radius::{self, Radius};
 use crate::source::{SourceOptions, Sources};
@@ -235,10 +235,21 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         candidates: candidates as u64,
         memory_bytes,
         output_bytes: (copied + rows) as u64,
-        work_bytes: all(sample.spool_bytes) as u64 + stdin,
+        work_bytes: all(sample.spool_bytes) as u64
+            + stdin
+            + put_in_order(sources, all(counts.record_bytes), options),
         threads,
         seconds: sample.seconds * growth + on_cores / threads as f64 + copied / COPIED_A_SECOND,
     })
+}
+
+/// Bytes of the largest file's records, which are put aside to be put in order, of `records` in all files.
+fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 {
+    let largest = sources.list().iter().map(|file| file.bytes).max().unwrap_or(0);
+    match options.order {
+        Order::Input => 0,
+        Order::Similar => (records * largest as f64 / sources.total_bytes().max(1) as f64) as u64,
+    }
 }
 
 /// The radius that the run will choose.

@@ -56,6 +56,17 @@ pub enum Mode {
     Report,
 }
 
+/// How the records that are not removed stand in each file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// As in the input.
+    #[default]
+    Input,
+    /// Relatives next to one another, in files of a record a line; others are left as they are.
+    Similar,
+}
+
 /// Which pairs are written to `pairs.jsonl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,6 +113,8 @@ pub struct DedupOptions {
     pub keep: Keep,
     /// What is written of the records.
     pub mode: Mode,
+    /// How they stand in each file.
+    pub order: Order,
     /// Names of the fields that [`Mode::Annotate`] adds.
     pub columns: Columns,
     /// What comes before these names.
@@ -135,6 +148,7 @@ impl DedupOptions {
             min_features: MIN_FEATURES,
             keep: Keep::First,
             mode: Mode::Remove,
+            order: Order::Input,
             columns: Columns::Twinprint,
             prefix: String::new(),
             pairs: PairRows::None,
@@ -162,6 +176,11 @@ impl DedupOptions {
                 "--threads {}: give at most {MOST_THREADS}, or 0 for all cores",
                 self.threads
             ));
+        }
+        if self.order == Order::Similar && self.mode == Mode::Report {
+            return refuse(
+                "--order similar: --mode report writes no records; leave one of them out".to_owned(),
+            );
         }
         let width = match self.bits {
             Auto::Auto => 128,

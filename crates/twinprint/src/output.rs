@@ -1,5 +1,7 @@
 //! Writes what a run found: `clusters.jsonl` and `clusters.parquet`, `kept/` and `removed/`, `config.toml`. For the report see [`crate::report`].
 
+use std::path::Path;
+
 use cluster::{Group, Outcome};
 
 use crate::annotate::{Annotate, Annotation, Annotator};
@@ -12,12 +14,14 @@ use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::near_misses::NearMisses;
-use crate::options::{DedupOptions, Mode};
+use crate::options::{DedupOptions, Mode, Order};
 use crate::progress::Progress;
 use crate::radius::Radius;
 use crate::read::Counts;
+use crate::relatives;
+use crate::report::OrderReport;
 use crate::rows::{self, ClusterRow, Names, Ratio};
-use crate::sink::{self, Fate, OutputDir};
+use crate::sink::{self, Copying, Fate, OutputDir};
 use crate::source::{Format, SourceOptions, Sources};
 use crate::spool::Spool;
 
@@ -127,8 +131,9 @@ pub(crate) fn bytes_to_write(run: &Run<'_>) -> u64 {
 pub(crate) fn copy_records(
     run: &Run<'_>,
     dir: &OutputDir,
+    work: &Path,
     progress: &dyn Progress,
-) -> Result<(), DedupError> {
+) -> Result<Option<OrderReport>, DedupError> {
     let documents = &run.corpus.documents;
     let records = u64::from(documents.len()) + documents.rejected();
     let mut fates = vec![Fate::Reject; records as usize];
@@ -137,7 +142,75 @@ pub(crate) fn copy_records(
         fates[ordinal as usize] = if keep { Fate::Keep } else { Fate::Remove };
     }
     let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
-    sink::copy_records_to(run.sources, &fate, dir, &|bytes| progress.advance(bytes))?;
+    copy(run, &fate, None, dir, work, progress)
+}
+
+/// Copies records, in the order asked for.
+fn copy(
+    run: &Run<'_>,
+    fate: &dyn Fn(u64) -> Fate,
+    edit: Option<&dyn sink::Edit>,
+    dir: &OutputDir,
+    work: &Path,
+    progress: &dyn Progress,
+) -> Result<Option<OrderReport>, DedupError> {
+    let ranks = match run.options.order {
+        Order::Input => Vec::new(),
+        Order::Similar => ranks(run),
+    };
+    let rank = |ordinal: u64| ranks.get(ordinal as usize).copied().unwrap_or(0);
+    let order = sink::Order { rank: &rank, work };
+    let order = (run.options.order == Order::Similar).then_some(order);
+    let how = Copying { fate, edit, order };
+    let written = sink::copy_all(run.sources, how, dir, &|bytes| progress.advance(bytes))?;
+    Ok(order.map(|_| OrderReport {
+        zstd_before: written.zstd.before,
+        zstd_after: written.zstd.after,
+        files_left: files_left(run.sources),
+    }))
+}
+
+/// The rank of each record, by its ordinal, where relatives stand next to one another.
+fn ranks(run: &Run<'_>) -> Vec<u32> {
+    let (documents, classes) = (&run.corpus.documents, &run.corpus.classes);
+    // What was removed does not stand between others, and through it the walk would lose its way.
+    let stands =
+        |item: u32| run.options.mode == Mode::Annotate || run.outcome.groups[item as usize].leader == item;
+    let edges = run.candidates.edges.iter();
+    let edges = edges.filter(|edge| stands(edge.item) && stands(edge.earlier));
+    let class = |item: u32| run.keep.classes[item as usize];
+    let pairs = || edges.clone().map(|edge| (class(edge.item), class(edge.earlier)));
+    let fingerprint = |class: u32| classes.fingerprint[class as usize];
+    let distance = |a, b| (fingerprint(a) ^ fingerprint(b)).count_ones();
+    let of_class = relatives::ranks(classes.len(), pairs, distance);
+    let mut ranks = vec![0; documents.len() as usize + documents.rejected() as usize];
+    for (&class, ordinal) in documents.class.iter().zip(documents.record_ordinals()) {
+        ranks[ordinal as usize] = of_class[class as usize];
+    }
+    ranks
+}
+
+/// Files that keep the order of the input whatever is asked for.
+fn files_left(sources: &Sources) -> u64 {
+    let left = sources.list().iter().filter(|file| !file.format.is_by_line());
+    left.count() as u64
+}
+
+/// Says which files cannot be put in order, and refuses where that is all of them.
+pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<(), DedupError> {
+    let (left, all) = (files_left(sources), sources.list().len() as u64);
+    if left == all {
+        return Err(DedupError::Option(
+            "--order similar: only files with a record a line (.jsonl, .ndjson, --lines) can be put in order, and none of the inputs is one; \
+             leave it out"
+                .to_owned(),
+        ));
+    }
+    if left > 0 {
+        progress.warn(&format!(
+            "--order similar: {left} of {all} files are not of a record a line and stay in the order of the input"
+        ));
+    }
     Ok(())
 }
 
@@ -158,8 +231,9 @@ pub(crate) fn check_annotation(sources: &Sources, options: &DedupOptions) -> Res
 pub(crate) fn annotate_records(
     run: &Run<'_>,
     dir: &OutputDir,
+    work: &Path,
     progress: &dyn Progress,
-) -> Result<(), DedupError> {
+) -> Result<Option<OrderReport>, DedupError> {
     let documents = &run.corpus.documents;
     let records = u64::from(documents.len()) + documents.rejected();
     let mut document_at = vec![u32::MAX; records as usize];
@@ -192,10 +266,7 @@ pub(crate) fn annotate_records(
         Some(&document) if document != u32::MAX => Fate::Annotate,
         _ => Fate::Reject,
     };
-    sink::annotate_records_to(run.sources, &fate, &annotate, dir, &|bytes| {
-        progress.advance(bytes);
-    })?;
-    Ok(())
+    copy(run, &fate, Some(&annotate), dir, work, progress)
 }
 
 /// The place of every document in its group: 0 leads, the others follow in input order.

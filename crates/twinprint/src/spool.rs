@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::error::DedupError;
+use crate::positioned::PositionedFile;
 
 /// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
 const BLOCK: usize = 4 << 10;
@@ -202,34 +203,6 @@ impl Spool {
             decompressor.decompress_to_buffer(&buffer.packed, &mut buffer.raw)?;
         }
         Ok(())
-    }
-}
-
-/// A file read at positions by several threads.
-struct PositionedFile(#[cfg(unix)] File, #[cfg(not(unix))] std::sync::Mutex<File>);
-
-impl PositionedFile {
-    #[cfg(unix)]
-    fn new(file: File) -> Self {
-        Self(file)
-    }
-
-    #[cfg(unix)]
-    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> std::io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, out, offset)
-    }
-
-    #[cfg(not(unix))]
-    fn new(file: File) -> Self {
-        Self(std::sync::Mutex::new(file))
-    }
-
-    #[cfg(not(unix))]
-    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> std::io::Result<()> {
-        use std::io::{Read, Seek, SeekFrom};
-        let mut file = self.0.lock().map_err(|_| std::io::ErrorKind::Other)?;
-        file.seek(SeekFrom::Start(offset))?;
-        file.read_exact(out)
     }
 }
 

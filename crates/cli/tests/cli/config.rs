@@ -32,7 +32,7 @@ fn a_written_configuration_gives_the_same_result() {
     let sandbox = inputs();
     let ways = [
         "",
-        "--threshold 0.75 --keep longest --pairs=distinct --ext rs --limit 200 --text-key=text --seed 18446744073709551615",
+        "--threshold 0.75 --keep longest --order similar --pairs=distinct --ext rs --limit 200 --text-key=text --seed 18446744073709551615",
         "--profile paper --mode report --any-text",
         "--profile tp1-chars4-tf-64 --stop-words stop.txt --lines --keep newest --keep-key id -k 7",
         "--no-verify --max-document 1MiB --id-key name --pairs",

@@ -106,6 +106,12 @@ impl Corpus {
         text
     }
 
+    /// A new text of so many words.
+    pub(crate) fn long(&mut self, words: usize) -> String {
+        let words: Vec<String> = (0..words).map(|_| self.word()).collect();
+        words.join(" ")
+    }
+
     pub(crate) fn texts(&mut self, n: usize) -> Vec<String> {
         (0..n).map(|_| self.document()).collect()
     }

@@ -130,6 +130,12 @@ fn verified_runs_are_byte_identical() {
 }
 
 #[test]
+fn records_put_in_order_are_byte_identical() {
+    let sandbox = inputs();
+    same_for_all_ways(&sandbox, "--order similar");
+}
+
+#[test]
 fn unverified_runs_are_byte_identical() {
     let sandbox = inputs();
     same_for_all_ways(&sandbox, "--profile paper --pairs=distinct --mode report");

@@ -14,6 +14,7 @@ mod fences;
 mod forecast;
 mod generated;
 mod limits;
+mod order;
 mod pages;
 mod readme;
 mod refusals;

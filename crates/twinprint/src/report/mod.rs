@@ -60,6 +60,8 @@ pub struct Report {
     /// Verified pairs of texts that are no duplicates, by Jaccard, in the bands of `jaccards`: those that miss the threshold by a
     /// twentieth at most, as far as they were looked at: a document that has a duplicate is not compared further without `--pairs`.
     pub near_misses: BTreeMap<u32, u64>,
+    /// What another order than that of the input is worth; absent where records stand in that.
+    pub order: Option<OrderReport>,
     /// The ten largest groups.
     pub largest: Vec<LargeCluster>,
     /// Removed documents least like what they duplicate, one a group: where a mistake would be first.
@@ -183,6 +185,17 @@ pub struct ClusterCounts {
     pub count: u64,
     /// How many there are of each size.
     pub sizes: BTreeMap<u32, u64>,
+}
+
+/// See [`Report::order`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OrderReport {
+    /// Bytes of all records not removed in the files put in order, packed with zstd (level 3, its own window), in the order of the input.
+    pub zstd_before: u64,
+    /// The same in the order written.
+    pub zstd_after: u64,
+    /// Files left in the order of the input, since they are not of a record a line.
+    pub files_left: u64,
 }
 
 /// One of the largest groups.

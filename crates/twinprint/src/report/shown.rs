@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{DocumentReport, LargeCluster, PairReport, Report, collect};
+use super::{DocumentReport, LargeCluster, OrderReport, PairReport, Report, collect};
 use crate::error::DedupError;
 use crate::near_misses::NearMiss;
 use crate::output::Run;
@@ -51,10 +51,11 @@ struct Pair {
 }
 
 impl Shown {
-    /// Collects all but times. O(documents), and a sort of the groups; reads some two dozen pairs of texts.
-    pub(crate) fn collect(run: &Run<'_>) -> Result<Self, DedupError> {
+    /// Collects all but times; `order` is what putting the records in order gave. O(documents), and a sort of the groups; reads some two dozen pairs of texts.
+    pub(crate) fn collect(run: &Run<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let sizes = run.sizes();
         let mut report = collect::numbers(run, &sizes)?;
+        report.order = order;
         let farthest = farthest(run);
         let leaders = largest(&sizes);
         let of_largest: Vec<Option<Pair>> = leaders

@@ -5,7 +5,8 @@
 //! around records follows them, by the parts that the scanner tells apart: what opens and closes a file goes to both
 //! sides, a separator goes out between two records of one side, blank lines stay in `kept/`. Of files with a record a
 //! line, a last line without line feed gets one, so that outputs can be joined. A file of records always has its
-//! place in `kept/`, and one in `removed/` only if a record goes there. Rejects go nowhere.
+//! place in `kept/`, and one in `removed/` only if a record goes there. Rejects go nowhere. What is kept of files with a record a
+//! line can be [put in another order](super::arrange).
 
 use std::fs::File;
 use std::io::Read;
@@ -15,6 +16,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use text::charset::Charset;
 
+use super::arrange::{Order, Zstd};
 use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
 use super::error::SinkError;
@@ -66,6 +68,8 @@ pub struct Written {
     pub kept_records: u64,
     /// Records removed.
     pub removed_records: u64,
+    /// What is kept packed with zstd, where it was put in order.
+    pub zstd: Zstd,
 }
 
 impl Written {
@@ -112,33 +116,37 @@ pub fn copy_records_to(
     out: &OutputDir,
     progress: &dyn Fn(u64),
 ) -> Result<Written, SinkError> {
-    copy(sources, fate, None, out, progress)
+    let how = Copying {
+        fate,
+        edit: None,
+        order: None,
+    };
+    copy_all(sources, how, out, progress)
 }
 
-/// Copies the records for which `fate` says [`Fate::Annotate`] to `annotated/`, as `edit` rewrites them. Otherwise as
-/// [`copy_records_to`]. Records are rewritten on all threads.
-pub(crate) fn annotate_records_to(
-    sources: &Sources,
-    fate: &dyn Fn(u64) -> Fate,
-    edit: &dyn Edit,
-    out: &OutputDir,
-    progress: &dyn Fn(u64),
-) -> Result<Written, SinkError> {
-    copy(sources, fate, Some(edit), out, progress)
+/// Where records go, and what becomes of them on the way.
+#[derive(Clone, Copy)]
+pub(crate) struct Copying<'a> {
+    /// As in [`copy_records_to`].
+    pub(crate) fate: &'a dyn Fn(u64) -> Fate,
+    /// Rewrites records, which then go to `annotated/`; on all threads.
+    pub(crate) edit: Option<&'a dyn Edit>,
+    /// Puts what is kept in order, in files with a record a line.
+    pub(crate) order: Option<Order<'a>>,
 }
 
-fn copy(
+/// As [`copy_records_to`], with all that can be done to records.
+pub(crate) fn copy_all(
     sources: &Sources,
-    fate: &dyn Fn(u64) -> Fate,
-    edit: Option<&dyn Edit>,
+    how: Copying<'_>,
     out: &OutputDir,
     progress: &dyn Fn(u64),
 ) -> Result<Written, SinkError> {
     out.expect_bytes(sources.total_bytes());
     let mut copy = Copy {
         sources,
-        fate,
-        main: if edit.is_some() {
+        how,
+        main: if how.edit.is_some() {
             Fate::Annotate
         } else {
             Fate::Keep
@@ -155,7 +163,7 @@ fn copy(
         let edited: Vec<Option<Piece>> = batch
             .chunks
             .par_iter()
-            .map(|chunk| edit.map_or(Ok(None), |edit| edited(chunk, edit)))
+            .map(|chunk| how.edit.map_or(Ok(None), |edit| edited(chunk, edit)))
             .collect::<Result<_, SinkError>>()?;
         for (chunk, edited) in batch.chunks.iter().zip(&edited) {
             while let Some((source, records)) = batch.finished.pop_front_if(|end| end.0 < chunk.source()) {
@@ -174,7 +182,7 @@ fn copy(
 /// The state of a copy.
 struct Copy<'a> {
     sources: &'a Sources,
-    fate: &'a dyn Fn(u64) -> Fate,
+    how: Copying<'a>,
     /// Where most records go.
     main: Fate,
     out: &'a OutputDir,
@@ -196,12 +204,15 @@ impl<'a> Copy<'a> {
             Body::Bytes { source, piece, .. } => {
                 self.counted(*source, chunk.records())?;
                 let mut ordinals = chunk.first_ordinal()..;
-                let fate = self.fate;
-                // The range has no end.
-                let fate = || ordinals.next().map_or(Fate::Reject, fate);
+                let Copying { fate, order, .. } = self.how;
+                let next = || match ordinals.next() {
+                    Some(ordinal) => (fate(ordinal), order.map_or(0, |order| (order.rank)(ordinal))),
+                    // The range has no end.
+                    None => (Fate::Reject, 0),
+                };
                 let mut written = std::mem::take(&mut self.written);
                 self.record_file(*source)?
-                    .split(edited.unwrap_or(piece), fate, &mut written)?;
+                    .split(edited.unwrap_or(piece), next, &mut written)?;
                 self.written = written;
             }
             #[cfg(feature = "tables")]
@@ -209,7 +220,7 @@ impl<'a> Copy<'a> {
                 self.counted(*source, chunk.records())?;
                 self.table
                     .get_or_insert_with(|| TableCopy::new(stretch.table()))
-                    .note(stretch, chunk.first_ordinal(), self.fate);
+                    .note(stretch, chunk.first_ordinal(), self.how.fate);
             }
         }
         Ok(())
@@ -232,7 +243,7 @@ impl<'a> Copy<'a> {
     fn record_file(&mut self, source: u32) -> Result<&mut RecordFile<'a>, SinkError> {
         if self.records.is_none() {
             let charset = self.sources.charset(source).unwrap_or(Charset::UTF_8);
-            let outputs = RecordFile::new(self.file(source), charset, self.out, self.main)?;
+            let outputs = RecordFile::new(self.file(source), charset, self.out, self.main, self.how.order)?;
             self.records = Some(outputs);
         }
         Ok(self.records.as_mut().expect("it was begun above"))
@@ -258,7 +269,10 @@ impl<'a> Copy<'a> {
         }
         self.record_file(source)?;
         if let Some(outputs) = self.records.take() {
-            outputs.finish()?;
+            let sources = self.sources;
+            let zstd = outputs.finish(&|| sources.cancelled())?;
+            self.written.zstd.before += zstd.before;
+            self.written.zstd.after += zstd.after;
         }
         Ok(())
     }
@@ -280,7 +294,7 @@ impl<'a> Copy<'a> {
     fn files(&mut self, range: Range<u32>, first_ordinal: u64) -> Result<(), SinkError> {
         let jobs: Vec<_> = range
             .zip(first_ordinal..)
-            .map(|(source, o)| (source, (self.fate)(o)))
+            .map(|(source, o)| (source, (self.how.fate)(o)))
             .collect();
         let (sources, out) = (self.sources, self.out);
         let copied: Vec<_> = jobs

@@ -1,6 +1,7 @@
 //! Writing the output: a directory whose files appear whole or not at all, and the second pass over the inputs that
 //! copies their records to `kept/` and `removed/`.
 
+mod arrange;
 mod changed;
 mod copy;
 mod dir;
@@ -14,7 +15,9 @@ mod storage;
 mod table;
 mod unfinished;
 
-pub(crate) use copy::{Edit, annotate_records_to};
+pub(crate) use arrange::Order;
+pub use arrange::Zstd;
+pub(crate) use copy::{Copying, Edit, copy_all};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
 pub use dir::OutputDir;
 pub use error::SinkError;

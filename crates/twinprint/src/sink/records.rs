@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use text::charset::Charset;
 
+use super::arrange::{Arrange, Order, Zstd};
 use super::copy::{Fate, Written};
 use super::dir::OutputDir;
 use super::encode::Packed;
@@ -29,6 +30,8 @@ struct Side {
     packed: Packed,
     /// The charset it is recoded to, as the input was recoded from it.
     recoded: Option<(Charset, Vec<u8>)>,
+    /// For records that are not to stand in the order of the input.
+    arrange: Option<Arrange>,
     /// Whether it has a record.
     begun: bool,
 }
@@ -48,46 +51,65 @@ impl Side {
                 _ => Packed::new(out.file(place(input, fate))?, input.codec)?,
             },
             recoded: (!charset.keeps_ascii()).then_some((charset, Vec::new())),
+            arrange: None,
             begun: false,
         })
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
-        match &mut self.recoded {
-            None => self.packed.append(bytes),
+        let bytes = match &mut self.recoded {
+            None => bytes,
             Some((charset, recoded)) => {
                 recoded.clear();
                 to_utf16(bytes, *charset, recoded);
-                self.packed.append(recoded)
+                recoded.as_slice()
             }
+        };
+        match &mut self.arrange {
+            Some(arrange) => arrange.append(bytes),
+            None => self.packed.append(bytes),
         }
+    }
+
+    fn finish(mut self, cancelled: &dyn Fn() -> bool) -> Result<Zstd, SinkError> {
+        let zstd = match self.arrange {
+            Some(arrange) => arrange.finish(|bytes| self.packed.append(bytes), cancelled)?,
+            None => Zstd::default(),
+        };
+        self.packed.finish()?;
+        Ok(zstd)
     }
 }
 
 impl<'a> RecordFile<'a> {
-    /// Records that are not removed go where `main` says.
+    /// Records that are not removed go where `main` says, in `order` if they are lines.
     pub(super) fn new(
         input: &'a SourceFile,
         charset: Charset,
         out: &'a OutputDir,
         main: Fate,
+        order: Option<Order<'_>>,
     ) -> Result<Self, SinkError> {
+        let mut kept = Side::new(input, charset, out, main)?;
+        if let Some(order) = order.filter(|_| input.format.is_by_line()) {
+            kept.arrange = Some(Arrange::new(order.work)?);
+        }
         Ok(Self {
             input,
             charset,
             out,
-            kept: Side::new(input, charset, out, main)?,
+            kept,
             removed: None,
             opening: Vec::new(),
             separator: Vec::new(),
         })
     }
 
-    /// Sends the records of a piece where `fate` says, which is asked for each in order.
+    /// Sends the records of a piece where `fate` says, which is asked for each in order, and tells its rank as well.
     pub(super) fn split(
         &mut self,
         piece: &Piece,
-        mut fate: impl FnMut() -> Fate,
+        mut fate: impl FnMut() -> (Fate, u32),
         written: &mut Written,
     ) -> Result<(), SinkError> {
         let data = piece.data.as_slice();
@@ -106,10 +128,16 @@ impl<'a> RecordFile<'a> {
             }
             match span.part {
                 Part::Record => {
-                    let fate = fate();
+                    let (fate, rank) = fate();
                     written.add(fate, bytes.len() as u64, 1);
                     if fate != Fate::Reject {
                         let removed = fate == Fate::Remove;
+                        if !removed && self.kept.arrange.is_some() {
+                            self.flush(data, &mut run)?;
+                        }
+                        if let Some(arrange) = self.kept.arrange.as_mut().filter(|_| !removed) {
+                            arrange.begin(rank);
+                        }
                         if self.begin(removed)? {
                             match separator {
                                 Some(before) => self.send(data, &mut run, removed, before)?,
@@ -158,9 +186,10 @@ impl<'a> RecordFile<'a> {
     }
 
     /// Gives the outputs their final names.
-    pub(super) fn finish(self) -> Result<(), SinkError> {
-        self.kept.packed.finish()?;
-        self.removed.map_or(Ok(()), |removed| removed.packed.finish())
+    pub(super) fn finish(self, cancelled: &dyn Fn() -> bool) -> Result<Zstd, SinkError> {
+        let zstd = self.kept.finish(cancelled)?;
+        self.removed.map_or(Ok(()), |removed| removed.packed.finish())?;
+        Ok(zstd)
     }
 
     /// Makes ready for a record; whether the side has one already.

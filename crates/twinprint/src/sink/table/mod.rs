@@ -69,6 +69,7 @@ impl TableCopy {
             removed_bytes: removed_bytes?,
             kept_records: kept,
             removed_records: removed,
+            ..Written::default()
         };
         unchanged(input)?;
         Ok(written)
