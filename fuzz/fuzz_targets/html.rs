@@ -1,0 +1,4 @@
+#![no_main]
+//! Files named `a.html`.
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| twinprint_fuzz::read_and_copy("a.html", bytes));

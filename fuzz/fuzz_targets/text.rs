@@ -1,0 +1,4 @@
+#![no_main]
+//! Files named `a.txt`.
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| twinprint_fuzz::read_and_copy("a.txt", bytes));
