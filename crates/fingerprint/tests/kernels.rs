@@ -1,6 +1,6 @@
 //! Every kernel at every level of this CPU against the plain definition.
 
-use fingerprint::kernel::{self, Level};
+use fingerprint::kernel::{self, Level, PackedRows, Run};
 use fingerprint::{HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at};
 use proptest::prelude::*;
 
@@ -144,6 +144,19 @@ proptest! {
     }
 
     #[test]
+    fn packed_rows_near_their_queries(
+        packed in prop::collection::vec(any::<u8>(), 0..400),
+        width in 0u32..130,
+        runs in prop::collection::vec((0u32..90, 0u32..30, 0u32..12), 0..30),
+        queries in prop::collection::vec(any::<u128>(), 0..10),
+        k in 0u32..70,
+    ) {
+        let runs: Vec<Run> = runs.iter().map(|&(start, len, slot)| Run { start, end: start + len, slot }).collect();
+        packed_rows_at_every_level::<u64>((&packed, width), &runs, &queries, k);
+        packed_rows_at_every_level::<u128>((&packed, width), &runs, &queries, k);
+    }
+
+    #[test]
     fn feature_hashes(
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         ranges in prop::collection::vec((0u32..310, 0u32..80), 0..700),
@@ -215,6 +228,39 @@ fn full_weights_do_not_overflow_a_chunk() {
             kernel::vote_unit_64_at(level, &vec![u64::MAX; n], &mut ones);
             assert_eq!(ones, [n as u64; 64], "{n} at {level}");
         }
+    }
+}
+
+fn packed_rows_at_every_level<W: Width>(
+    (packed, width): (&[u8], u32),
+    runs: &[Run],
+    queries: &[u128],
+    k: u32,
+) {
+    let width = width.min(W::BITS);
+    let bit = |at: usize| {
+        packed
+            .get(at / 8)
+            .map_or(0, |byte| u128::from(byte >> (at % 8) & 1))
+    };
+    let mask = 1u128.checked_shl(width).unwrap_or(0).wrapping_sub(1);
+    let queries: Vec<W> = queries.iter().map(|&q| W::truncate(q & mask)).collect();
+    let mut want = Vec::new();
+    for (number, run) in (0..).zip(runs) {
+        let query = queries.get(run.slot as usize).map_or(0, |q| q.widen());
+        for row in run.start..run.end {
+            let start = row as usize * width as usize;
+            let value = (0..width as usize).fold(0, |value, b| value | bit(start + b) << b);
+            if (value ^ query).count_ones() <= k {
+                want.push((number, row));
+            }
+        }
+    }
+    let rows = PackedRows::new(width);
+    for level in Level::available() {
+        let mut got = Vec::new();
+        rows.within_at(level, packed, runs, &queries, k, &mut got);
+        assert_eq!(got, want, "width {width} at {level}");
     }
 }
 

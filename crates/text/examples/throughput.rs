@@ -1,14 +1,18 @@
 //! How fast texts are taken apart, step by step, on one core.
 //!
-//! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the `text` of each record.
+//! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the `text` of each record. `DICTIONARY` may name a
+//! directory of cppjieba's dictionaries.
 #![expect(clippy::print_stdout, reason = "a program that prints its result")]
 
 use std::error::Error;
 use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use fingerprint::HashKey;
 use jieba_rs::Jieba;
+use text::compat::{Dictionaries, Imitator, Recipe};
 use text::overlap::{Shingler, overlap};
 use text::{Analyzer, Measure, Profile, canonical, normalise};
 
@@ -47,7 +51,16 @@ fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
     step("analyze, chars4", texts, |text| {
         windows.analyze(text).features as usize
     });
-    step("jieba alone", texts, |text| jieba.cut(text, false).len());
+    if let Some(directory) = std::env::var_os("DICTIONARY") {
+        let dictionaries = Arc::new(Dictionaries::open(Path::new(&directory))?);
+        let mut imitator = Imitator::new(Recipe::parse("cppjieba")?, Some(dictionaries))?;
+        step("as cppjieba", texts, |text| {
+            imitator
+                .fingerprint(text)
+                .map_or(0, |(_, features)| features as usize)
+        });
+    }
+    step("jieba-rs alone", texts, |text| jieba.cut(text, false).len());
     step("shingle", &canonicals, |text| {
         shingler.shingle(text, Measure::of(text)).len()
     });

@@ -17,6 +17,8 @@ mod tests;
 
 /// How many bytes a guess looks at, from a little before the first that is not ASCII.
 pub const GUESSED_FROM: usize = 64 << 10;
+/// Text has fewer control characters than one in so many bytes.
+const MOST_CONTROLS: usize = 50;
 /// Bytes of ASCII before the first other byte that help the guess.
 const CONTEXT: usize = 64;
 
@@ -109,6 +111,13 @@ impl Charset {
         self.0.decode_without_bom_handling(bytes).0
     }
 
+    /// Encodes all of `text`, without a mark. Borrows what is the same in UTF-8. None if the charset lacks one of its characters, and for
+    /// UTF-16, which nothing on the web is written in. Linear.
+    pub fn encode(self, text: &str) -> Option<Cow<'_, [u8]>> {
+        let (bytes, written_in, lacking) = self.0.encode(text);
+        (!lacking && written_in == self.0).then_some(bytes)
+    }
+
     fn undecodable(self, bytes: &[u8], offset: usize) -> Undecodable {
         Undecodable {
             charset: self,
@@ -176,7 +185,7 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
 /// ```
 ///
 /// # Errors
-/// Bytes that are no text of the charset. Bytes with zeros among them are binary: never guessed to be text.
+/// Bytes that are no text of the charset. Bytes with zeros or many control characters among them are binary: never guessed to be text.
 pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Charset), Undecodable> {
     let charset = detect(bytes, hints);
     let mark = Charset::of_mark(bytes).map_or(0, |(_, length)| length);
@@ -212,7 +221,7 @@ fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
     let start = Encoding::ascii_valid_up_to(bytes).saturating_sub(CONTEXT);
     let end = bytes.len().min(start + GUESSED_FROM);
     let window = &bytes[start..end];
-    if window.contains(&0) || is_damaged_utf8(window) {
+    if is_binary(window) || is_damaged_utf8(window) {
         return Charset::UTF_8;
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
@@ -220,6 +229,14 @@ fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
     // The detector wants a label in lower case without dots, and panics at others.
     let domain = domain.filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_lowercase()));
     Charset(detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny))
+}
+
+/// Whether bytes are no text: with a zero among them, or more than one control character in [`MOST_CONTROLS`]. In random bytes every
+/// tenth is one.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    // Tabs, line ends, form feeds and the escapes of terminals occur in text.
+    let control = |&&byte: &&u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    bytes.contains(&0) || bytes.iter().filter(control).count() * MOST_CONTROLS > bytes.len()
 }
 
 /// Whether bytes are UTF-8 but for a few places: then no other charset is meant.

@@ -1,7 +1,8 @@
 //! From text to what the engine compares: canonical text, weighted features, fingerprints, shingle sets.
 //!
 //! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, as a
-//! [`Profile`] lays down. [`charset`] makes text of bytes, [`overlap`] holds the exact check on two texts, [`measures`] the distances of the textbooks.
+//! [`Profile`] lays down. [`charset`] makes text of bytes, [`overlap`] holds the exact check on two texts, [`passages`] what
+//! they have in common and where, [`measures`] the distances of the textbooks.
 //!
 //! ```
 //! use fingerprint::{HashKey, Width};
@@ -19,15 +20,22 @@ mod analyzer;
 mod canonical;
 mod chars;
 pub mod charset;
+pub mod compat;
 mod features;
 #[cfg(feature = "html")]
 pub mod html;
+mod idf;
 pub mod measures;
 mod normal;
 pub mod overlap;
+pub mod passages;
 mod profile;
+mod scale;
 mod script;
 mod segment;
+#[cfg(test)]
+#[path = "../tests/shared/mod.rs"]
+mod shared_data;
 mod spaces;
 mod stop_words;
 mod tally;
@@ -36,12 +44,15 @@ mod test_text;
 mod voter;
 mod weight;
 mod windows;
+mod words;
 
 pub use analyzer::{Analysis, Analyzer, Feature};
 pub use canonical::canonical;
 pub use features::{Features, MAX_SHINGLE};
+pub use idf::{IdfBuilder, IdfError, IdfPower, IdfTable};
 pub use normal::normalise;
 pub use profile::{Profile, ProfileError, ProfileMismatch};
 pub use script::Measure;
 pub use stop_words::StopWords;
 pub use weight::Weight;
+pub use words::Words;

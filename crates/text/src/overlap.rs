@@ -13,3 +13,4 @@ mod sorting;
 pub use merge::{Overlap, overlap, overlap_at_least};
 pub use shingle_set::ShingleSet;
 pub use shingler::{CHAR_GRAM, Shingler, WORD_GRAM};
+pub(crate) use shingler::{counts, mixed_words};

@@ -10,21 +10,21 @@ use std::hash::Hasher as _;
 use siphasher::sip::SipHasher13;
 
 use crate::features::{Features, MAX_SHINGLE};
+use crate::idf::{IdfPower, IdfTable};
 use crate::segment::SEGMENTER;
 use crate::stop_words::StopWords;
 use crate::weight::Weight;
 
 /// The version of the recipe: the order of steps and the meaning of the ids.
 const VERSION: &str = "tp1";
-const PUBLIC_KEY: &str = "public";
 const FEATURE_HASH: &str = "siphash-1-3-128";
 
 /// How documents become fingerprints.
 ///
 /// Ids read `tp1-FEATURES-WEIGHT-BITS`, then `+key.ID` for another than the public key and `+stop.CHECKSUM` for a
 /// list of stop words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`; WEIGHT is `set`, `tf`, `lntf` or
-/// `levels` (a table of idf weights would stand behind it as `lntf.TABLE`; none is defined yet); BITS is 16, 32,
-/// 64 or 128.
+/// `levels`, and where a table of idf weights takes part `lntf.TABLE`, or `lntf.root.TABLE` for its square roots; BITS is
+/// 16, 32, 64 or 128.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     features: Features,
@@ -32,6 +32,7 @@ pub struct Profile {
     bits: u32,
     key_id: String,
     stop_words: StopWords,
+    idf: Option<(IdfTable, IdfPower)>,
 }
 
 /// A profile that cannot be.
@@ -53,6 +54,9 @@ pub enum ProfileError {
     /// The id names a list of stop words, which must be given.
     #[error("profile {0} has a list of stop words that its id does not hold; give the list itself")]
     StopWords(String),
+    /// The id names a table of idf weights that is not shipped, which must be given.
+    #[error("profile {0} has a table of idf weights that its id does not hold; give the table itself")]
+    Idf(String),
 }
 
 /// Two profiles that are not the same.
@@ -73,6 +77,9 @@ pub struct ProfileMismatch {
 }
 
 impl Profile {
+    /// The id of the published key, [`HashKey::PUBLIC`](fingerprint::HashKey::PUBLIC).
+    pub const PUBLIC_KEY: &str = "public";
+
     /// A profile with the public key and no stop words.
     ///
     /// # Errors
@@ -84,13 +91,14 @@ impl Profile {
         if !features.is_valid() {
             return Err(ProfileError::Shingle(features));
         }
-        let key_id = PUBLIC_KEY.to_owned();
+        let key_id = Self::PUBLIC_KEY.to_owned();
         Ok(Self {
             features,
             weight,
             bits,
             key_id,
             stop_words: StopWords::default(),
+            idf: None,
         })
     }
 
@@ -117,16 +125,37 @@ impl Profile {
         })
     }
 
+    /// The same profile at another width.
+    ///
+    /// # Errors
+    /// When `bits` is no width of a fingerprint.
+    pub fn at_width(&self, bits: u32) -> Result<Self, ProfileError> {
+        if !matches!(bits, 16 | 32 | 64 | 128) {
+            return Err(ProfileError::Bits(bits));
+        }
+        Ok(Self { bits, ..self.clone() })
+    }
+
     /// The same profile without the features on the list.
     #[must_use]
     pub fn with_stop_words(self, stop_words: StopWords) -> Self {
         Self { stop_words, ..self }
     }
 
+    /// The same profile with weights multiplied by how rare a feature is.
+    #[must_use]
+    pub fn with_idf(self, table: IdfTable, power: IdfPower) -> Self {
+        Self {
+            idf: Some((table, power)),
+            ..self
+        }
+    }
+
     /// The profile of an id.
     ///
     /// # Errors
-    /// When it is not one, or names a list of stop words (an id holds only the list's checksum).
+    /// When it is not one, or names a list of stop words (an id holds only the list's checksum) or a table of idf weights
+    /// that is not [shipped](IdfTable::shipped).
     pub fn parse(id: &str) -> Result<Self, ProfileError> {
         let unknown = || ProfileError::Id(id.to_owned());
         let mut options = id.split('+');
@@ -141,9 +170,20 @@ impl Profile {
             return Err(unknown());
         };
         let features = Features::from_name(features).ok_or_else(unknown)?;
-        let weight = Weight::from_name(weight).ok_or_else(unknown)?;
+        let mut weighing = weight.split('.');
+        let weight = Weight::from_name(weighing.next().unwrap_or_default()).ok_or_else(unknown)?;
         let bits = bits.parse().map_err(|_| unknown())?;
         let mut profile = Self::new(features, weight, bits)?;
+        let table = match (weighing.next(), weighing.next(), weighing.next()) {
+            (None, ..) => None,
+            (Some("root"), Some(table), None) => Some((table, IdfPower::Root)),
+            (Some(table), None, None) => Some((table, IdfPower::Whole)),
+            _ => return Err(unknown()),
+        };
+        if let Some((table, power)) = table {
+            let table = IdfTable::shipped(table).ok_or_else(|| ProfileError::Idf(id.to_owned()))?;
+            profile = profile.with_idf(table, power);
+        }
         for option in options {
             match option.split_once('.') {
                 Some(("key", key_id)) => profile = profile.with_key_id(key_id)?,
@@ -161,9 +201,14 @@ impl Profile {
 
     /// The id, such as `tp1-words-lntf-64`.
     pub fn id(&self) -> String {
-        let mut id = format!("{VERSION}-{}-{}-{}", self.features, self.weight.name(), self.bits);
+        let weight = match &self.idf {
+            None => self.weight.name().to_owned(),
+            Some((table, IdfPower::Whole)) => format!("{}.{}", self.weight.name(), table.name()),
+            Some((table, IdfPower::Root)) => format!("{}.root.{}", self.weight.name(), table.name()),
+        };
+        let mut id = format!("{VERSION}-{}-{weight}-{}", self.features, self.bits);
         // Writing to a string cannot fail.
-        if self.key_id != PUBLIC_KEY {
+        if self.key_id != Self::PUBLIC_KEY {
             let _ = write!(id, "+key.{}", self.key_id);
         }
         if !self.stop_words.is_empty() {
@@ -185,6 +230,11 @@ impl Profile {
         } else {
             format!("{:016x}", self.stop_words_checksum())
         };
+        let idf = match &self.idf {
+            None => "none".to_owned(),
+            Some((table, IdfPower::Whole)) => format!("{} {:016x}", table.name(), table.checksum()),
+            Some((table, IdfPower::Root)) => format!("root of {} {:016x}", table.name(), table.checksum()),
+        };
         format!(
             "profile {VERSION}\n\
              normalisation strip, nfkc, lower, nfc; words of L, N, M\n\
@@ -193,7 +243,7 @@ impl Profile {
              features {features}\n\
              stop words {stop_words}\n\
              weight {weight}\n\
-             idf none\n\
+             idf {idf}\n\
              hash {FEATURE_HASH}, key {key_id}\n\
              bits {bits}\n",
             unicode.0,
@@ -250,6 +300,11 @@ impl Profile {
         &self.key_id
     }
 
+    /// The table of idf weights, where one takes part.
+    pub fn idf(&self) -> Option<(&IdfTable, IdfPower)> {
+        self.idf.as_ref().map(|(table, power)| (table, *power))
+    }
+
     /// The features left out.
     pub fn stop_words(&self) -> &StopWords {
         &self.stop_words
@@ -260,7 +315,8 @@ impl Profile {
     }
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
+/// What profiles and tables are told apart by: SipHash-1-3 under the key of zeros.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(bytes);
     hasher.finish()

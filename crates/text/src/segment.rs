@@ -6,27 +6,24 @@
 //! the dictionary alone); other scripts without spaces into overlapping pairs of characters, a lone character
 //! being itself; everything else stays whole.
 //!
-//! The dictionary is the one embedded in jieba-rs, parsed once, when the first ideograph is met.
+//! The dictionary is that of jieba-rs, in `dictionary/`; `build.rs` makes the table of it that is compiled in.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use fingerprint::Span;
-use jieba_rs::Jieba;
 
 use crate::script::Script;
 use crate::spaces::split;
 
 mod cache;
+pub(crate) mod dictionary;
 
 use cache::{Cache, Place};
+use dictionary::{JIEBA, JiebaRs, Path};
 
-/// Name and version of the segmenter, part of every profile. The embedded dictionary cannot be reached from
-/// outside, so the exact version of the crate, pinned in the manifest, stands for it.
+/// Name and version of the segmenter, part of every profile: the crate whose dictionary and cuts these are.
 pub(crate) const SEGMENTER: &str =
     "jieba-rs 0.11.0 embedded dictionary, no hmm; pairs in other unspaced scripts";
-
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 /// Runs between a look at a run's place in the cache and the call for it.
 const AHEAD: usize = 16;
@@ -38,6 +35,7 @@ pub(crate) struct Segmenter {
     pieces: Vec<Span>,
     runs: Vec<Run>,
     cache: Cache,
+    path: Path,
 }
 
 /// A run of at least two ideographs.
@@ -73,12 +71,17 @@ impl Segmenter {
                 break;
             };
             let text = canonical.get(start as usize..end as usize).unwrap_or_default();
-            self.cache.cut_with(text, run.place, by_dictionary, |from, to| {
-                words.push(Span {
-                    start: start + from as u32,
-                    end: start + to as u32,
-                });
-            });
+            self.cache.cut_with(
+                text,
+                run.place,
+                |run, word| by_dictionary(run, &mut self.path, word),
+                |from, to| {
+                    words.push(Span {
+                        start: start + from as u32,
+                        end: start + to as u32,
+                    });
+                },
+            );
         }
         words.extend_from_slice(self.pieces.get(done..).unwrap_or_default());
     }
@@ -171,9 +174,15 @@ fn cut(
 }
 
 /// Calls `word` with the byte range of each word that jieba finds.
-fn by_dictionary(run: &str, word: &mut dyn FnMut(usize, usize)) {
-    for token in JIEBA.cut(run, false) {
-        word(token.byte_start, token.byte_end);
+fn by_dictionary(run: &str, path: &mut Path, word: &mut dyn FnMut(usize, usize)) {
+    JIEBA.find::<JiebaRs>(run.chars(), path);
+    let mut chars = run.char_indices();
+    let mut from = 0;
+    for length in path.lengths() {
+        let last = chars.nth(length - 1);
+        let to = last.map_or(run.len(), |(at, c)| at + c.len_utf8());
+        word(from, to);
+        from = to;
     }
 }
 

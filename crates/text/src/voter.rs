@@ -11,6 +11,7 @@ use fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64
 use crate::analyzer::{Analysis, Feature};
 use crate::features::{Cutter, Features};
 use crate::profile::Profile;
+use crate::scale::Scale;
 use crate::script::Measure;
 use crate::tally::{Count, Tally};
 use crate::weight::Weight;
@@ -33,8 +34,7 @@ pub(crate) struct Voter {
     pub(crate) weight: Weight,
     pub(crate) bits: u32,
     pub(crate) key: HashKey,
-    /// What tells the stop words: the low halves of their hashes, sorted.
-    stop_words: Vec<u64>,
+    scale: Scale,
     cutter: Cutter,
     narrow: Poll<u64>,
     wide: Poll<u128>,
@@ -42,17 +42,12 @@ pub(crate) struct Voter {
 
 impl Voter {
     pub(crate) fn new(profile: &Profile, key: HashKey) -> Self {
-        let words = profile.stop_words().words().iter();
-        let mut stop_words: Vec<u64> = words
-            .map(|word| fingerprint::hash_one(&key, word.as_bytes()).low_u64())
-            .collect();
-        stop_words.sort_unstable();
         Self {
             features: profile.features(),
             weight: profile.weight(),
             bits: profile.bits(),
             key,
-            stop_words,
+            scale: Scale::new(profile, &key),
             cutter: Cutter::default(),
             narrow: Poll::new(),
             wide: Poll::new(),
@@ -65,7 +60,7 @@ impl Voter {
         let (features, fingerprint) = if self.bits > 64 {
             let (source, spans) = self.cutter.cut(self.features, text, measure);
             self.wide.count(&self.key, source, spans);
-            let (hashes, weights) = self.wide.ballot(self.weight, &self.stop_words);
+            let (hashes, weights) = self.wide.ballot(&self.scale);
             let mut votes = Votes::<u128>::new();
             votes.add(hashes, weights);
             (hashes.len(), votes.finish())
@@ -81,7 +76,7 @@ impl Voter {
                     self.narrow.count(&self.key, source, spans);
                 }
             }
-            let (hashes, weights) = self.narrow.ballot(self.weight, &self.stop_words);
+            let (hashes, weights) = self.narrow.ballot(&self.scale);
             let mut votes = Votes::<u64>::new();
             votes.add_64(hashes, weights);
             // A narrower fingerprint is the low part of a wider one.
@@ -102,24 +97,22 @@ impl Voter {
         let (source, spans) = self.cutter.cut(self.features, text, Measure::of(text));
         self.wide.count(&self.key, source, spans);
         let feature = |(&hash, count): (&u128, Count)| {
+            let weight = self.scale.weigh(hash.low_u64(), count.tf)?;
             let span: Span = spans.get(count.first as usize).copied().unwrap_or_default();
             let text = source
                 .get(span.start as usize..span.end as usize)
                 .unwrap_or_default()
                 .to_owned();
-            Feature {
+            Some(Feature {
                 text,
                 hash,
                 tf: count.tf,
-                weight: self.weight.of(count.tf),
-            }
+                weight,
+            })
         };
         let tally = &self.wide.tally;
         let distinct = tally.hashes().iter().zip(tally.counts());
-        distinct
-            .filter(|(hash, _)| self.stop_words.binary_search(&hash.low_u64()).is_err())
-            .map(feature)
-            .collect()
+        distinct.filter_map(feature).collect()
     }
 }
 
@@ -163,18 +156,18 @@ impl<W: Width> Poll<W> {
     }
 
     /// The distinct features that are no stop words, and their weights.
-    fn ballot(&mut self, weight: Weight, stop_words: &[u64]) -> (&[W], &[u16]) {
+    fn ballot(&mut self, scale: &Scale) -> (&[W], &[u16]) {
         self.weights.clear();
-        if stop_words.is_empty() {
+        if scale.is_plain() {
             let counts = self.tally.counts();
-            self.weights.extend(counts.map(|count| weight.of(count.tf)));
+            self.weights.extend(counts.map(|count| scale.weight.of(count.tf)));
             return (self.tally.hashes(), &self.weights);
         }
         self.kept.clear();
         for (&hash, count) in self.tally.hashes().iter().zip(self.tally.counts()) {
-            if stop_words.binary_search(&hash.low_u64()).is_err() {
+            if let Some(weight) = scale.weigh(hash.low_u64(), count.tf) {
                 self.kept.push(hash);
-                self.weights.push(weight.of(count.tf));
+                self.weights.push(weight);
             }
         }
         (&self.kept, &self.weights)

@@ -1,51 +1,16 @@
 //! Jaccard and containment against measured truth: every listed pair of four data sets, to four places.
 //!
-//! The data are not part of the repository: `TWINPRINT_SHARED` names the directory that holds `data/`, by default
-//! `../shared` beside the workspace. Without it the test says so and passes.
+//! Without the data the test says so and passes.
 #![expect(clippy::unwrap_used, reason = "a test: it may panic")]
 
+mod shared;
+
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use fingerprint::HashKey;
-use serde_json::Value;
+use shared::{data, records};
 use text::overlap::{Shingler, overlap};
 use text::{Measure, canonical};
-
-fn data() -> Option<PathBuf> {
-    let shared = std::env::var_os("TWINPRINT_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let data = shared.join("data");
-    if data.is_dir() {
-        return Some(data);
-    }
-    // Past the capture of output, which hides what passing tests print.
-    let line = format!(
-        "skipped: no {} (set TWINPRINT_SHARED to the directory that holds data/)\n",
-        data.display()
-    );
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
-}
-
-/// The records of a compressed JSONL file.
-fn records(path: &Path) -> Vec<Value> {
-    let output = Command::new("zstd")
-        .args(["-dc", "--long=27"])
-        .arg(path)
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("zstd must be installed to read the data");
-    assert!(output.status.success(), "zstd failed on {}", path.display());
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
 
 /// A document's measure and shingle sets, each made when first asked for.
 struct Document {

@@ -22,6 +22,7 @@ mod hamming;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
+mod packed;
 mod prefetch;
 mod scalar;
 mod siphash;
@@ -30,6 +31,7 @@ mod vote;
 
 pub use dispatch::{Level, level};
 pub(crate) use hamming::RowKernels;
+pub use packed::{PackedRows, Run};
 pub use prefetch::prefetch_read;
 pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_windows};
 

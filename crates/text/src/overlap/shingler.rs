@@ -126,7 +126,7 @@ fn word_gram(first: u64, second: u64, third: u64) -> u64 {
 }
 
 /// Words of letters and numbers up to the next space; a mark parts them, an ideograph is one by itself.
-fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
+pub(crate) fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
     let mut start = None;
     for (here, c) in text.char_indices() {
         let ideograph = Script::of(c) == Script::Ideograph;
@@ -161,7 +161,7 @@ fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
 
 /// Whether a character of a canonical text is a letter or a number. The first mark is U+0300; the blocks named
 /// hold neither marks nor anything else that is not a letter.
-fn counts(c: char) -> bool {
+pub(crate) fn counts(c: char) -> bool {
     match c {
         ' ' => false,
         '\0'..='\u{2FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => true,

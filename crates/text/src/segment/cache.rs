@@ -66,12 +66,12 @@ impl Cache {
         &mut self,
         run: &str,
         place: Place,
-        cut: impl Fn(&str, &mut dyn FnMut(usize, usize)),
+        mut cut: impl FnMut(&str, &mut dyn FnMut(usize, usize)),
         mut word: impl FnMut(usize, usize),
     ) {
         let ends = match place {
-            Place::Short(bucket) => self.short.ends(run, bucket, SHORT_BUCKETS, &cut),
-            Place::Long(bucket) => self.long.ends(run, bucket, LONG_BUCKETS, &cut),
+            Place::Short(bucket) => self.short.ends(run, bucket, SHORT_BUCKETS, &mut cut),
+            Place::Long(bucket) => self.long.ends(run, bucket, LONG_BUCKETS, &mut cut),
             Place::Nowhere => None,
         };
         let Some(mut ends) = ends else {
@@ -120,7 +120,7 @@ impl<const N: usize> Table<N> {
         run: &str,
         bucket: u32,
         buckets: usize,
-        cut: &impl Fn(&str, &mut dyn FnMut(usize, usize)),
+        cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize)),
     ) -> Option<u32> {
         if self.buckets.is_empty() {
             let empty = Slot { run: [0; N], ends: 0 };
@@ -141,7 +141,7 @@ impl<const N: usize> Table<N> {
 }
 
 /// Cuts a run; nothing where its ideographs are not all of one length.
-fn ends_by(run: &str, cut: &impl Fn(&str, &mut dyn FnMut(usize, usize))) -> Option<u32> {
+fn ends_by(run: &str, cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize))) -> Option<u32> {
     let mut ends = 0;
     let mut whole = true;
     cut(run, &mut |_, to| {

@@ -1,9 +1,14 @@
+use std::sync::LazyLock;
+
 use jieba_rs::Jieba;
 use proptest::prelude::*;
 
 use crate::canonical::canonical;
 use crate::script::Script;
+use crate::shared_data::{data, records};
 use crate::test_text::{any_text, plain_text, tricky_text};
+
+static ORACLE: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 fn words(canonical: &str) -> Vec<&str> {
     let mut spans = Vec::new();
@@ -46,13 +51,58 @@ fn examples() {
 #[test]
 fn long_stretches_of_ideographs_are_cut_as_their_runs() {
     let text = "中文分词 程序设计语言 我们 在 一起 ".repeat(300);
-    assert_eq!(words(text.trim()), by_definition(text.trim(), &Jieba::new()));
+    assert_eq!(words(text.trim()), by_definition(text.trim(), &ORACLE));
+}
+
+/// Words of the dictionary in no order, which part and join in ways of their own.
+#[test]
+fn any_words_in_a_row_are_cut_as_jieba_cuts_them() {
+    let dictionary = include_str!("../../dictionary/jieba.dict.txt");
+    let all: Vec<&str> = dictionary
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let mut random = 1u64;
+    let mut next = |below: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize % below
+    };
+    for _ in 0..5_000 {
+        let text: String = (0..=next(8)).map(|_| all[next(all.len())]).collect();
+        let canonical = canonical(&text);
+        assert_eq!(words(&canonical), by_definition(&canonical, &ORACLE));
+    }
+}
+
+#[test]
+fn chinese_data_are_cut_as_jieba_cuts_them() {
+    let Some(data) = data() else { return };
+    let mut ideographs = 0;
+    for name in [
+        "causes-zh",
+        "headlines-zh",
+        "news-topics-zh",
+        "revisions-zh",
+        "webpages-zh",
+    ] {
+        let records = records(&data.join(format!("{name}.docs.jsonl.zst")));
+        // All would take half a minute.
+        for record in records.iter().step_by(8) {
+            let canonical = canonical(record["text"].as_str().unwrap_or_default());
+            assert_eq!(words(&canonical), by_definition(&canonical, &ORACLE));
+            ideographs += canonical
+                .chars()
+                .filter(|&c| Script::of(c) == Script::Ideograph)
+                .count();
+        }
+    }
+    assert!(ideographs > 500_000, "{ideographs}");
 }
 
 proptest! {
     #[test]
     fn equal_the_definition(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
         let canonical = canonical(&text);
-        prop_assert_eq!(words(&canonical), by_definition(&canonical, &super::JIEBA));
+        prop_assert_eq!(words(&canonical), by_definition(&canonical, &ORACLE));
     }
 }

@@ -44,8 +44,8 @@ fn shingles(text: &str, measure: Measure) -> Vec<u64> {
 
 #[test]
 fn examples() {
-    assert_eq!(shingles("", Measure::CharGrams), []);
-    assert_eq!(shingles("", Measure::WordGrams), []);
+    assert!(shingles("", Measure::CharGrams).is_empty());
+    assert!(shingles("", Measure::WordGrams).is_empty());
     assert_eq!(shingles("a b", Measure::WordGrams).len(), 1);
     assert_eq!(shingles("a b c a b c", Measure::WordGrams).len(), 3);
     assert_eq!(shingles("a 中文", Measure::WordGrams).len(), 1);

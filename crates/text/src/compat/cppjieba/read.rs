@@ -1,0 +1,182 @@
+//! The files of cppjieba, from a directory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Dictionaries;
+use super::hmm::{Hmm, NEVER, STATES};
+use crate::segment::dictionary::{Alphabet, Dictionary};
+
+/// Words with frequencies and parts of speech.
+const WORDS: &str = "jieba.dict.utf8";
+const MODEL: &str = "hmm_model.utf8";
+const IDF: &str = "idf.utf8";
+const STOP_WORDS: &str = "stop_words.utf8";
+
+/// A dictionary that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DictionaryError {
+    /// A file is not there, cannot be read, or is not UTF-8.
+    #[error("{}: {source} (a dictionary is a directory with {WORDS}, {MODEL}, {IDF} and {STOP_WORDS})", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: std::io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("{}, line {line}: expected {expected}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; one more than there are where one is missing.
+        line: usize,
+        /// What should be there.
+        expected: &'static str,
+    },
+    /// There is more in it than can be held.
+    #[error("{}: {why}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What there is too much of.
+        why: &'static str,
+    },
+}
+
+impl Dictionaries {
+    /// Reads `jieba.dict.utf8`, `hmm_model.utf8`, `idf.utf8` and `stop_words.utf8` of a directory.
+    ///
+    /// # Errors
+    /// When a file cannot be read or used; names it and the line.
+    pub fn open(directory: &Path) -> Result<Self, DictionaryError> {
+        let idf = File::read(directory, IDF)?;
+        let (idf, mean_idf) = idf.idf()?;
+        let stop_words = File::read(directory, STOP_WORDS)?;
+        Ok(Self {
+            words: File::read(directory, WORDS)?.words()?,
+            hmm: File::read(directory, MODEL)?.model()?,
+            idf,
+            mean_idf,
+            stop_words: stop_words.text.lines().map(Box::from).collect(),
+        })
+    }
+}
+
+struct File {
+    path: PathBuf,
+    text: String,
+}
+
+impl File {
+    fn read(directory: &Path, name: &str) -> Result<Self, DictionaryError> {
+        let path = directory.join(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(source) => Err(DictionaryError::Read { path, source }),
+        }
+    }
+
+    fn line(&self, line: usize, expected: &'static str) -> DictionaryError {
+        let path = self.path.clone();
+        DictionaryError::Line { path, line, expected }
+    }
+
+    fn too_large(&self, why: &'static str) -> DictionaryError {
+        let path = self.path.clone();
+        DictionaryError::TooLarge { path, why }
+    }
+
+    fn words(&self) -> Result<Dictionary, DictionaryError> {
+        let mut words = Vec::new();
+        for (line, number) in self.text.lines().zip(1..) {
+            let mut parts = line.split(' ');
+            let entry = (
+                parts.next(),
+                parts.next().map(str::parse),
+                parts.next(),
+                parts.next(),
+            );
+            match entry {
+                (Some(word), Some(Ok(frequency)), Some(_), None)
+                    if f64::is_normal(frequency) && frequency > 0.0 =>
+                {
+                    words.push((word, frequency));
+                }
+                _ => return Err(self.line(number, "a word, a frequency above 0 and a part of speech")),
+            }
+        }
+        if words.is_empty() {
+            return Err(self.line(1, "a word"));
+        }
+        Dictionary::new(&words).map_err(|why| self.too_large(why))
+    }
+
+    /// The table, and the mean of all lines, those without an entry included: cppjieba divides by their number.
+    fn idf(&self) -> Result<(std::collections::HashMap<Box<str>, f64>, f64), DictionaryError> {
+        let mut table = std::collections::HashMap::new();
+        let (mut sum, mut lines) = (0.0, 0);
+        for (line, number) in self.text.lines().zip(1..) {
+            lines = number;
+            let mut parts = line.split(' ');
+            let (Some(word), Some(idf), None) = (parts.next(), parts.next(), parts.next()) else {
+                continue;
+            };
+            let finite = idf.parse().ok().filter(|idf: &f64| idf.is_finite());
+            let idf = finite.ok_or_else(|| self.line(number, "a word and a number"))?;
+            table.insert(Box::from(word), idf);
+            sum += idf;
+        }
+        if sum > 0.0 {
+            Ok((table, sum / lines as f64))
+        } else {
+            Err(self.line(1, "words and numbers whose mean is above 0"))
+        }
+    }
+
+    fn model(&self) -> Result<Hmm, DictionaryError> {
+        let lines = self.text.lines().zip(1..);
+        let mut lines = lines.filter(|(line, _)| !line.trim().is_empty() && !line.trim().starts_with('#'));
+        let mut next = |expected| {
+            let end = self.text.lines().count() + 1;
+            lines.next().ok_or_else(|| self.line(end, expected))
+        };
+        let mut numbers = || {
+            let expected = "four numbers";
+            let (line, number) = next(expected)?;
+            let row: Option<Vec<f64>> = line.split(' ').map(|part| part.trim().parse().ok()).collect();
+            let row = row.and_then(|row| <[f64; STATES]>::try_from(row).ok());
+            row.ok_or_else(|| self.line(number, expected))
+        };
+        let start = numbers()?;
+        let change = [numbers()?, numbers()?, numbers()?, numbers()?];
+        let mut rows: BTreeMap<char, [f64; STATES]> = BTreeMap::new();
+        for state in 0..STATES {
+            let expected = "characters with numbers, as in 中:-8.1,文:-9.2";
+            let (line, number) = next(expected)?;
+            for entry in line.trim().split(',') {
+                let entry = entry.split_once(':').and_then(|(c, weight)| {
+                    let mut c = c.chars();
+                    Some((c.next()?, c.next(), weight.parse().ok()?))
+                });
+                let Some((c, None, weight)) = entry else {
+                    return Err(self.line(number, expected));
+                };
+                rows.entry(c).or_insert([NEVER; STATES])[state] = weight;
+            }
+        }
+        if rows.len() >= usize::from(u16::MAX) {
+            return Err(self.too_large("it has more than 65,534 different characters"));
+        }
+        Ok(Hmm {
+            start,
+            change,
+            characters: Alphabet::new(rows.keys().copied()),
+            emission: std::iter::once([NEVER; STATES])
+                .chain(rows.into_values())
+                .collect(),
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Winnowing: of every few rolling fingerprints in a row the least is kept, so that each common run of [`RUN_WORDS`] or [`RUN_CHARS`] units
+//! leaves at least one common fingerprint, and which are kept depends on the run alone.
+
+use fingerprint::HashKey;
+
+use super::{Units, rolling};
+use crate::script::Measure;
+
+/// Words, and letters, in one rolling fingerprint.
+const GRAM: [usize; 2] = [8, 16];
+/// Rolling fingerprints of which the least is kept.
+const WINDOW: [usize; 2] = [12, 24];
+
+/// Every common run of so many words is noticed.
+pub const RUN_WORDS: usize = GRAM[0] + WINDOW[0] - 1;
+/// Every common run of so many letters and numbers is noticed, where characters measure.
+pub const RUN_CHARS: usize = GRAM[1] + WINDOW[1] - 1;
+
+/// Picks the fingerprints of one text after another. Keeps its buffers: one for each thread.
+pub struct Winnower {
+    key: HashKey,
+    units: Units,
+    grams: Vec<u64>,
+}
+
+impl std::fmt::Debug for Winnower {
+    /// Tells nothing: all it holds comes from the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Winnower").finish_non_exhaustive()
+    }
+}
+
+impl Winnower {
+    /// A winnower under `key`. Fingerprints made under different keys have nothing in common.
+    pub fn new(key: HashKey) -> Self {
+        Self {
+            key,
+            units: Units::default(),
+            grams: Vec::new(),
+        }
+    }
+
+    /// The fingerprints of a canonical text, sorted and distinct: about one in six of its words, one in twelve of its letters.
+    /// Empty where the text is shorter than one fingerprint. Expected O(n log n).
+    pub fn fingerprints(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
+        let kind = usize::from(measure == Measure::CharGrams);
+        self.units.cut(&self.key, canonical, measure);
+        rolling(&self.units.hashes, GRAM[kind], &mut self.grams);
+        let mut picked = pick(&self.grams, WINDOW[kind]);
+        picked.sort_unstable();
+        picked.dedup();
+        picked
+    }
+}
+
+/// The least of every `window` values in a row, the last of equals; once where neighbours agree.
+pub(super) fn pick(values: &[u64], window: usize) -> Vec<u64> {
+    let mut picked = Vec::new();
+    let mut least: Option<usize> = None;
+    for end in window.min(values.len()).max(1)..=values.len() {
+        let start = end.saturating_sub(window);
+        let newest = end - 1;
+        let next = match least {
+            Some(at) if at >= start => {
+                if values[newest] <= values[at] {
+                    newest
+                } else {
+                    at
+                }
+            }
+            _ => (start..end).fold(start, |best, i| if values[i] <= values[best] { i } else { best }),
+        };
+        if least != Some(next) {
+            picked.push(values[next]);
+            least = Some(next);
+        }
+    }
+    picked
+}

@@ -1,0 +1,49 @@
+//! The words of a canonical text, in order, for those who want to see them.
+
+use std::fmt;
+
+use fingerprint::Span;
+
+use crate::segment::Segmenter;
+
+/// Cuts canonical texts into the words that are features by [`Features::Words`](crate::Features::Words). Keeps its buffers: one for each thread.
+#[derive(Default)]
+pub struct Words {
+    segmenter: Segmenter,
+    spans: Vec<Span>,
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Words").finish_non_exhaustive()
+    }
+}
+
+impl Words {
+    /// The byte ranges of the words of a canonical text (the first 4 GiB of it). Linear.
+    pub fn cut(&mut self, canonical: &str) -> &[Span] {
+        self.spans.clear();
+        let end = canonical.floor_char_boundary(u32::MAX as usize);
+        let text = canonical.get(..end).unwrap_or_default();
+        self.segmenter.words(text, &mut self.spans);
+        &self.spans
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_in_order() {
+        let text = "我来到北京 the cat";
+        let mut words = Words::default();
+        let cut: Vec<&str> = words
+            .cut(text)
+            .iter()
+            .map(|span| &text[span.start as usize..span.end as usize])
+            .collect();
+        assert_eq!(cut, ["我", "来到", "北京", "the", "cat"]);
+        assert!(words.cut("").is_empty());
+    }
+}
