@@ -1,5 +1,7 @@
 //! The Hamming ball around an address, as XOR patterns.
 
+use fingerprint::Width;
+
 /// V(w, ρ) = Σ_{i ≤ ρ} C(w, i): how many addresses of `w` bits lie within `radius` flips of one.
 pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
     let mut term = 1.0;
@@ -9,6 +11,12 @@ pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
         sum += term;
     }
     sum
+}
+
+/// Whether a table with an address of these bits finds two fingerprints that differ so: within `radius` flips of the address.
+#[inline]
+pub(crate) fn reaches<W: Width>(differing: W, address: W, radius: u32) -> bool {
+    (differing & address).distance(W::default()) <= radius
 }
 
 /// Every pattern of `w` ≤ 31 bits with at most `radius` ones, ascending by value. So the patterns whose highest one is

@@ -3,24 +3,34 @@
 //! * [`plan`]: which permuted tables find everything within radius k, as data, with an exact checker.
 //! * [`planner`]: which of those plans is cheapest for n rows, and why the others lost.
 //! * [`table`]: permuted tables in memory, looked up one query at a time.
+//! * [`segment`]: permuted tables in a file, mapped, for one query or many.
+//! * [`store`]: an index that changes: a directory of segments, memtables, deletions, commits.
 //! * [`join`]: all pairs of a batch within radius k.
+//! * [`storage`]: where files are written, as a trait.
 //! * [`set`]: candidates by shared rare tokens, for texts too short to trust a fingerprint.
 //!
 //! Everything here is exact: a radius asked for is a promise, and every structure is tested against brute force.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod address;
 mod bucket;
+mod bytes;
 mod flips;
 pub mod join;
 pub mod plan;
 pub mod planner;
+mod positioned;
 #[cfg(test)]
 mod samples;
+pub mod segment;
 pub mod set;
+pub mod storage;
+pub mod store;
 pub mod table;
 
 pub use join::{JoinStats, Pair, self_join};
 pub use plan::Plan;
+pub use positioned::PositionedFile;
+pub use segment::Segment;
 pub use set::{PrefixIndex, TokenOrder};
 pub use table::{Match, Tables};

@@ -3,6 +3,8 @@
 use fingerprint::Width;
 use proptest::prelude::*;
 
+use crate::plan::Plan;
+
 /// How the rows of a sample relate to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -71,4 +73,28 @@ pub(crate) fn rows<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) -> Vec<W
 /// Any shape.
 pub(crate) fn shape() -> impl Strategy<Value = Shape> {
     (0..SHAPES.len()).prop_map(|i| SHAPES[i])
+}
+
+/// Plans of every kind for radius k.
+pub(crate) fn plans<W: Width>(k: u32) -> Vec<Plan> {
+    let mut plans = vec![Plan::scan(W::BITS, k).unwrap()];
+    plans.extend((1..=k + 2).filter_map(|s| Plan::even_parts(W::BITS, k, s).ok()));
+    if k <= 3 {
+        plans.extend((k + 1..=k + 3).filter_map(|r| Plan::blocks(W::BITS, k, r).ok()));
+        plans.extend(Plan::nested_blocks(W::BITS, k, k + 1));
+        plans.extend(Plan::qr11(W::BITS, k));
+        plans.extend(Plan::half_spaces(W::BITS, k));
+    }
+    plans
+}
+
+/// Queries that are rows, lie near rows, and lie anywhere.
+pub(crate) fn queries<W: Width>(rows: &[W], k: u32, seed: u64) -> Vec<W> {
+    let mut random = Random(seed);
+    (0..9)
+        .map(|i| match rows.get(random.below(rows.len() as u64) as usize) {
+            Some(&row) if i < 6 => random.near(row, if i < 2 { 0 } else { k + 1 }),
+            _ => W::truncate(random.wide()),
+        })
+        .collect()
 }

@@ -4,8 +4,9 @@
 //! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
 //! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
 //! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
-//! Which way and which plan: [`crate::planner`].
+//! Which way and which plan: [`crate::planner`]. Two sets are joined by [`Between`].
 
+mod between;
 mod parts;
 mod scan;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 
 use fingerprint::Width;
 
+pub use self::between::Between;
 use crate::plan::{Plan, leading_bits};
 
 /// Two rows within the radius.

@@ -79,12 +79,8 @@ impl<W: Width, S: Fn(&[Pair]) + Sync> Emit<'_, W, S> {
     #[inline]
     fn pair(&mut self, x: usize, y: usize, distance: u8) {
         let differing = self.buckets.rows[x] ^ self.buckets.rows[y];
-        let zero = W::default();
-        if self
-            .earlier
-            .iter()
-            .all(|&(mask, radius)| (differing & mask).distance(zero) > radius)
-        {
+        let seen = |&(mask, radius): &(W, u32)| flips::reaches(differing, mask, radius);
+        if !self.earlier.iter().any(seen) {
             self.batch
                 .push(self.buckets.ids[x], self.buckets.ids[y], distance);
         }

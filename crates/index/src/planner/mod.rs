@@ -5,6 +5,8 @@
 //! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
 mod cost;
+mod measure;
+mod segment;
 mod skew;
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,8 @@ use std::fmt;
 use fingerprint::Width;
 
 use self::cost::{Load, Prices};
+pub use self::measure::measure;
+pub use self::segment::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_segment};
 use self::skew::Sample;
 use crate::address::MAX_ADDRESS_BITS;
 use crate::join::JoinPlan;
@@ -172,15 +176,19 @@ fn verdict(cost: f64, chosen: f64) -> String {
     format!("{:.1} times the cost", cost / chosen.max(1.0))
 }
 
-fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
+/// A plan's name with its address widths, where they are few.
+fn named(plan: &str, address_bits: &[u32]) -> String {
     let widths: Vec<String> = address_bits.iter().map(ToString::to_string).collect();
-    let name = if widths.len() <= 8 {
-        format!("{} by {} bits", p.plan.name, widths.join(","))
+    if widths.len() <= 8 {
+        format!("{plan} by {} bits", widths.join(","))
     } else {
-        p.plan.name.clone()
-    };
+        plan.to_owned()
+    }
+}
+
+fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
     Alternative {
-        name,
+        name: named(&p.plan.name, address_bits),
         tables: p.plan.tables.len(),
         cost: p.cost,
         bytes: p.bytes,

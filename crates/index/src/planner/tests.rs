@@ -27,7 +27,7 @@ fn few_rows_are_scanned_and_many_are_not() {
 #[test]
 fn every_plan_considered_is_exact() {
     let prices = Prices::of(64);
-    for (bits, most) in [(16, 6), (64, 12), (128, 24)] {
+    for (bits, most) in [(16, 6), (64, 12), (128, 40)] {
         for k in 0..=most {
             for plan in catalogue(bits, k) {
                 assert_eq!(is_exact(&plan), Ok(()), "{plan}");
@@ -99,4 +99,81 @@ fn the_skew_of_uniform_and_of_equal_rows() {
             .iter()
             .all(|&s| (s - 1.0).abs() < 1e-12)
     );
+}
+
+fn ask(n: u64, k: u32) -> Ask {
+    Ask {
+        n,
+        bits: 64,
+        k,
+        memory: None,
+        medium: Medium::Memory,
+        mode: Mode::Batch,
+        skew_bits: 0.0,
+    }
+}
+
+#[test]
+fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
+    for n in [10, 100_000, 10_000_000, 1_000_000_000] {
+        for k in [0, 1, 3, 6, 10] {
+            let choice = plan_segment(&ask(n, k), &LookupPrices::default()).unwrap();
+            assert_eq!(is_exact(&choice.plan.plan), Ok(()));
+            let masks = choice.plan.plan.tables.iter().map(|t| t.mask);
+            assert!(masks.clone().fold(0, |all, m| all ^ m) == masks.fold(0, |all, m| all | m));
+            assert_eq!(choice.plan.address_bits.len(), choice.plan.plan.tables.len());
+            assert_eq!(choice.alternatives[0].verdict, CHOSEN);
+            let others = &choice.alternatives[1..];
+            assert!(
+                others
+                    .iter()
+                    .all(|a| a.verdict != CHOSEN && !a.verdict.is_empty())
+            );
+            assert!(
+                others
+                    .iter()
+                    .any(|a| a.name.contains("random permutations") && a.verdict.contains("misses"))
+            );
+        }
+    }
+}
+
+#[test]
+fn a_segment_for_little_memory_or_for_disk_has_fewer_tables_or_probes() {
+    let prices = LookupPrices::default();
+    let free = plan_segment(&ask(1_000_000_000, 3), &prices).unwrap();
+    let tight = Ask {
+        memory: Some(14_000_000_000),
+        ..ask(1_000_000_000, 3)
+    };
+    let tight = plan_segment(&tight, &prices).unwrap();
+    assert!(tight.alternatives[0].bytes <= 14e9);
+    assert!(tight.alternatives[0].cost >= free.alternatives[0].cost);
+    assert_eq!(tight.plan.plan.tables.len(), 2);
+    let disk = Ask {
+        medium: Medium::Disk,
+        ..ask(1_000_000_000, 3)
+    };
+    let disk = plan_segment(&disk, &prices).unwrap();
+    assert!(disk.alternatives[0].cost > 10.0 * free.alternatives[0].cost);
+    let clumped = Ask {
+        skew_bits: 8.0,
+        ..ask(1_000_000_000, 3)
+    };
+    let clumped = plan_segment(&clumped, &prices).unwrap();
+    assert!(clumped.alternatives[0].cost > free.alternatives[0].cost);
+}
+
+#[test]
+fn prices_are_measured_on_any_machine() {
+    let prices = measure(1 << 16);
+    for price in [
+        prices.online,
+        prices.batch,
+        prices.candidate,
+        prices.scanned,
+        prices.read,
+    ] {
+        assert!(price.is_finite() && price > 0.0, "{prices}");
+    }
 }

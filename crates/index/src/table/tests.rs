@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{Random, SHAPES, Shape, rows, shape};
+use crate::samples::{SHAPES, Shape, plans, queries, rows, shape};
 
 fn brute<W: Width>(rows: &[W], query: W, k: u32) -> Vec<Match> {
     let mut out: Vec<Match> = (0u32..)
@@ -16,29 +16,6 @@ fn brute<W: Width>(rows: &[W], query: W, k: u32) -> Vec<Match> {
         .collect();
     out.sort_by_key(|m| (m.distance, m.id));
     out
-}
-
-fn plans<W: Width>(k: u32) -> Vec<Plan> {
-    let mut plans = vec![Plan::scan(W::BITS, k).unwrap()];
-    plans.extend((1..=k + 2).filter_map(|s| Plan::even_parts(W::BITS, k, s).ok()));
-    if k <= 3 {
-        plans.extend((k + 1..=k + 3).filter_map(|r| Plan::blocks(W::BITS, k, r).ok()));
-        plans.extend(Plan::nested_blocks(W::BITS, k, k + 1));
-        plans.extend(Plan::qr11(W::BITS, k));
-        plans.extend(Plan::half_spaces(W::BITS, k));
-    }
-    plans
-}
-
-/// Queries that are rows, lie near rows, and lie anywhere.
-fn queries<W: Width>(rows: &[W], k: u32, seed: u64) -> Vec<W> {
-    let mut random = Random(seed);
-    (0..9)
-        .map(|i| match rows.get(random.below(rows.len() as u64) as usize) {
-            Some(&row) if i < 6 => random.near(row, if i < 2 { 0 } else { k + 1 }),
-            _ => W::truncate(random.wide()),
-        })
-        .collect()
 }
 
 fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {

@@ -1,0 +1,232 @@
+//! The join of two sets: every pair of one row of each within k.
+//!
+//! The tables of a plan over the one set are made once ([`Between::new`]); the other set comes in chunks of any size, each ordered by the
+//! address of each table in turn and met bucket against bucket. This is the batch job of Manku, Jain and Das Sarma 2007: tables over the new
+//! fingerprints, and one scan of all the stored ones against them.
+
+use fingerprint::{Width, kernel};
+
+use super::Pair;
+use crate::address::Address;
+use crate::bucket::Buckets;
+use crate::flips;
+use crate::plan::check::{Counterexample, is_exact};
+use crate::plan::{Plan, leading_bits};
+
+/// Tables over one set, to be joined with others.
+#[derive(Debug)]
+pub struct Between<W> {
+    tables: Vec<Side<W>>,
+    k: u32,
+    /// The order of the chunk, used again.
+    chunk: Buckets<W>,
+}
+
+#[derive(Debug)]
+struct Side<W> {
+    buckets: Buckets<W>,
+    mask: W,
+    radius: u32,
+    flips: Vec<u32>,
+}
+
+impl<W: Width> Between<W> {
+    /// Tables over `rows` for chunks of about `chunk` rows, within `k`.
+    ///
+    /// # Errors
+    /// None for the plans chosen here; what [`is_exact`] finds if one were not.
+    ///
+    /// # Panics
+    /// With 2³² rows or more.
+    pub fn new(rows: &[W], chunk: usize, k: u32) -> Result<Self, Counterexample> {
+        let plan = plan::<W>(rows.len(), chunk, k);
+        Self::with(rows, &plan.0, plan.1)
+    }
+
+    /// As [`Between::new`] by a given plan, tables addressed by `bits` bits at most.
+    ///
+    /// # Errors
+    /// A plan that is not exact.
+    ///
+    /// # Panics
+    /// With 2³² rows or more.
+    pub fn with(rows: &[W], plan: &Plan, bits: u32) -> Result<Self, Counterexample> {
+        is_exact(plan)?;
+        assert!(
+            u32::try_from(rows.len()).is_ok(),
+            "a join takes fewer than 2^32 rows"
+        );
+        let side = |spec: &crate::plan::TableSpec| {
+            let mask = leading_bits(spec.mask, bits);
+            let mut buckets = Buckets::new();
+            buckets.order(rows, Address::new(mask));
+            buckets.shrink();
+            Side {
+                flips: flips::ball(buckets.address().bits(), spec.radius),
+                buckets,
+                mask: W::truncate(mask),
+                radius: spec.radius,
+            }
+        };
+        Ok(Self {
+            tables: plan.tables.iter().map(side).collect(),
+            k: plan.k,
+            chunk: Buckets::new(),
+        })
+    }
+
+    /// Calls `hit` with every pair of a row of the tables (a) and one of `chunk` (b) within k, each once, in no particular order. Returns
+    /// how many fingerprints were compared with one another.
+    ///
+    /// # Panics
+    /// With 2³² rows or more in the chunk.
+    pub fn join(&mut self, chunk: &[W], mut hit: impl FnMut(Pair)) -> u64 {
+        assert!(
+            u32::try_from(chunk.len()).is_ok(),
+            "a join takes fewer than 2^32 rows"
+        );
+        let mut compared = 0;
+        for (t, side) in self.tables.iter().enumerate() {
+            let earlier = &self.tables[..t];
+            self.chunk.order(chunk, side.buckets.address().clone());
+            let theirs = &self.chunk;
+            let mut start = 0;
+            while start < chunk.len() {
+                let address = side.buckets.address().of(theirs.rows[start]);
+                let run = theirs.bucket(address);
+                for &flip in &side.flips {
+                    let ours = side.buckets.bucket(address ^ flip);
+                    compared += (ours.len() * run.len()) as u64;
+                    let (a, b) = (&side.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
+                    kernel::hamming_many_to_many(a, b, self.k, &mut |i, j, distance| {
+                        let differing = a[i as usize] ^ b[j as usize];
+                        let seen = |s: &Side<W>| flips::reaches(differing, s.mask, s.radius);
+                        if !earlier.iter().any(seen) {
+                            hit(Pair {
+                                a: side.buckets.ids[ours.start + i as usize],
+                                b: theirs.ids[run.start + j as usize],
+                                distance,
+                            });
+                        }
+                    });
+                }
+                start = run.end;
+            }
+        }
+        compared
+    }
+}
+
+/// The plan and the address width for joining so many rows: each row of a chunk is ordered once a table, each run meets the buckets of its
+/// flips, and rows are compared in those.
+fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
+    // Nanoseconds of one core; the planner's model of a self-join has constants of its own.
+    const ORDER: f64 = 12.0;
+    const MEETING: f64 = 12.0;
+    const COMPARE: f64 = 0.06;
+    let (n, m) = (rows.max(1) as f64, chunk.max(1) as f64);
+    let cost = |plan: &Plan, bits: u32| -> f64 {
+        plan.tables
+            .iter()
+            .map(|t| {
+                let u = bits.min(t.mask.count_ones());
+                let (ball, space) = (flips::ball_size(u, t.radius), 2f64.powi(u as i32));
+                let runs = space * -(-m / space).exp_m1();
+                ORDER * m + runs * ball * MEETING + m * n * ball / space * COMPARE + space
+            })
+            .sum()
+    };
+    let mut best: Option<(f64, Plan, u32)> = None;
+    for parts in 1..=(k + 1).min(W::BITS) {
+        let Ok(plan) = Plan::even_parts(W::BITS, k, parts) else {
+            continue;
+        };
+        for bits in 1..=22 {
+            let radius = plan.tables.iter().map(|t| t.radius).max().unwrap_or(0);
+            if flips::ball_size(bits, radius) > 1e6 {
+                break;
+            }
+            let cost = cost(&plan, bits);
+            if best.as_ref().is_none_or(|b| cost < b.0) {
+                best = Some((cost, plan.clone(), bits));
+            }
+        }
+    }
+    match best {
+        Some((_, plan, bits)) => (plan, bits),
+        // Every width has one part at least; a scan is right for anything.
+        None => (
+            Plan {
+                bits: W::BITS,
+                k,
+                name: "scan".into(),
+                tables: vec![crate::plan::TableSpec { mask: 1, radius: 1 }],
+            },
+            1,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::samples::{Shape, rows, shape};
+
+    fn brute<W: Width>(a: &[W], b: &[W], k: u32) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        for (i, &x) in (0..).zip(a) {
+            for (j, &y) in (0..).zip(b) {
+                if x.distance(y) <= k {
+                    pairs.push(Pair {
+                        a: i,
+                        b: j,
+                        distance: x.distance(y) as u8,
+                    });
+                }
+            }
+        }
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn check<W: Width>(all: &[W], k: u32, chunk: usize) {
+        let (a, b) = all.split_at(all.len() / 3);
+        let mut join = Between::new(a, chunk, k).unwrap();
+        let mut found = Vec::new();
+        for (c, rows) in b.chunks(chunk).enumerate() {
+            join.join(rows, |pair| {
+                found.push(Pair {
+                    b: pair.b + (c * chunk) as u32,
+                    ..pair
+                });
+            });
+        }
+        found.sort_unstable();
+        assert_eq!(found, brute(a, b, k), "within {k}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn pairs_are_those_of_brute_force(
+            shape in shape(), n in 0usize..200, k in 0u32..=12, chunk in 1usize..120, seed: u64,
+        ) {
+            check::<u64>(&rows(shape, n, k, seed), k, chunk);
+            check::<u128>(&rows(shape, n, k, seed), 2 * k, chunk);
+            check::<u16>(&rows(shape, n / 2, k.min(16), seed), k.min(16), chunk);
+        }
+    }
+
+    #[test]
+    fn large_sets_of_several_plans() {
+        let sample = rows::<u64>(Shape::Clumped, 6000, 6, 3);
+        for k in [3, 6] {
+            check(&sample, k, 2500);
+        }
+        let (plan, bits) = plan::<u64>(1_000_000, 1 << 22, 3);
+        assert!(plan.tables.len() > 1 && bits > 8, "{plan} by {bits}");
+    }
+}

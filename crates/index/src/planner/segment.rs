@@ -1,0 +1,297 @@
+//! Which tables a segment should have: lookups of one query or of many, in memory or on disk.
+//!
+//! Cost of a lookup = Σ over the tables of probes · price of a probe + candidates · price of a candidate, with V(u, ρ) probes and
+//! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
+//! a probe is a read. Size = every table's rows without their address bits, its directory, and the ids once. Address widths around log₂ n
+//! are tried.
+//!
+//! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
+//! their order. The designs and the naive ways are priced beside them, so that the choice can be seen to be one.
+
+use std::fmt;
+
+use super::cost::Load;
+use super::{Alternative, CHOSEN, Choice, catalogue, duration, memory};
+use crate::plan::{Plan, PlanError};
+use crate::segment::MAX_ADDRESS_BITS;
+
+/// What a segment is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ask {
+    /// Distinct fingerprints.
+    pub n: u64,
+    /// Bits of each.
+    pub bits: u32,
+    /// Radius of lookups.
+    pub k: u32,
+    /// Bytes that it may take.
+    pub memory: Option<u64>,
+    /// Where it is read.
+    pub medium: Medium,
+    /// How it is asked.
+    pub mode: Mode,
+    /// How many bits of entropy an address lacks: u − H₂, 0 for uniform fingerprints.
+    pub skew_bits: f64,
+}
+
+/// Where a segment is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// Cached.
+    Memory,
+    /// From disk at every probe.
+    Disk,
+}
+
+/// How a segment is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One query at a time.
+    Online,
+    /// Many queries at once.
+    Batch,
+}
+
+/// Nanoseconds of the steps of a lookup on one core.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookupPrices {
+    /// A probe of a single query, other probes being under way.
+    pub online: f64,
+    /// A probe of a query among many that are ordered by address.
+    pub batch: f64,
+    /// Comparing a candidate.
+    pub candidate: f64,
+    /// Comparing a row of a scan.
+    pub scanned: f64,
+    /// A read from disk, others being under way.
+    pub read: f64,
+}
+
+impl Default for LookupPrices {
+    /// What fits the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows to a factor of two, one core of an AMD EPYC 9004; a read as from a
+    /// solid-state disk with 32 under way.
+    fn default() -> Self {
+        Self {
+            online: 60.0,
+            batch: 20.0,
+            candidate: 0.5,
+            scanned: 0.3,
+            read: 5000.0,
+        }
+    }
+}
+
+/// What a segment is built with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentPlan {
+    /// The tables.
+    pub plan: Plan,
+    /// Address bits of each.
+    pub address_bits: Vec<u32>,
+}
+
+/// A way to look up with its price.
+struct Priced {
+    plan: SegmentPlan,
+    cost: f64,
+    bytes: f64,
+    /// Disjoint parts.
+    eligible: bool,
+}
+
+/// The cheapest tables for a segment, beside everything else that was considered.
+///
+/// # Errors
+/// `Bits` for a width outside 1..=128.
+pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPlan>, PlanError> {
+    let scan = Plan::scan(ask.bits, ask.k)?;
+    let mut plans = catalogue(ask.bits, ask.k);
+    plans.push(scan);
+    let mut priced: Vec<Priced> = plans.into_iter().map(|plan| price(plan, ask, prices)).collect();
+    priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let fits = |p: &Priced| ask.memory.is_none_or(|most| p.bytes <= most as f64);
+    let chosen = priced.iter().position(|p| p.eligible && fits(p));
+    // Where nothing fits, the smallest that is no scan has the best claim.
+    let smallest = || {
+        let parts = priced.iter().enumerate().filter(|(_, p)| p.eligible);
+        parts
+            .min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))
+            .map_or(0, |(i, _)| i)
+    };
+    let best = chosen.unwrap_or_else(smallest);
+    let best = priced.remove(best);
+    let mut alternatives = vec![row(&best, CHOSEN.into())];
+    let mut losers: Vec<Alternative> = priced
+        .iter()
+        .map(|p| {
+            let verdict = if !fits(p) {
+                format!("needs {}", memory(p.bytes))
+            } else if p.eligible {
+                format!("{:.1} times the cost", p.cost / best.cost)
+            } else if p.cost < best.cost {
+                format!(
+                    "serves radii up to {} only, and takes {:.1} times the space",
+                    ask.k,
+                    p.bytes / best.bytes
+                )
+            } else {
+                format!(
+                    "{:.1} times the cost, {:.1} times the space",
+                    p.cost / best.cost,
+                    p.bytes / best.bytes
+                )
+            };
+            row(p, verdict)
+        })
+        .collect();
+    losers.extend(naive(ask, prices, best.cost));
+    losers.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    alternatives.extend(losers);
+    Ok(Choice {
+        plan: best.plan,
+        alternatives,
+    })
+}
+
+fn row(p: &Priced, verdict: String) -> Alternative {
+    Alternative {
+        name: p.plan.to_string(),
+        tables: p.plan.plan.tables.len(),
+        cost: p.cost,
+        bytes: p.bytes,
+        verdict,
+    }
+}
+
+/// The price of a probe.
+fn probe(ask: &Ask, prices: &LookupPrices) -> f64 {
+    match (ask.medium, ask.mode) {
+        (Medium::Disk, _) => prices.read,
+        (Medium::Memory, Mode::Online) => prices.online,
+        (Medium::Memory, Mode::Batch) => prices.batch,
+    }
+}
+
+/// The address widths at which a plan is cheapest within the memory, or smallest where it does not fit.
+fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
+    let n = ask.n.max(1) as f64;
+    let log = ask.n.max(2).ilog2();
+    let id_bits = f64::from(log + 1);
+    let union = plan.tables.iter().fold(0, |all, t| all | t.mask);
+    let widths: u32 = plan.tables.iter().map(|t| t.mask.count_ones()).sum();
+    let eligible = union.count_ones() == widths && plan.name != "scan";
+    let at = |wide: u32| {
+        let (mut cost, mut bytes, mut address_bits) = (0.0, n * id_bits / 8.0, Vec::new());
+        for table in &plan.tables {
+            let u = wide.min(table.mask.count_ones()).min(MAX_ADDRESS_BITS);
+            let (probes, candidates) = Load {
+                n,
+                u,
+                radius: table.radius,
+                skew: ask.skew_bits.exp2(),
+            }
+            .lookup();
+            cost += probes * probe(ask, prices) + candidates * prices.candidate;
+            let space = 2f64.powi(u as i32);
+            // The first sixteen bits below a group of 256 addresses.
+            bytes += n * f64::from(plan.bits - u) / 8.0 + space * (2.0 + 4.0 / 256.0);
+            address_bits.push(u);
+        }
+        (cost, bytes, address_bits)
+    };
+    if plan.name == "scan" {
+        return Priced {
+            cost: n * prices.scanned,
+            bytes: n * (f64::from(plan.bits) + id_bits) / 8.0,
+            plan: SegmentPlan {
+                address_bits: vec![1],
+                plan,
+            },
+            eligible,
+        };
+    }
+    let tried: Vec<_> = (log.saturating_sub(2)..=log + 2)
+        .map(|wide| at(wide.max(1)))
+        .collect();
+    let fits = |t: &&(f64, f64, Vec<u32>)| ask.memory.is_none_or(|most| t.1 <= most as f64);
+    let cheapest = tried.iter().filter(fits).min_by(|a, b| {
+        (a.0, a.1)
+            .partial_cmp(&(b.0, b.1))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let smallest = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let (cost, bytes, address_bits) = cheapest.or(smallest).cloned().unwrap_or_default();
+    Priced {
+        cost,
+        bytes,
+        plan: SegmentPlan { plan, address_bits },
+        eligible,
+    }
+}
+
+/// The ways that need no plan, and the one that is not exact.
+fn naive(ask: &Ask, prices: &LookupPrices, best: f64) -> Vec<Alternative> {
+    let n = ask.n.max(1) as f64;
+    let ball = crate::flips::ball_size(ask.bits, ask.k);
+    let row = f64::from(ask.bits) / 8.0;
+    // A hash table seven tenths full.
+    let entry = (row + 4.0) / 0.7;
+    let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
+    let variations = ball * probe(ask, prices);
+    let mut out = vec![
+        Alternative {
+            name: format!("every variation of the query ({ball:.3e})"),
+            tables: 1,
+            cost: variations,
+            bytes: n * entry,
+            verdict: times(variations),
+        },
+        Alternative {
+            name: "every variation of every fingerprint stored".into(),
+            tables: 1,
+            cost: probe(ask, prices),
+            bytes: n * ball * entry,
+            verdict: format!("needs {}", memory(n * ball * entry)),
+        },
+    ];
+    let prefix = ask.n.max(2).ilog2().min(ask.bits);
+    // A permutation finds a neighbour at distance k when no differing bit is among its leading ones.
+    let found: f64 = (0..ask.k.min(ask.bits))
+        .map(|i| f64::from(ask.bits.saturating_sub(prefix + i)) / f64::from(ask.bits - i))
+        .product();
+    for tables in [4u32, 20, 100] {
+        let missed = (1.0 - found).powi(tables as i32);
+        out.push(Alternative {
+            name: format!("random permutations, {tables}"),
+            tables: tables as usize,
+            cost: f64::from(tables) * (probe(ask, prices) + n / 2f64.powi(prefix as i32) * prices.candidate),
+            bytes: n * row * f64::from(tables),
+            verdict: format!(
+                "misses {:.2} % of neighbours at distance {}",
+                100.0 * missed,
+                ask.k
+            ),
+        });
+    }
+    out
+}
+
+impl fmt::Display for SegmentPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.plan.name == "scan" {
+            return f.write_str("scan");
+        }
+        f.write_str(&super::named(&self.plan.name, &self.address_bits))
+    }
+}
+
+impl fmt::Display for LookupPrices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [online, batch, candidate, scanned, read] =
+            [self.online, self.batch, self.candidate, self.scanned, self.read].map(duration);
+        write!(
+            f,
+            "a probe {online} (among many queries {batch}), a candidate {candidate}, a row of a scan {scanned}, a read {read}"
+        )
+    }
+}

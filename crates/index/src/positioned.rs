@@ -1,0 +1,62 @@
+//! A file read and written at positions, by several threads.
+
+use std::fs::File;
+use std::io;
+
+/// An open file whose reads and writes carry their own positions.
+#[derive(Debug)]
+pub struct PositionedFile(#[cfg(unix)] File, #[cfg(not(unix))] std::sync::Mutex<File>);
+
+#[cfg(unix)]
+impl PositionedFile {
+    /// Of an open file, whose own position is not used any more.
+    pub fn new(file: File) -> Self {
+        Self(file)
+    }
+
+    /// Fills `out` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// What the system says, and where the file has fewer bytes.
+    pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, out, offset)
+    }
+
+    /// Writes all of `bytes` from `offset` on.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, offset)
+    }
+}
+
+#[cfg(not(unix))]
+impl PositionedFile {
+    /// Of an open file, whose own position is not used any more.
+    pub fn new(file: File) -> Self {
+        Self(std::sync::Mutex::new(file))
+    }
+
+    /// Fills `out` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// What the system says, and where the file has fewer bytes.
+    pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+        io::Read::read_exact(&mut *self.at(offset)?, out)
+    }
+
+    /// Writes all of `bytes` from `offset` on.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        io::Write::write_all(&mut *self.at(offset)?, bytes)
+    }
+
+    fn at(&self, offset: u64) -> io::Result<std::sync::MutexGuard<'_, File>> {
+        let mut file = self.0.lock().map_err(|_| io::ErrorKind::Other)?;
+        io::Seek::seek(&mut *file, io::SeekFrom::Start(offset))?;
+        Ok(file)
+    }
+}

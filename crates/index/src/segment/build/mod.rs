@@ -1,0 +1,148 @@
+//! Making a segment out of fingerprints and ids in any order, within bounded memory.
+//!
+//! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
+//! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
+//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded, but for the directory of the table that is being
+//! written (2 to 4 bytes an address while it is counted), unless a large share of the fingerprints agree in their first eight bits: a division is
+//! sorted as a whole.
+
+mod records;
+mod spill;
+mod spool;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fingerprint::Width;
+
+use self::spill::{DIVISION_BITS, Divided, Spill};
+use super::directory::Form;
+use super::order::Order;
+use super::{Segment, SegmentError};
+use crate::plan::Plan;
+use crate::plan::check::is_exact;
+use crate::storage::{Storage, folder};
+
+/// Bits of the row number of a posting.
+pub(super) const ROW_BITS: u32 = 32;
+/// Bits of a sum of a posting.
+pub(super) const SUM_BITS: u32 = 64;
+
+/// How a segment is built.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The plan; two halves for radius 3 where there is none.
+    pub plan: Option<Plan>,
+    /// Address bits of each table; about log₂ n where there are none.
+    pub address_bits: Vec<u32>,
+    /// The form of the directories.
+    pub directory: Form,
+    /// Where the file is written; the file system where there is none.
+    pub storage: Option<Arc<dyn Storage>>,
+    /// Bytes of memory to stay within; what does not fit goes to disk for a while, beside the segment.
+    pub memory: u64,
+    /// No id reaches this, where that is known: shorter records until then.
+    pub ids_below: Option<u64>,
+    /// Once this is set, the build ends with [`SegmentError::Stopped`].
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            plan: None,
+            address_bits: Vec::new(),
+            directory: Form::default(),
+            storage: None,
+            memory: 4 << 30,
+            ids_below: None,
+            stop: None,
+        }
+    }
+}
+
+impl Options {
+    fn go_on(&self) -> Result<(), SegmentError> {
+        let stop = self.stop.as_ref();
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(SegmentError::Stopped);
+        }
+        Ok(())
+    }
+}
+
+/// Gathers fingerprints and ids and writes a segment.
+#[derive(Debug)]
+pub struct Builder<W> {
+    path: PathBuf,
+    options: Options,
+    plan: Plan,
+    order: Order<W>,
+    spill: Spill,
+    /// The records of the first table.
+    gathered: Divided,
+    id_bytes: usize,
+    count: u64,
+    /// All ids or-ed.
+    ids: u64,
+}
+
+impl<W: Width> Builder<W> {
+    /// For a file at `path`, which appears only when it is whole.
+    ///
+    /// # Errors
+    /// `Inexact` for a plan that would miss neighbours, `Plan` for one of another width.
+    pub fn new(path: &Path, options: &Options) -> Result<Self, SegmentError> {
+        let plan = match &options.plan {
+            Some(plan) => plan.clone(),
+            None => Plan::halves(W::BITS, 3)?,
+        };
+        is_exact(&plan)?;
+        let (Some(first), true) = (plan.tables.first(), plan.bits == W::BITS) else {
+            return Err(crate::plan::PlanError::Bits(plan.bits).into());
+        };
+        let below = options.ids_below.unwrap_or(u64::MAX);
+        let id_bytes = (64 - below.leading_zeros()).div_ceil(8).max(1) as usize;
+        Ok(Self {
+            path: path.to_owned(),
+            order: Order::new(first.mask, DIVISION_BITS),
+            spill: Spill::new(folder(path), (options.memory / 5 * 2) as usize),
+            gathered: Divided::new(records::bytes::<W>() + id_bytes),
+            options: options.clone(),
+            plan,
+            id_bytes,
+            count: 0,
+            ids: 0,
+        })
+    }
+
+    /// Adds a fingerprint. Equal fingerprints are stored once with the ids of all; an id that comes twice with one is there twice.
+    ///
+    /// # Errors
+    /// What the system refuses. `TooMany` for an id that [`Options::ids_below`] excluded.
+    #[inline]
+    pub fn push(&mut self, fingerprint: W, id: u64) -> Result<(), SegmentError> {
+        let permuted = self.order.permute(fingerprint);
+        if self.id_bytes < 8 && id >> (8 * self.id_bytes) > 0 {
+            return Err(SegmentError::TooMany);
+        }
+        let mut record = [0; 24];
+        let length = records::write(&mut record, permuted, id, self.id_bytes);
+        self.count += 1;
+        self.ids |= id;
+        let division = records::division(permuted);
+        self.gathered.push(division, &record[..length], &mut self.spill)
+    }
+
+    /// Writes the segment and opens it.
+    ///
+    /// # Errors
+    /// What the system refuses; `TooMany` distinct fingerprints; `Stopped` when [`Options::stop`] was set.
+    pub fn finish(self) -> Result<Segment<W>, SegmentError> {
+        let path = self.path.clone();
+        self.write()?;
+        Segment::open(&path)
+    }
+}

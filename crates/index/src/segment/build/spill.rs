@@ -1,0 +1,219 @@
+//! Records divided by their leading bits, in memory while they fit and on disk beyond.
+//!
+//! All divisions of all tables share one file, of blocks of equal length. What has been read is written over, so that the file is never larger
+//! than what is waiting at one time.
+
+use std::path::{Path, PathBuf};
+
+use crate::positioned::PositionedFile;
+use crate::segment::SegmentError;
+
+/// Bytes of a block, about; records do not cross blocks.
+const BLOCK: usize = 1 << 16;
+/// log₂ of the divisions of a table.
+pub(super) const DIVISION_BITS: u32 = 8;
+
+/// Where blocks lie.
+#[derive(Debug)]
+pub(super) struct Spill {
+    directory: PathBuf,
+    /// Bytes that may stay in memory.
+    budget: usize,
+    held: usize,
+    /// Blocks to be filled again. Left to the allocator, those that one thread filled would lie beside those that another fills later.
+    spare: Vec<Vec<u8>>,
+    file: Option<PositionedFile>,
+    free: Vec<u64>,
+    end: u64,
+}
+
+/// Records of one length, divided.
+#[derive(Debug)]
+pub(super) struct Divided {
+    record: usize,
+    divisions: Vec<Division>,
+}
+
+#[derive(Debug, Default)]
+struct Division {
+    sealed: Vec<Block>,
+    open: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Block {
+    Held(Vec<u8>),
+    Stored { at: u64, length: usize },
+}
+
+impl Block {
+    fn len(&self) -> usize {
+        match self {
+            Self::Held(bytes) => bytes.len(),
+            Self::Stored { length, .. } => *length,
+        }
+    }
+}
+
+impl Spill {
+    /// Keeps `budget` bytes in memory and the rest in an unnamed file in `directory`.
+    pub(super) fn new(directory: &Path, budget: usize) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            budget,
+            held: 0,
+            spare: Vec::new(),
+            file: None,
+            free: Vec::new(),
+            end: 0,
+        }
+    }
+
+    /// Most bytes there were on disk.
+    #[cfg(test)]
+    pub(super) fn on_disk(&self) -> u64 {
+        self.end
+    }
+
+    fn seal(&mut self, bytes: Vec<u8>) -> Result<Block, SegmentError> {
+        if self.held + bytes.len() <= self.budget {
+            self.held += bytes.len();
+            return Ok(Block::Held(bytes));
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => {
+                let file =
+                    tempfile::tempfile_in(&self.directory).map_err(SegmentError::io(&self.directory))?;
+                none.insert(PositionedFile::new(file))
+            }
+        };
+        let at = self.free.pop().unwrap_or(self.end);
+        self.end = self.end.max(at + BLOCK as u64);
+        file.write_all_at(&bytes, at)
+            .map_err(SegmentError::io(&self.directory))?;
+        let length = bytes.len();
+        self.spare.push(bytes);
+        Ok(Block::Stored { at, length })
+    }
+
+    fn empty_block(&mut self) -> Vec<u8> {
+        let mut block = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK));
+        block.clear();
+        block
+    }
+
+    /// The bytes of blocks, appended; room for them is free again when they have been forgotten.
+    fn read(&self, blocks: &[Block]) -> Result<Vec<u8>, SegmentError> {
+        // With room for an open block and what decoding appends.
+        let mut out = Vec::with_capacity(blocks.iter().map(Block::len).sum::<usize>() + 2 * BLOCK);
+        for block in blocks {
+            match block {
+                Block::Held(bytes) => out.extend_from_slice(bytes),
+                Block::Stored { at, length } => {
+                    let from = out.len();
+                    out.resize(from + length, 0);
+                    if let Some(file) = &self.file {
+                        file.read_exact_at(&mut out[from..], *at)
+                            .map_err(SegmentError::io(&self.directory))?;
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn forget(&mut self, blocks: Vec<Block>) {
+        for block in blocks {
+            match block {
+                Block::Held(bytes) => {
+                    self.held -= bytes.len();
+                    self.spare.push(bytes);
+                }
+                Block::Stored { at, .. } => self.free.push(at),
+            }
+        }
+    }
+}
+
+impl Divided {
+    /// No records yet, of `record` bytes each.
+    pub(super) fn new(record: usize) -> Self {
+        Self {
+            record,
+            divisions: (0..1 << DIVISION_BITS).map(|_| Division::default()).collect(),
+        }
+    }
+
+    /// Appends a record to a division.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        division: usize,
+        record: &[u8],
+        spill: &mut Spill,
+    ) -> Result<(), SegmentError> {
+        let d = &mut self.divisions[division];
+        if d.open.len() + record.len() > BLOCK {
+            let full = std::mem::replace(&mut d.open, spill.empty_block());
+            let block = spill.seal(full)?;
+            d.sealed.push(block);
+        }
+        d.open.extend_from_slice(record);
+        Ok(())
+    }
+
+    /// Records of a division.
+    pub(super) fn len(&self, division: usize) -> usize {
+        let d = &self.divisions[division];
+        let sealed: usize = d.sealed.iter().map(Block::len).sum();
+        (sealed + d.open.len()) / self.record
+    }
+
+    /// The records of a division, one after the other.
+    pub(super) fn read(&self, division: usize, spill: &Spill) -> Result<Vec<u8>, SegmentError> {
+        let d = &self.divisions[division];
+        let mut bytes = spill.read(&d.sealed)?;
+        bytes.extend_from_slice(&d.open);
+        Ok(bytes)
+    }
+
+    /// Gives back the room of a division.
+    pub(super) fn forget(&mut self, division: usize, spill: &mut Spill) {
+        let d = std::mem::take(&mut self.divisions[division]);
+        spill.forget(d.sealed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back_from_memory_and_from_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        for budget in [0, 3 * BLOCK, usize::MAX] {
+            let mut spill = Spill::new(directory.path(), budget);
+            let mut largest = 0;
+            for round in 0..3u64 {
+                let mut divided = Divided::new(8);
+                let mut expected = vec![Vec::new(); 3];
+                for i in 0..60_000u64 {
+                    let record = (i + round).to_le_bytes();
+                    divided.push((i % 3) as usize, &record, &mut spill).unwrap();
+                    expected[(i % 3) as usize].extend(record);
+                }
+                for (division, expected) in expected.iter().enumerate() {
+                    assert_eq!(divided.len(division), 20_000);
+                    assert!(divided.read(division, &spill).unwrap() == *expected);
+                    divided.forget(division, &mut spill);
+                    assert_eq!(divided.len(division), 0);
+                }
+                // Room is used again.
+                assert!(round == 0 || spill.on_disk() == largest);
+                largest = spill.on_disk();
+            }
+            assert_eq!(largest > 0, budget < usize::MAX);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Directories: from an address to the rows that have it.
+//!
+//! Two forms over 2^u addresses. *Plain* ([`plain`]): two bytes an address, one look. *Elias–Fano* ([`elias_fano`]): n + 2^u bits and a
+//! little, a few instructions more; it also takes what plain cannot, more than 65,535 rows within 256 addresses.
+
+mod elias_fano;
+mod plain;
+
+pub(crate) use elias_fano::EliasFano;
+pub(crate) use plain::Plain;
+
+/// The forms, by the numbers that stand in files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Form {
+    /// Two bytes an address; Elias–Fano where that cannot hold.
+    #[default]
+    Plain = 1,
+    /// n + 2^u bits.
+    EliasFano = 2,
+}
+
+impl Form {
+    pub(crate) fn from(number: u32) -> Option<Self> {
+        [Self::Plain, Self::EliasFano]
+            .into_iter()
+            .find(|&form| form as u32 == number)
+    }
+}
+
+/// Reads the bounds of buckets.
+pub(crate) trait Bounds {
+    /// Asks memory for what [`Bounds::bucket`] will read.
+    fn prefetch(&self, address: u32);
+
+    /// The rows of an address below 2^u: from one up to before the other. Within the rows wherever checksums hold.
+    fn bucket(&self, address: u32) -> (u32, u32);
+
+    /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.
+    fn touched(&self, address: u32) -> [std::ops::Range<usize>; 2];
+}
+
+/// A directory of either form in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Directory<'a> {
+    Plain(Plain<'a>),
+    EliasFano(EliasFano<'a>),
+}
+
+impl<'a> Directory<'a> {
+    pub(crate) fn new(form: Form, coarse: &'a [u8], fine: &'a [u8]) -> Self {
+        match form {
+            Form::Plain => Self::Plain(Plain::new(coarse, fine)),
+            Form::EliasFano => Self::EliasFano(EliasFano::new(coarse, fine)),
+        }
+    }
+}
+
+/// The two parts of a directory, as bytes to be written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Encoded {
+    pub(crate) form: Form,
+    pub(crate) coarse: Vec<u8>,
+    pub(crate) fine: Vec<u8>,
+}
+
+/// Takes addresses in ascending order and makes a directory of them.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    /// Rows of each address so far.
+    bounds: Vec<u32>,
+    next: usize,
+    rows: u32,
+}
+
+impl Counter {
+    pub(crate) fn new(address_bits: u32) -> Self {
+        Self {
+            bounds: vec![0; (1 << address_bits) + 1],
+            next: 0,
+            rows: 0,
+        }
+    }
+
+    /// The next row has this address, not below the last one's.
+    #[inline]
+    pub(crate) fn push(&mut self, address: u32) {
+        while self.next <= address as usize {
+            self.bounds[self.next] = self.rows;
+            self.next += 1;
+        }
+        self.rows += 1;
+    }
+
+    /// The directory; Elias–Fano where it must be.
+    pub(crate) fn finish(mut self, form: Form) -> Encoded {
+        let rows = self.rows;
+        for bound in &mut self.bounds[self.next..] {
+            *bound = rows;
+        }
+        match form {
+            Form::Plain => plain::encode(&self.bounds),
+            Form::EliasFano => None,
+        }
+        .unwrap_or_else(|| elias_fano::encode(&self.bounds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(addresses: &[u32], bits: u32) {
+        let mut sorted = addresses.to_vec();
+        sorted.sort_unstable();
+        for form in [Form::Plain, Form::EliasFano] {
+            let mut counter = Counter::new(bits);
+            for &x in &sorted {
+                counter.push(x);
+            }
+            let encoded = counter.finish(form);
+            let bounds: Box<dyn Bounds> = match encoded.form {
+                Form::Plain => Box::new(Plain::new(&encoded.coarse, &encoded.fine)),
+                Form::EliasFano => Box::new(EliasFano::new(&encoded.coarse, &encoded.fine)),
+            };
+            for x in 0..1u32 << bits {
+                bounds.prefetch(x);
+                let expected = (
+                    sorted.partition_point(|&a| a < x) as u32,
+                    sorted.partition_point(|&a| a <= x) as u32,
+                );
+                assert_eq!(
+                    bounds.bucket(x),
+                    expected,
+                    "{x} of {bits} bits, {:?}",
+                    encoded.form
+                );
+                let [coarse, fine] = bounds.touched(x);
+                assert!(coarse.end <= encoded.coarse.len() && fine.end <= encoded.fine.len());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn buckets_are_those_of_a_search(addresses in prop::collection::vec(0u32..1 << 10, 0..2000), bits in 10u32..13) {
+            check(&addresses, bits);
+            let few: Vec<u32> = addresses.iter().map(|x| x & 7).collect();
+            check(&few, 3);
+            check(&few.iter().map(|_| 0).collect::<Vec<_>>(), 0);
+        }
+    }
+
+    #[test]
+    fn crowds_of_one_address() {
+        check(&[vec![300; 70_000], vec![0, 1, 299, 301, 511]].concat(), 9);
+        check(&vec![0; 70_000], 8);
+    }
+}

@@ -1,0 +1,77 @@
+//! The plain directory: 16 bits an address, counted from the first row of each group of 256 addresses.
+//!
+//! Coarse: for each group its first row, 4 bytes. Fine: for each of the 2^u + 1 bounds what it lies beyond its group's first row,
+//! 2 bytes.
+
+use std::ops::Range;
+
+use fingerprint::kernel::prefetch_read;
+
+use super::{Bounds, Encoded, Form};
+
+/// log₂ of the addresses of a group.
+const GROUP: u32 = 8;
+
+/// A plain directory in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain<'a> {
+    coarse: &'a [u8],
+    fine: &'a [u8],
+}
+
+impl<'a> Plain<'a> {
+    pub(crate) fn new(coarse: &'a [u8], fine: &'a [u8]) -> Self {
+        Self { coarse, fine }
+    }
+
+    /// The first row of a group.
+    #[inline]
+    fn group(&self, group: usize) -> u32 {
+        let first = self.coarse.get(4 * group..).and_then(<[u8]>::first_chunk);
+        first.map_or(0, |&b| u32::from_le_bytes(b))
+    }
+}
+
+impl Bounds for Plain<'_> {
+    #[inline]
+    fn prefetch(&self, address: u32) {
+        prefetch_read(self.fine, 2 * address as usize);
+    }
+
+    #[inline]
+    fn bucket(&self, address: u32) -> (u32, u32) {
+        let x = address as usize;
+        // Both bounds lie side by side, and mostly in one group.
+        let both = self.fine.get(2 * x..).and_then(<[u8]>::first_chunk);
+        let both = both.map_or(0, |&b| u32::from_le_bytes(b));
+        let group = self.group(x >> GROUP);
+        let next = if (x + 1).is_multiple_of(1 << GROUP) {
+            self.group((x + 1) >> GROUP)
+        } else {
+            group
+        };
+        (group.wrapping_add(both & 0xFFFF), next.wrapping_add(both >> 16))
+    }
+
+    #[inline]
+    fn touched(&self, address: u32) -> [Range<usize>; 2] {
+        let x = address as usize;
+        [4 * (x >> GROUP)..4 * ((x + 1) >> GROUP) + 4, 2 * x..2 * x + 4]
+    }
+}
+
+/// The directory for ascending bounds; `None` where a group has more than 65,535 rows.
+pub(super) fn encode(bounds: &[u32]) -> Option<Encoded> {
+    let (mut coarse, mut fine) = (Vec::new(), Vec::with_capacity(2 * bounds.len()));
+    for group in bounds.chunks(1 << GROUP) {
+        coarse.extend(group[0].to_le_bytes());
+        for bound in group {
+            fine.extend(u16::try_from(bound - group[0]).ok()?.to_le_bytes());
+        }
+    }
+    Some(Encoded {
+        form: Form::Plain,
+        coarse,
+        fine,
+    })
+}

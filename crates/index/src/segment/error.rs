@@ -1,0 +1,80 @@
+//! Why a segment cannot be written or trusted.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::plan::PlanError;
+use crate::plan::check::Counterexample;
+
+/// Why a segment cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SegmentError {
+    /// The system refused to read or write.
+    #[error("{}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The file is not a segment, or its end is missing.
+    #[error("{} is not a whole segment: {what}; build it again", path.display())]
+    NotSegment {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// Written by another version of the format.
+    #[error("{} is of format version {got}, this program reads version {expected}; build it again", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        got: u32,
+        /// The one that is read.
+        expected: u32,
+    },
+    /// The fingerprints have another width.
+    #[error("{} holds fingerprints of {got} bits, not {expected}", path.display())]
+    Width {
+        /// The file.
+        path: PathBuf,
+        /// Bits of its fingerprints.
+        got: u32,
+        /// Bits asked for.
+        expected: u32,
+    },
+    /// Bytes are not those that were written.
+    #[error("{} is damaged near byte {offset} ({what}); build it again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        offset: u64,
+        /// What does not fit.
+        what: &'static str,
+    },
+    /// The plan would miss neighbours.
+    #[error(transparent)]
+    Inexact(#[from] Counterexample),
+    /// There is no such plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// More distinct fingerprints than a segment can number.
+    #[error("a segment holds fewer than 2^32 distinct fingerprints; split the input")]
+    TooMany,
+    /// Told to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl SegmentError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` beside the crate shows it byte by byte.
+//!
+//! ```text
+//! header     64 bytes: magic, version, width
+//! sections   each from a multiple of 64 on, zeros between: directories, rows, ids, postings
+//! sums       CRC-32 of every sector of 4096 bytes before this section
+//! footer     what the sections are
+//! tail       32 bytes: where the footer lies, its CRC-32, the length of the file, magic
+//! ```
+//!
+//! Every byte is under some checksum: those before the sums under a sector's, the sums under one in the footer, the footer under
+//! one in the tail, and the tail says where it lies itself.
+
+use std::ops::Range;
+
+use crate::bytes::Reader;
+use crate::plan::{Plan, TableSpec};
+
+/// First and last eight bytes of the file.
+pub(crate) const MAGIC: [u8; 8] = *b"twinseg\n";
+/// The version written and read.
+pub(crate) const VERSION: u32 = 1;
+/// Bytes of the header.
+pub(crate) const HEADER: usize = 64;
+/// Bytes of the tail.
+pub(crate) const TAIL: usize = 32;
+/// Sections start at multiples of this: a cache line.
+pub(crate) const ALIGN: u64 = 64;
+/// Bytes under one checksum, a page of the system.
+pub(crate) const SECTOR: usize = 4096;
+
+/// What a section holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    /// A directory's coarse part.
+    DirectoryCoarse = 1,
+    /// A directory's fine part.
+    DirectoryFine = 2,
+    /// The rows of a table.
+    Rows = 3,
+    /// Ids, in the order of the first table.
+    Ids = 4,
+    /// Rows that have several ids.
+    PostingRows = 5,
+    /// How many ids lie before each of those beyond one a row.
+    PostingSums = 6,
+    /// Checksums of the sectors.
+    Sums = 7,
+}
+
+impl Kind {
+    fn from(number: u32) -> Option<Self> {
+        [
+            Self::DirectoryCoarse,
+            Self::DirectoryFine,
+            Self::Rows,
+            Self::Ids,
+            Self::PostingRows,
+            Self::PostingSums,
+            Self::Sums,
+        ]
+        .into_iter()
+        .find(|&kind| kind as u32 == number)
+    }
+}
+
+/// A stretch of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) kind: Kind,
+    /// The table it belongs to; 0 where it belongs to none.
+    pub(crate) table: u32,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+/// One permuted table as stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableMeta {
+    pub(crate) spec: TableSpec,
+    pub(crate) address_bits: u32,
+    /// See [`super::directory::Form`].
+    pub(crate) directory: u32,
+    /// How rows are packed: 1, each its bits below the address.
+    pub(crate) codec: u32,
+    /// Rows of a page; 0, as that packing has none.
+    pub(crate) page_rows: u32,
+}
+
+/// What the footer says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Footer {
+    pub(crate) plan: Plan,
+    pub(crate) tables: Vec<TableMeta>,
+    /// Distinct fingerprints.
+    pub(crate) rows: u64,
+    /// Ids, at least as many.
+    pub(crate) ids: u64,
+    pub(crate) id_bits: u32,
+    /// Rows with several ids.
+    pub(crate) postings: u64,
+    pub(crate) sections: Vec<Section>,
+    /// CRC-32 of the section of checksums.
+    pub(crate) sums_crc: u32,
+}
+
+impl Footer {
+    /// The first section of a kind and table.
+    pub(crate) fn section(&self, kind: Kind, table: usize) -> Option<Section> {
+        let table = table as u32;
+        self.sections
+            .iter()
+            .copied()
+            .find(|s| s.kind == kind && s.table == table)
+    }
+
+    /// Where that section lies, in a file that holds all sections.
+    pub(crate) fn range(&self, kind: Kind, table: usize) -> Option<Range<usize>> {
+        let section = self.section(kind, table)?;
+        Some(section.offset as usize..(section.offset + section.length) as usize)
+    }
+
+    /// As bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let name = self.plan.name.as_bytes();
+        for number in [self.plan.bits, self.plan.k, self.id_bits, self.sums_crc] {
+            out.extend(number.to_le_bytes());
+        }
+        for number in [self.rows, self.ids, self.postings] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend((name.len() as u32).to_le_bytes());
+        out.extend(name);
+        out.extend((self.tables.len() as u32).to_le_bytes());
+        for table in &self.tables {
+            out.extend(table.spec.mask.to_le_bytes());
+            for number in [
+                table.spec.radius,
+                table.address_bits,
+                table.directory,
+                table.codec,
+                table.page_rows,
+            ] {
+                out.extend(number.to_le_bytes());
+            }
+        }
+        out.extend((self.sections.len() as u32).to_le_bytes());
+        for section in &self.sections {
+            out.extend((section.kind as u32).to_le_bytes());
+            out.extend(section.table.to_le_bytes());
+            out.extend(section.offset.to_le_bytes());
+            out.extend(section.length.to_le_bytes());
+        }
+        out
+    }
+
+    /// From bytes; `None` where they are none of ours.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader(bytes);
+        let [bits, k, id_bits, sums_crc] = [from.u32()?, from.u32()?, from.u32()?, from.u32()?];
+        let [rows, ids, postings] = [from.u64()?, from.u64()?, from.u64()?];
+        let len = from.u32()? as usize;
+        let name = String::from_utf8(from.take(len)?.to_vec()).ok()?;
+        let mut tables = Vec::new();
+        for _ in 0..from.u32()? {
+            let mask = from.u128()?;
+            let [radius, address_bits, directory, codec, page_rows] =
+                [from.u32()?, from.u32()?, from.u32()?, from.u32()?, from.u32()?];
+            tables.push(TableMeta {
+                spec: TableSpec { mask, radius },
+                address_bits,
+                directory,
+                codec,
+                page_rows,
+            });
+        }
+        let mut sections = Vec::new();
+        for _ in 0..from.u32()? {
+            let (kind, table) = (Kind::from(from.u32()?)?, from.u32()?);
+            let (offset, length) = (from.u64()?, from.u64()?);
+            sections.push(Section {
+                kind,
+                table,
+                offset,
+                length,
+            });
+        }
+        let specs = tables.iter().map(|t| t.spec).collect();
+        let plan = Plan::new(bits, k, name, specs).ok()?;
+        from.0.is_empty().then_some(Self {
+            plan,
+            tables,
+            rows,
+            ids,
+            id_bits,
+            postings,
+            sections,
+            sums_crc,
+        })
+    }
+}
+
+/// The header for fingerprints of `bits` bits.
+pub(crate) fn header(bits: u32) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header[12..16].copy_from_slice(&bits.to_le_bytes());
+    header
+}
+
+/// The tail for a footer at `offset`.
+pub(crate) fn tail(offset: u64, footer: &[u8]) -> [u8; TAIL] {
+    let mut tail = [0; TAIL];
+    tail[..8].copy_from_slice(&offset.to_le_bytes());
+    tail[8..12].copy_from_slice(&(footer.len() as u32).to_le_bytes());
+    tail[12..16].copy_from_slice(&crc32fast::hash(footer).to_le_bytes());
+    let length = offset + footer.len() as u64 + TAIL as u64;
+    tail[16..24].copy_from_slice(&length.to_le_bytes());
+    tail[24..].copy_from_slice(&MAGIC);
+    tail
+}

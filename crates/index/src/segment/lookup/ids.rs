@@ -1,0 +1,132 @@
+//! From fingerprints found to their ids: the row in the first table, then the ids of the row.
+//!
+//! Each step of each find waits for memory, so many finds take each step together.
+
+use std::ops::Range;
+
+use fingerprint::Width;
+use fingerprint::kernel::prefetch_read;
+
+use crate::segment::{Segment, SegmentError};
+
+/// In place of a row that is not known yet. Rows are fewer.
+pub(super) const NO_ROW: u32 = u32::MAX;
+
+/// A fingerprint found: for which query, how far, and its row in the first table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<W> {
+    pub(super) query: u32,
+    pub(super) fingerprint: W,
+    pub(super) distance: u32,
+    pub(super) row: u32,
+}
+
+impl<W: Width> Segment<W> {
+    /// Calls `each(query, id, fingerprint, distance)` for every id of what was found.
+    pub(super) fn ids_of(
+        &self,
+        found: &mut [Found<W>],
+        mut each: impl FnMut(u32, u64, W, u32),
+    ) -> Result<(), SegmentError> {
+        let first = &self.tables[0];
+        let unknown = |f: &Found<W>| f.row == NO_ROW;
+        if found.len() > 1 {
+            for f in found.iter().filter(|f| unknown(f)) {
+                self.prefetch_bounds(0, first.order.address(first.order.permute(f.fingerprint)));
+            }
+        }
+        let mut buckets: Vec<Range<u32>> = Vec::new();
+        for f in found.iter().filter(|f| unknown(f)) {
+            let (start, end) = self.bucket(0, first.order.address(first.order.permute(f.fingerprint)))?;
+            let bit = u64::from(start) * u64::from(first.order.rest_bits());
+            prefetch_read(&self.data, first.rows.start + (bit / 8) as usize);
+            buckets.push(start..end);
+        }
+        for (f, bucket) in found.iter_mut().filter(|f| unknown(f)).zip(buckets) {
+            f.row = self.row_of(f.fingerprint, bucket)?;
+        }
+        let id_bits = u64::from(self.footer.id_bits);
+        if self.footer.postings == 0 {
+            for f in &*found {
+                prefetch_read(
+                    &self.data,
+                    self.ids.start + (u64::from(f.row) * id_bits / 8) as usize,
+                );
+            }
+            for f in &*found {
+                each(f.query, self.id(u64::from(f.row))?, f.fingerprint, f.distance);
+            }
+            return Ok(());
+        }
+        for f in found {
+            for i in self.ids_of_row(f.row)? {
+                each(f.query, self.id(i)?, f.fingerprint, f.distance);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none for a row that is not there.
+    ///
+    /// # Errors
+    /// The file is damaged where the ids lie.
+    pub fn ids_at(&self, row: u32, mut each: impl FnMut(u64)) -> Result<(), SegmentError> {
+        if u64::from(row) < self.footer.rows {
+            for i in self.ids_of_row(row)? {
+                each(self.id(i)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of a fingerprint in the bucket of its address.
+    fn row_of(&self, fingerprint: W, bucket: Range<u32>) -> Result<u32, SegmentError> {
+        let order = &self.tables[0].order;
+        let rest = order.rest(order.permute(fingerprint));
+        let (mut low, mut high) = (bucket.start, bucket.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.rest(0, middle)? < rest {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if low < bucket.end && self.rest(0, low)? == rest {
+            return Ok(low);
+        }
+        let at = self.tables[0].rows.start as u64;
+        Err(self.damaged(at, "a fingerprint is missing from the first table"))
+    }
+
+    /// Which ids are those of a row.
+    fn ids_of_row(&self, row: u32) -> Result<Range<u64>, SegmentError> {
+        let row = u64::from(row);
+        // The first posting at or after the row.
+        let (mut low, mut high) = (0, self.footer.postings);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.posting(middle)?.0 < row {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let end = (u64::MAX, self.footer.ids.saturating_sub(self.footer.rows));
+        let at = |i: u64| {
+            if i < self.footer.postings {
+                self.posting(i)
+            } else {
+                Ok(end)
+            }
+        };
+        let (found, before) = at(low)?;
+        let more = if found == row {
+            at(low + 1)?.1.saturating_sub(before)
+        } else {
+            0
+        };
+        let first = row.saturating_add(before);
+        Ok(first..first.saturating_add(more).saturating_add(1))
+    }
+}

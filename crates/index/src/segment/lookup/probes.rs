@@ -1,0 +1,262 @@
+//! The probes of one table, block by block; see the module above.
+
+use std::ops::ControlFlow;
+
+use fingerprint::Width;
+use fingerprint::kernel::{Run, prefetch_read};
+
+use super::ids::{Found, NO_ROW};
+use super::search::Probing;
+use super::{Receive, Stats};
+use crate::flips;
+use crate::segment::bits::unpack;
+use crate::segment::directory::Bounds;
+use crate::segment::{Segment, SegmentError};
+
+/// Queries ordered and probed at once.
+pub(super) const MOST_QUERIES: usize = 1 << 20;
+/// Queries probed flip by flip together: what they touch of the table should fit the first-level cache.
+const TOGETHER: usize = 512;
+/// Probes of a block: enough that the first's memory has come when the last has been asked for.
+const BLOCK: usize = 64;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+/// What was found is handed on when there is so much of it.
+const HANDED: usize = 64;
+/// Fewer queries are not worth ordering.
+const ORDERED: usize = 2048;
+/// log₂ of the stretches of address space that queries are ordered by.
+const STRETCHES: u32 = 12;
+
+/// Memory used again from one table to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers<W> {
+    /// Queries in the order in which they are probed, with their permuted forms.
+    order: Vec<(u32, W)>,
+    /// Of the queries together: address, bits below.
+    addresses: Vec<u32>,
+    rests: Vec<W>,
+    /// The block that fills, the one whose bounds have been asked for, and the one whose rows have been.
+    filling: Block,
+    asked: Block,
+    resolved: Block,
+    near: Vec<(u32, u32)>,
+    found: Vec<Found<W>>,
+}
+
+/// Probes on their way.
+#[derive(Debug, Default)]
+struct Block {
+    /// Addresses, and the slots of the queries they are probed for.
+    probes: Vec<(u32, u32)>,
+    /// The rows of each.
+    runs: Vec<Run>,
+}
+
+impl Block {
+    fn clear(&mut self) {
+        self.probes.clear();
+        self.runs.clear();
+    }
+}
+
+/// What is probed for.
+pub(super) struct Job<'j, W> {
+    pub(super) segment: &'j Segment<W>,
+    pub(super) probing: &'j Probing,
+    pub(super) earlier: &'j [Probing],
+    pub(super) k: u32,
+    /// Hand on at once what is found.
+    pub(super) eager: bool,
+}
+
+/// A job, and the bounds of its table's buckets.
+pub(super) struct Probes<'j, W, B> {
+    pub(super) job: Job<'j, W>,
+    pub(super) bounds: B,
+}
+
+impl<W: Width, B: Bounds> Probes<'_, W, B> {
+    /// Probes the table for every query.
+    pub(super) fn run(
+        &self,
+        queries: &[W],
+        buffers: &mut Buffers<W>,
+        stats: &mut Stats,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        self.arrange(queries, buffers);
+        stats.probes += (queries.len() * self.job.probing.flips.len()) as u64;
+        let order = &self.job.segment.tables[self.job.probing.table].order;
+        for from in (0..queries.len()).step_by(TOGETHER) {
+            let to = (from + TOGETHER).min(queries.len());
+            buffers.addresses.clear();
+            buffers.rests.clear();
+            for &(_, permuted) in &buffers.order[from..to] {
+                buffers.addresses.push(order.address(permuted));
+                buffers.rests.push(order.rest(permuted));
+            }
+            if self.together(from, buffers, stats, receive)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        self.hand_on(buffers, receive)
+    }
+
+    /// Orders the queries by the leading bits of their addresses, where they are many.
+    fn arrange(&self, queries: &[W], buffers: &mut Buffers<W>) {
+        let order = &self.job.segment.tables[self.job.probing.table].order;
+        buffers.order.clear();
+        if queries.len() < ORDERED {
+            let permuted = queries.iter().map(|&q| order.permute(q));
+            buffers.order.extend((0..).zip(permuted));
+            return;
+        }
+        let shift = order.address_bits().saturating_sub(STRETCHES);
+        let mut starts = vec![0u32; (1 << STRETCHES) + 1];
+        for &query in queries {
+            let stretch = order.address(order.permute(query)) >> shift;
+            starts[stretch as usize + 1] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        buffers.order.resize(queries.len(), (0, W::default()));
+        for (number, &query) in (0u32..).zip(queries) {
+            let permuted = order.permute(query);
+            let at = &mut starts[(order.address(permuted) >> shift) as usize];
+            buffers.order[*at as usize] = (number, permuted);
+            *at += 1;
+        }
+    }
+
+    /// Probes for the queries taken together, the first of which is number `from` of the order.
+    fn together(
+        &self,
+        from: usize,
+        buffers: &mut Buffers<W>,
+        stats: &mut Stats,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        for block in [&mut buffers.filling, &mut buffers.asked, &mut buffers.resolved] {
+            block.clear();
+        }
+        for &flip in &self.job.probing.flips {
+            for slot in 0..buffers.addresses.len() {
+                let address = buffers.addresses[slot] ^ flip;
+                self.bounds.prefetch(address);
+                buffers.filling.probes.push((address, slot as u32));
+                if buffers.filling.probes.len() == BLOCK
+                    && self.step(from, buffers, stats, receive)?.is_break()
+                {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        // The last block, and the two before it.
+        for _ in 0..3 {
+            if self.step(from, buffers, stats, receive)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Compares the rows that have been asked for, asks for those of the next block, and lets another fill.
+    #[inline]
+    fn step(
+        &self,
+        from: usize,
+        buffers: &mut Buffers<W>,
+        stats: &mut Stats,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        self.compare(from, buffers, stats);
+        self.resolve(&mut buffers.asked, stats)?;
+        buffers.resolved.clear();
+        std::mem::swap(&mut buffers.resolved, &mut buffers.asked);
+        std::mem::swap(&mut buffers.asked, &mut buffers.filling);
+        if buffers.found.len() >= HANDED || self.job.eager {
+            return self.hand_on(buffers, receive);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Reads the bounds of a block and asks for its rows.
+    #[inline]
+    fn resolve(&self, block: &mut Block, stats: &mut Stats) -> Result<(), SegmentError> {
+        let table = &self.job.segment.tables[self.job.probing.table];
+        let packed = &self.job.segment.data[table.rows.clone()];
+        let width = u64::from(table.order.rest_bits());
+        let rows = self.job.segment.footer.rows as u32;
+        let Block { probes, runs } = block;
+        if !self.job.segment.sectors.all() {
+            for &(address, _) in &*probes {
+                let (start, end) = self.job.segment.bucket(self.job.probing.table, address)?;
+                self.job.segment.touch_rows(self.job.probing.table, start..end)?;
+            }
+        }
+        let mut candidates = 0;
+        runs.extend(probes.iter().map(|&(address, slot)| {
+            let (start, end) = self.bounds.bucket(address);
+            let end = end.min(rows);
+            let first = (u64::from(start) * width / 8) as usize;
+            let last = (u64::from(end) * width / 8) as usize;
+            prefetch_read(packed, first);
+            if last / LINE > first / LINE {
+                prefetch_read(packed, first + LINE);
+            }
+            candidates += u64::from(end.saturating_sub(start));
+            Run { start, end, slot }
+        }));
+        stats.candidates += candidates;
+        Ok(())
+    }
+
+    /// Compares the rows of the resolved block.
+    #[inline]
+    fn compare(&self, from: usize, buffers: &mut Buffers<W>, stats: &mut Stats) {
+        let table = &self.job.segment.tables[self.job.probing.table];
+        let packed = &self.job.segment.data[table.rows.clone()];
+        let block = &buffers.resolved;
+        buffers.near.clear();
+        table
+            .packed
+            .within(packed, &block.runs, &buffers.rests, self.job.k, &mut buffers.near);
+        for &(run, row) in &buffers.near {
+            let rest = unpack(packed, table.order.rest_bits(), u64::from(row));
+            let (address, slot) = block.probes[run as usize];
+            let permuted = table.order.join(address, rest);
+            let (query, asked) = buffers.order[from + slot as usize];
+            let differing = table.order.restore(permuted ^ asked);
+            let distance = differing.distance(W::default());
+            let tables = &self.job.segment.tables;
+            let seen = |p: &Probing| flips::reaches(differing, tables[p.table].address, p.radius);
+            if distance <= self.job.k && !self.job.earlier.iter().any(seen) {
+                stats.matches += 1;
+                buffers.found.push(Found {
+                    query,
+                    fingerprint: table.order.restore(permuted),
+                    distance,
+                    row: if self.job.probing.table == 0 { row } else { NO_ROW },
+                });
+            }
+        }
+    }
+
+    /// Hands on what was found.
+    fn hand_on(
+        &self,
+        buffers: &mut Buffers<W>,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        if buffers.found.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let flow = receive.receive(self.job.segment, &mut buffers.found)?;
+        buffers.found.clear();
+        Ok(flow)
+    }
+}

@@ -1,0 +1,102 @@
+//! Which tables a lookup of radius k probes, and how far.
+//!
+//! For tables with disjoint addresses any radius can be asked for: over s tables the radii ρ must add up to k − s + 1, −1 leaving a
+//! table out (general pigeonhole, Qin et al. 2018), because more errors than ρ in every one would be more than k. They are given out one
+//! at a time to the table where one more costs least; the costs of a table grow with its radius, so that is the cheapest sum. Other plans
+//! serve the radii up to their own. What would cost more than comparing every row compares every row.
+
+use std::sync::OnceLock;
+
+use fingerprint::Width;
+
+use crate::flips;
+use crate::segment::table::Stored;
+
+/// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
+const PROBE: f64 = 10.0;
+const CANDIDATE: f64 = 1.5;
+const SCANNED: f64 = 0.7;
+
+/// How one radius is searched.
+#[derive(Debug)]
+pub(crate) enum Search {
+    /// Compare every row.
+    Scan,
+    /// Probe these tables in turn.
+    Probe(Vec<Probing>),
+}
+
+/// The probes of one table.
+#[derive(Debug)]
+pub(crate) struct Probing {
+    /// The table's number.
+    pub(crate) table: usize,
+    /// How many bits of the address may differ.
+    pub(crate) radius: u32,
+    /// The patterns of flipped bits, fewest first.
+    pub(crate) flips: Vec<u32>,
+}
+
+/// The searches of a segment, made when first asked for.
+#[derive(Debug)]
+pub(crate) struct Searches(Vec<OnceLock<Search>>);
+
+impl Searches {
+    /// For fingerprints of `bits` bits.
+    pub(crate) fn new(bits: u32) -> Self {
+        Self((0..=bits).map(|_| OnceLock::new()).collect())
+    }
+
+    /// The search of radius `k` among `rows` rows in tables planned for radius `planned`.
+    pub(crate) fn of<W: Width>(&self, tables: &[Stored<W>], rows: u64, planned: u32, k: u32) -> &Search {
+        let search = self.0.get(k as usize);
+        search.map_or(&Search::Scan, |search| {
+            search.get_or_init(|| Search::new(tables, rows as f64, planned, k))
+        })
+    }
+}
+
+impl Search {
+    fn new<W: Width>(tables: &[Stored<W>], rows: f64, planned: u32, k: u32) -> Self {
+        let price = |t: &Stored<W>| PROBE + CANDIDATE * rows / 2f64.powi(t.order.address_bits() as i32);
+        let union = tables.iter().fold(W::default(), |all, t| all | t.address);
+        let widths: u32 = tables.iter().map(|t| t.order.address_bits()).sum();
+        let mut radii: Vec<i64> = tables.iter().map(|t| i64::from(t.meta.spec.radius)).collect();
+        if union.widen().count_ones() == widths {
+            radii.fill(-1);
+            for _ in 0..=k {
+                let dearer = |t: usize| {
+                    let (bits, next) = (tables[t].order.address_bits(), (radii[t] + 1) as u32);
+                    (flips::ball_size(bits, next)
+                        - if next > 0 {
+                            flips::ball_size(bits, next - 1)
+                        } else {
+                            0.0
+                        })
+                        * price(&tables[t])
+                };
+                let cheapest = (0..tables.len()).min_by(|&a, &b| dearer(a).total_cmp(&dearer(b)));
+                radii[cheapest.unwrap_or(0)] += 1;
+            }
+        } else if k > planned {
+            return Self::Scan;
+        }
+        let cost: f64 = tables
+            .iter()
+            .zip(&radii)
+            .filter_map(|(t, &radius)| {
+                Some(flips::ball_size(t.order.address_bits(), u32::try_from(radius).ok()?) * price(t))
+            })
+            .sum();
+        if cost > rows * SCANNED {
+            return Self::Scan;
+        }
+        let probe = |(table, &radius): (usize, &i64)| {
+            let radius = u32::try_from(radius).ok()?;
+            let mut flips = flips::ball(tables[table].order.address_bits(), radius);
+            flips.sort_by_key(|f| f.count_ones());
+            Some(Probing { table, radius, flips })
+        };
+        Self::Probe(radii.iter().enumerate().filter_map(probe).collect())
+    }
+}

@@ -1,0 +1,63 @@
+//! The bytes of a file in memory: mapped where it lies, or read into large pages.
+//!
+//! The one place with unsafe code in this crate. A mapped file that another program writes to would change under us; segments
+//! are written under another name, renamed, and never touched again, which is what the argument below rests on.
+
+use std::fs::File;
+use std::ops::Deref;
+use std::path::Path;
+
+use memmap2::{Advice, Mmap, MmapMut};
+use rayon::prelude::*;
+
+use super::SegmentError;
+use crate::positioned::PositionedFile;
+
+/// Bytes read at once when a file is loaded.
+const STRETCH: usize = 8 << 20;
+
+/// A file's bytes.
+#[derive(Debug)]
+pub(crate) struct Mapping(Mmap);
+
+impl Deref for Mapping {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Mapping {
+    /// Maps a file; pages come from disk when they are first touched.
+    #[expect(
+        unsafe_code,
+        reason = "a mapping is the bytes of a file that others could write to"
+    )]
+    pub(crate) fn map(path: &Path) -> Result<Self, SegmentError> {
+        let file = File::open(path).map_err(SegmentError::io(path))?;
+        // SAFETY: segments are immutable: they are written under another name, synced and renamed. Whoever writes into one
+        // that is open breaks that contract; checksums are taken of what is read, and no value read is trusted to index memory.
+        let map = unsafe { Mmap::map(&file) }.map_err(SegmentError::io(path))?;
+        // Lookups hop; reading ahead would only bring what is not asked for. Advice may be refused without harm.
+        let _ = map.advise(Advice::Random);
+        Ok(Self(map))
+    }
+
+    /// Reads a whole file into memory of its own, in huge pages where the system has them: lookups then need a hundredth of the
+    /// address translations.
+    pub(crate) fn load(path: &Path) -> Result<Self, SegmentError> {
+        let file = File::open(path).map_err(SegmentError::io(path))?;
+        let len = file.metadata().map_err(SegmentError::io(path))?.len();
+        let file = PositionedFile::new(file);
+        let mut map = MmapMut::map_anon(len as usize).map_err(SegmentError::io(path))?;
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(Advice::HugePage);
+        map.par_chunks_mut(STRETCH)
+            .enumerate()
+            .try_for_each(|(i, stretch)| file.read_exact_at(stretch, (i * STRETCH) as u64))
+            .map_err(SegmentError::io(path))?;
+        Ok(Self(map.make_read_only().map_err(SegmentError::io(path))?))
+    }
+}

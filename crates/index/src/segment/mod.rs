@@ -1,0 +1,58 @@
+//! Segments: immutable files of fingerprints and ids, searched where they lie.
+//!
+//! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, with a
+//! directory over them ([`directory`]). The address bits of a row are known from the directory, so only the others are stored. Ids are
+//! held once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
+//!
+//! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
+//! before its checksum was verified ([`sectors`]); a file has its name only when it is whole ([`write`]).
+//!
+//! `FORMAT.md` in this crate's folder specifies every byte.
+
+mod bits;
+mod build;
+mod directory;
+mod error;
+mod iterate;
+mod layout;
+mod lookup;
+mod mapping;
+mod open;
+mod order;
+mod sectors;
+mod table;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::PathBuf;
+
+use self::layout::Footer;
+use self::mapping::Mapping;
+use self::sectors::Sectors;
+use self::table::Stored;
+
+pub use build::{Builder, Options};
+pub use directory::Form;
+pub use error::SegmentError;
+pub use iterate::Rows;
+pub use lookup::{Scratch, Stats};
+
+/// The widest address of a table: its directory has that many bits' worth of entries.
+pub const MAX_ADDRESS_BITS: u32 = 30;
+
+/// Fingerprints and ids of one file, open for reading.
+///
+/// All methods take `&self` and may be called from several threads at once, each with a [`Scratch`] of its own.
+#[derive(Debug)]
+pub struct Segment<W> {
+    path: PathBuf,
+    data: Mapping,
+    footer: Footer,
+    sectors: Sectors,
+    tables: Vec<Stored<W>>,
+    ids: std::ops::Range<usize>,
+    posting_rows: std::ops::Range<usize>,
+    posting_sums: std::ops::Range<usize>,
+    searches: lookup::Searches,
+}

@@ -1,0 +1,209 @@
+//! Opening a segment, and checking all of it.
+
+use std::ops::Range;
+use std::path::Path;
+
+use fingerprint::Width;
+
+use super::bits::packed_bytes;
+use super::layout::{Footer, Kind, MAGIC, TAIL, VERSION};
+use super::mapping::Mapping;
+use super::sectors::Sectors;
+use super::table::Stored;
+use super::{Segment, SegmentError, lookup};
+use crate::bytes::Reader;
+use crate::plan::Plan;
+use crate::plan::check::is_exact;
+
+/// Files up to this size are verified when opened; larger ones sector by sector as they are touched.
+const VERIFIED_AT_ONCE: usize = 64 << 20;
+
+/// The width that a header names.
+fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
+    let not = |what| SegmentError::NotSegment {
+        path: path.to_owned(),
+        what,
+    };
+    let mut fields = Reader(header);
+    if fields.take(MAGIC.len()) != Some(MAGIC.as_slice()) {
+        return Err(not("it does not begin like one"));
+    }
+    let (Some(version), Some(bits)) = (fields.u32(), fields.u32()) else {
+        return Err(not("it is shorter than a header"));
+    };
+    if version != VERSION {
+        return Err(SegmentError::Version {
+            path: path.to_owned(),
+            got: version,
+            expected: VERSION,
+        });
+    }
+    Ok(bits)
+}
+
+impl<W: Width> Segment<W> {
+    /// Opens a segment where it lies on disk: the system reads pages as lookups touch them.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no whole segment, is of another version or width, or is damaged in what was looked at.
+    pub fn open(path: &Path) -> Result<Self, SegmentError> {
+        let segment = Self::with(path, Mapping::map(path)?)?;
+        if segment.data.len() <= VERIFIED_AT_ONCE {
+            segment.check()?;
+        }
+        Ok(segment)
+    }
+
+    /// Reads a whole segment into memory, in huge pages where the system has them, and verifies it. Lookups are faster than in a mapped
+    /// file, whose pages are small.
+    ///
+    /// # Errors
+    /// As [`Segment::open`].
+    pub fn load(path: &Path) -> Result<Self, SegmentError> {
+        let segment = Self::with(path, Mapping::load(path)?)?;
+        segment.check()?;
+        Ok(segment)
+    }
+
+    fn with(path: &Path, data: Mapping) -> Result<Self, SegmentError> {
+        let not = |what| SegmentError::NotSegment {
+            path: path.to_owned(),
+            what,
+        };
+        let width = bits(path, &data)?;
+        if width != W::BITS {
+            return Err(SegmentError::Width {
+                path: path.to_owned(),
+                got: width,
+                expected: W::BITS,
+            });
+        }
+        let footer = footer(&data).ok_or_else(|| not("its end is missing or damaged"))?;
+        let damaged = |what| SegmentError::Damaged {
+            path: path.to_owned(),
+            offset: 0,
+            what,
+        };
+        let contradicts_itself = footer.tables.is_empty()
+            || footer.plan.bits != W::BITS
+            || footer.id_bits > 64
+            || footer.rows >= u64::from(u32::MAX)
+            || footer.ids < footer.rows
+            || footer.postings > footer.rows;
+        if contradicts_itself {
+            return Err(damaged("the footer contradicts itself"));
+        }
+        let sums = footer
+            .range(Kind::Sums, 0)
+            .ok_or_else(|| not("it has no checksums"))?;
+        if data.get(sums.clone()).map(crc32fast::hash) != Some(footer.sums_crc) {
+            return Err(SegmentError::Damaged {
+                path: path.to_owned(),
+                offset: sums.start as u64,
+                what: "the checksums do not match theirs",
+            });
+        }
+        let sectors = Sectors::new(sums.start, sums).ok_or_else(|| not("it lacks checksums"))?;
+        let packed = |kind, count, width| {
+            let needed = packed_bytes(count, width);
+            let range = footer.range(kind, 0);
+            range.filter(|range| range.len() as u64 == needed)
+        };
+        let tables: Result<Vec<Stored<W>>, &str> = (0..footer.tables.len())
+            .map(|t| Stored::open(&footer, t))
+            .collect();
+        let segment = Self {
+            path: path.to_owned(),
+            tables: tables.map_err(damaged)?,
+            ids: packed(Kind::Ids, footer.ids, footer.id_bits).ok_or_else(|| damaged("ids are missing"))?,
+            posting_rows: packed(Kind::PostingRows, footer.postings, super::build::ROW_BITS)
+                .ok_or_else(|| damaged("postings are missing"))?,
+            posting_sums: packed(Kind::PostingSums, footer.postings, super::build::SUM_BITS)
+                .ok_or_else(|| damaged("postings are missing"))?,
+            searches: lookup::Searches::new(W::BITS),
+            data,
+            footer,
+            sectors,
+        };
+        is_exact(&segment.footer.plan)?;
+        Ok(segment)
+    }
+
+    /// Reads and verifies all of the file.
+    ///
+    /// # Errors
+    /// `Damaged` with the first place that does not match its checksum.
+    pub fn check(&self) -> Result<(), SegmentError> {
+        self.sectors
+            .verify_all(&self.data)
+            .map_err(|offset| self.damaged(offset, "a checksum does not match"))
+    }
+
+    /// Verifies the bytes of a range, unless they have been.
+    #[inline]
+    pub(super) fn touch(&self, bytes: Range<usize>) -> Result<(), SegmentError> {
+        self.sectors
+            .verify(&self.data, bytes)
+            .map_err(|offset| self.damaged(offset, "a checksum does not match"))
+    }
+
+    #[cold]
+    pub(super) fn damaged(&self, offset: u64, what: &'static str) -> SegmentError {
+        SegmentError::Damaged {
+            path: self.path.clone(),
+            offset,
+            what,
+        }
+    }
+
+    /// How many distinct fingerprints there are.
+    pub fn rows(&self) -> u64 {
+        self.footer.rows
+    }
+
+    /// How many ids there are; at least as many as [`Segment::rows`].
+    pub fn len(&self) -> u64 {
+        self.footer.ids
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.footer.ids == 0
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    /// The plan its tables follow.
+    pub fn plan(&self) -> &Plan {
+        &self.footer.plan
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The footer of a whole file, if it is one, with every section inside the file.
+fn footer(data: &[u8]) -> Option<Footer> {
+    let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL)?)?;
+    let mut fields = Reader(tail);
+    let offset = fields.u64()?;
+    let (length, crc) = (fields.u32()?, fields.u32()?);
+    if fields.u64()? != data.len() as u64 || fields.take(MAGIC.len())? != MAGIC {
+        return None;
+    }
+    let bytes = before.get(usize::try_from(offset).ok()?..)?;
+    if bytes.len() != length as usize || crc32fast::hash(bytes) != crc {
+        return None;
+    }
+    let footer = Footer::decode(bytes)?;
+    let inside = footer
+        .sections
+        .iter()
+        .all(|s| s.offset.checked_add(s.length).is_some_and(|end| end <= offset));
+    inside.then_some(footer)
+}

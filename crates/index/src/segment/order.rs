@@ -1,0 +1,196 @@
+//! The bit order of one permuted table: the bits of its mask first, the others below.
+//!
+//! A permuted fingerprint read as a number sorts by address. Where the address bits are contiguous the permutation is a
+//! rotation; otherwise it is a table of 256 values for each byte, whose contributions are joined, as any permutation of bits
+//! can be. Either way the permutation of a ^ b is that of a ^ that of b, so distances are those of the permuted.
+
+use fingerprint::Width;
+
+/// Moves the bits of one mask to the top of a fingerprint and back.
+#[derive(Clone, Debug)]
+pub(crate) struct Order<W> {
+    address_bits: u32,
+    moves: Moves<W>,
+}
+
+#[derive(Clone, Debug)]
+enum Moves<W> {
+    /// Left by this many bits, below the width.
+    Rotate(u32),
+    /// What each value of each byte contributes, there and back.
+    Bytes(Vec<[W; 256]>, Vec<[W; 256]>),
+}
+
+impl<W: Width> Order<W> {
+    /// The order that brings the bits of `mask` to the top, highest first, and keeps the others in their order below; the address is
+    /// the first `address_bits` of them. The permutation does not depend on how many those are.
+    pub(crate) fn new(mask: u128, address_bits: u32) -> Self {
+        let bits = W::BITS;
+        let mask = mask & W::truncate(u128::MAX).widen();
+        let count = mask.count_ones();
+        let top = 128 - mask.leading_zeros();
+        let moves = if mask == 0 {
+            Moves::Rotate(0)
+        } else if mask >> (top - count) == ones(count) {
+            Moves::Rotate(bits - top)
+        } else {
+            // Where bit i of a fingerprint goes.
+            let mut to = vec![0; bits as usize];
+            let (mut high, mut low) = (bits, bits - count);
+            for i in (0..bits).rev() {
+                let place = if mask >> i & 1 == 1 { &mut high } else { &mut low };
+                *place -= 1;
+                to[i as usize] = *place;
+            }
+            let mut from = vec![0; bits as usize];
+            for (i, &t) in (0..).zip(&to) {
+                from[t as usize] = i;
+            }
+            Moves::Bytes(byte_tables(&to), byte_tables(&from))
+        };
+        Self {
+            address_bits: address_bits.min(count),
+            moves,
+        }
+    }
+
+    /// How many bits the address has.
+    pub(crate) fn address_bits(&self) -> u32 {
+        self.address_bits
+    }
+
+    /// Bits below the address.
+    pub(crate) fn rest_bits(&self) -> u32 {
+        W::BITS - self.address_bits
+    }
+
+    /// The fingerprint with its address bits first.
+    #[inline]
+    pub(crate) fn permute(&self, row: W) -> W {
+        match &self.moves {
+            Moves::Rotate(by) => rotate(row, *by),
+            Moves::Bytes(there, _) => gather(row, there),
+        }
+    }
+
+    /// The fingerprint whose permuted form is given.
+    #[inline]
+    pub(crate) fn restore(&self, permuted: W) -> W {
+        match &self.moves {
+            Moves::Rotate(by) => rotate(permuted, (W::BITS - by) % W::BITS),
+            Moves::Bytes(_, back) => gather(permuted, back),
+        }
+    }
+
+    /// The address of a permuted fingerprint; at most 32 bits of it.
+    #[inline]
+    pub(crate) fn address(&self, permuted: W) -> u32 {
+        if self.address_bits == 0 {
+            0
+        } else {
+            (permuted >> (W::BITS - self.address_bits)).low_u64() as u32
+        }
+    }
+
+    /// The bits below the address.
+    #[inline]
+    pub(crate) fn rest(&self, permuted: W) -> W {
+        permuted & self.rest_mask()
+    }
+
+    /// The permuted fingerprint of an address and the bits below.
+    #[inline]
+    pub(crate) fn join(&self, address: u32, rest: W) -> W {
+        if self.address_bits == 0 {
+            rest
+        } else {
+            W::truncate(u128::from(address)) << (W::BITS - self.address_bits) | rest
+        }
+    }
+
+    fn rest_mask(&self) -> W {
+        W::truncate(ones(self.rest_bits()))
+    }
+}
+
+fn ones(bits: u32) -> u128 {
+    1u128.checked_shl(bits).unwrap_or(0).wrapping_sub(1)
+}
+
+#[inline]
+fn rotate<W: Width>(row: W, left: u32) -> W {
+    if left == 0 {
+        row
+    } else {
+        row << left | row >> (W::BITS - left)
+    }
+}
+
+#[inline]
+fn gather<W: Width>(row: W, tables: &[[W; 256]]) -> W {
+    let wide = row.widen();
+    (0..)
+        .step_by(8)
+        .zip(tables)
+        .fold(W::default(), |sum, (shift, table)| {
+            sum | table[usize::from((wide >> shift) as u8)]
+        })
+}
+
+fn byte_tables<W: Width>(to: &[u32]) -> Vec<[W; 256]> {
+    to.chunks(8)
+        .map(|to| {
+            let mut table = [W::default(); 256];
+            for (value, slot) in table.iter_mut().enumerate() {
+                let moved = (0..)
+                    .zip(to)
+                    .filter(|(bit, _)| value >> bit & 1 == 1)
+                    .fold(0, |sum, (_, &t)| sum | 1u128 << t);
+                *slot = W::truncate(moved);
+            }
+            table
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check<W: Width>(mask: u128, row: u128, other: u128) {
+        let mask = W::truncate(mask).widen();
+        let order = Order::<W>::new(mask, 20);
+        let (row, other) = (W::truncate(row), W::truncate(other));
+        let permuted = order.permute(row);
+        assert_eq!(order.restore(permuted), row);
+        assert_eq!(permuted.distance(order.permute(other)), row.distance(other));
+        let bit_by_bit = (0..128)
+            .rev()
+            .filter(|&i| mask >> i & 1 == 1)
+            .take(20)
+            .fold(0, |a, i| a << 1 | (row.widen() >> i & 1) as u32);
+        assert_eq!(order.address(permuted), bit_by_bit);
+        assert_eq!(order.join(bit_by_bit, order.rest(permuted)), permuted);
+        assert_eq!(order.address_bits() + order.rest_bits(), W::BITS);
+    }
+
+    proptest! {
+        #[test]
+        fn addresses_come_first_and_nothing_is_lost(mask: u128, thin: u128, row: u128, other: u128, at in 0u32..128) {
+            for mask in [mask, mask & thin, 0, u128::MAX, 0xFFFF << at, ((1 << 22) - 1) << (at / 2)] {
+                check::<u16>(mask, row, other);
+                check::<u32>(mask, row, other);
+                check::<u64>(mask, row, other);
+                check::<u128>(mask, row, other);
+            }
+        }
+    }
+
+    #[test]
+    fn the_leading_bits_leave_the_order_of_numbers() {
+        let order = Order::<u64>::new(0xFFFF_F000_0000_0000, 9);
+        assert_eq!(order.permute(0x1234_5678), 0x1234_5678);
+    }
+}

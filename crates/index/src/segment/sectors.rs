@@ -1,0 +1,95 @@
+//! Checksums of sectors, verified when first touched or all at once.
+//!
+//! A sector is verified once and remembered in a bit; where all have been, one flag answers for them. So a file of gigabytes opens at
+//! once and no answer rests on bytes that were not checked.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::layout::SECTOR;
+
+/// Which sectors of a file have been verified.
+#[derive(Debug)]
+pub(crate) struct Sectors {
+    /// Bytes under checksums.
+    covered: usize,
+    /// The section with the checksums.
+    sums: Range<usize>,
+    seen: Vec<AtomicU64>,
+    all: AtomicBool,
+}
+
+impl Sectors {
+    /// For `covered` bytes with their checksums at `sums`; `None` where there are not as many as sectors.
+    pub(crate) fn new(covered: usize, sums: Range<usize>) -> Option<Self> {
+        let count = covered.div_ceil(SECTOR);
+        (sums.len() == 4 * count).then(|| Self {
+            covered,
+            sums,
+            seen: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            all: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether every sector has been verified.
+    #[inline]
+    pub(crate) fn all(&self) -> bool {
+        self.all.load(Ordering::Relaxed)
+    }
+
+    /// Verifies the sectors of these bytes; where one is wrong, its offset.
+    #[inline]
+    pub(crate) fn verify(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
+        if self.all() || bytes.is_empty() {
+            return Ok(());
+        }
+        for sector in bytes.start / SECTOR..bytes.end.div_ceil(SECTOR) {
+            let (word, bit) = (sector / 64, 1 << (sector % 64));
+            if self
+                .seen
+                .get(word)
+                .is_some_and(|w| w.load(Ordering::Relaxed) & bit != 0)
+            {
+                continue;
+            }
+            self.compute(data, sector)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn compute(&self, data: &[u8], sector: usize) -> Result<(), u64> {
+        let start = sector * SECTOR;
+        let wrong = Err(start as u64);
+        let end = (start + SECTOR).min(self.covered);
+        let at = self.sums.start + 4 * sector;
+        let (Some(bytes), Some(&sum)) = (
+            data.get(start..end),
+            data.get(..self.sums.end)
+                .and_then(|d| d.get(at..))
+                .and_then(<[u8]>::first_chunk),
+        ) else {
+            return wrong;
+        };
+        if crc32fast::hash(bytes) != u32::from_le_bytes(sum) {
+            return wrong;
+        }
+        if let Some(word) = self.seen.get(sector / 64) {
+            word.fetch_or(1 << (sector % 64), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Verifies everything, in parallel; the offset of the first wrong sector.
+    pub(crate) fn verify_all(&self, data: &[u8]) -> Result<(), u64> {
+        (0..self.covered.div_ceil(SECTOR))
+            .into_par_iter()
+            .with_min_len(256)
+            .map(|sector| self.compute(data, sector))
+            .reduce(|| Ok(()), Result::and)?;
+        self.all.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}

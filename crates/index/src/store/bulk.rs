@@ -1,0 +1,73 @@
+//! Adding very many fingerprints at once: a segment built elsewhere becomes part of the index.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fingerprint::Width;
+
+use super::flush::Moment;
+use super::open::entry;
+use super::tombstones::Tombstones;
+use super::view::{Live, View};
+use super::writing::held;
+use super::{Index, StoreError};
+use crate::segment::Segment;
+
+impl<W: Width> Index<W> {
+    /// Adds all ids of a segment, which `build` writes to the path it is given, each in place of the fingerprint it had, and commits. All of
+    /// them are there afterwards, or none. Returns how many ids there were; they must be distinct.
+    ///
+    /// Nothing waits while `build` works. Ids that may have been there before take 8 bytes on disk and about 20 in memory until a
+    /// compaction; new ids beyond the largest take none.
+    ///
+    /// # Errors
+    /// Whatever `build` gives, after which the index is as before; as [`Index::commit`].
+    pub fn add_segment<E: From<StoreError>>(
+        &self,
+        build: impl FnOnce(&Path) -> Result<Segment<W>, E>,
+    ) -> Result<u64, E> {
+        let shared = &*self.shared;
+        drop(shared.writing()?);
+        let number = held(&shared.structure).number();
+        let segment = build(&shared.files.segment(number))?;
+        let entry = entry(number, &segment)?;
+        let rows = entry.rows;
+
+        let mut structure = held(&shared.structure);
+        let writing = shared.writing()?;
+        shared.freeze(&writing);
+        let now = shared.now();
+        let stamp = now.stamp + 1;
+        let overlaps = |live: &Arc<Live<W>>| {
+            live.entry.ids.start() <= entry.ids.end() && entry.ids.start() <= live.entry.ids.end()
+        };
+        if !now.view.frozen.is_empty() || now.view.segments.iter().any(overlaps) {
+            for id in segment.ids() {
+                now.view.kill(id.map_err(StoreError::from)?, stamp);
+            }
+        }
+        let live = Arc::new(Live {
+            entry: entry.clone(),
+            segment,
+            tombstones: Tombstones::default(),
+        });
+        shared.advance(&writing, |now| {
+            now.stamp = stamp;
+            now.view = Arc::new(View {
+                segments: now.view.segments.iter().cloned().chain([live]).collect(),
+                frozen: now.view.frozen.clone(),
+                active: None,
+            });
+        });
+        let moment = Moment {
+            stamp,
+            checkpoint: writing.checkpoint,
+        };
+        drop(writing);
+        shared.write_out(&mut structure, &moment, Some(entry))?;
+        drop(structure);
+        shared.bell.ring();
+        shared.compact_by_caller()?;
+        Ok(rows)
+    }
+}

@@ -1,0 +1,238 @@
+//! Compaction: several segments become one without what was deleted from them.
+//!
+//! Size-tiered: a segment is merged with all smaller ones once these outweigh it together. So the sizes that stay at least double, there are
+//! at most about log₂ of them, and a row is written again only when the segment it is in grows by half or more. A segment of which
+//! a quarter is deleted is written anew by itself.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fingerprint::Width;
+
+use super::manifest::Entry;
+use super::tombstones::Tombstones;
+use super::view::{Live, View};
+use super::writing::{Shared, held};
+use super::{Index, StoreError, segment_options};
+use crate::segment::{Options, SegmentError};
+
+/// A segment is due when one in this many of its ids is deleted.
+const DELETED_SHARE: u64 = 4;
+
+impl<W: Width> Index<W> {
+    /// Commits, then merges everything into one segment, so that nothing deleted is left on disk once no snapshot holds the old files.
+    ///
+    /// # Errors
+    /// As [`Index::commit`].
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.shared.commit()?;
+        let _one = held(&self.shared.compacting);
+        self.shared.compact(|entries| {
+            let is_one = entries.len() <= 1 && entries.iter().all(|e| e.deleted == 0);
+            let all = entries.iter().map(|e| e.number).collect();
+            if is_one { HashSet::new() } else { all }
+        })?;
+        Ok(())
+    }
+}
+
+impl<W: Width> Shared<W> {
+    /// Merges until nothing is due.
+    pub(super) fn compact_where_due(&self) -> Result<(), StoreError> {
+        let _one = held(&self.compacting);
+        while self.compact(due)? {}
+        Ok(())
+    }
+
+    /// Merges the committed segments that are chosen, by number; whether there were any.
+    fn compact(&self, choose: impl FnOnce(&[Entry]) -> HashSet<u64>) -> Result<bool, StoreError> {
+        let (inputs, number, stamp) = {
+            let mut structure = held(&self.structure);
+            drop(self.writing()?);
+            let chosen = choose(&structure.manifest.segments);
+            let view = self.now().view;
+            let inputs = view
+                .segments
+                .iter()
+                .filter(|live| chosen.contains(&live.entry.number));
+            let inputs: Vec<Arc<Live<W>>> = inputs.cloned().collect();
+            if inputs.is_empty() {
+                return Ok(false);
+            }
+            (inputs, structure.number(), structure.stamp)
+        };
+        let merged = self.merge(&inputs, number, stamp);
+        match merged {
+            Err(StoreError::Segment(SegmentError::Stopped)) => Ok(false),
+            merged => merged.map(|()| true).map_err(|error| self.refuse(error)),
+        }
+    }
+
+    /// Writes the rows of `inputs` that were not deleted by the moment `stamp`, that of a commit, to a segment in their place.
+    fn merge(&self, inputs: &[Arc<Live<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
+        let rows = inputs.iter().flat_map(|live| {
+            let rows = live.segment.iter();
+            rows.filter(move |row| !matches!(row, Ok((_, id)) if live.tombstones.holds(*id, stamp)))
+        });
+        let rows = rows.map(|row| {
+            if self.stop.load(Ordering::Relaxed) {
+                Err(SegmentError::Stopped)
+            } else {
+                row
+            }
+        });
+        let most = inputs.iter().map(|live| live.entry.rows).sum();
+        let last = inputs.iter().map(|live| *live.entry.ids.end()).max();
+        let options = Options {
+            ids_below: last.and_then(|last| last.checked_add(1)),
+            stop: Some(self.stop.clone()),
+            ..self.segment_options(most)?
+        };
+        let merged = self.write_segment(number, &options, rows)?;
+
+        let mut structure = held(&self.structure);
+        let is_input = |entry: &Entry| inputs.iter().any(|live| live.entry.number == entry.number);
+        let mut manifest = structure.manifest.clone();
+        let (gone, stay) = manifest.segments.into_iter().partition(is_input);
+        manifest.segments = stay;
+        // What was deleted from the inputs meanwhile. Those that a commit since has made durable must stay so.
+        let later = || {
+            let each = inputs.iter().flat_map(|live| live.tombstones.after(stamp));
+            Tombstones::since(each)
+        };
+        if let Some((entry, _)) = &merged {
+            let mut entry = entry.clone();
+            let committed = structure.stamp;
+            self.write_tombstones(&mut structure, &mut entry, &later(), committed, &mut Vec::new())?;
+            manifest.segments.push(entry);
+        }
+        self.replace_manifest(&mut structure, manifest)?;
+
+        // No deletion is under way while this is held, so none is lost.
+        let writing = held(&self.writing);
+        let merged = merged.map(|(entry, segment)| {
+            let tombstones = later();
+            Arc::new(Live {
+                entry,
+                segment,
+                tombstones,
+            })
+        });
+        self.advance(&writing, |now| {
+            let stay = now.view.segments.iter().filter(|live| !is_input(&live.entry));
+            now.view = Arc::new(View {
+                segments: stay.cloned().chain(merged).collect(),
+                frozen: now.view.frozen.clone(),
+                active: now.view.active.clone(),
+            });
+        });
+        drop(writing);
+        let gone: Vec<Entry> = gone;
+        self.files.remove(gone.iter().flat_map(|e| {
+            let tombstones = e.tombstones.map(|number| self.files.tombstones(number));
+            std::iter::once(self.files.segment(e.number)).chain(tombstones)
+        }));
+        Ok(())
+    }
+
+    /// How a segment of so many ids is built.
+    pub(super) fn segment_options(&self, rows: u64) -> Result<Options, StoreError> {
+        Ok(Options {
+            storage: Some(self.options.storage.clone()),
+            ..segment_options::<W>(rows, self.settings.radius)?
+        })
+    }
+}
+
+/// The segments to merge now.
+fn due(entries: &[Entry]) -> HashSet<u64> {
+    let mut by_size: Vec<(u64, &Entry)> = entries
+        .iter()
+        .map(|e| (e.rows.saturating_sub(e.deleted), e))
+        .collect();
+    by_size.sort_by_key(|&(living, e)| (living, e.number));
+    let mut smaller = 0;
+    let mut outweighed = 0;
+    for (i, &(living, _)) in by_size.iter().enumerate() {
+        if i > 0 && living < smaller {
+            outweighed = i + 1;
+        }
+        smaller += living;
+    }
+    if outweighed > 0 {
+        return by_size[..outweighed].iter().map(|(_, e)| e.number).collect();
+    }
+    let is_sparse = |e: &&Entry| e.deleted * DELETED_SHARE >= e.rows.max(1);
+    entries
+        .iter()
+        .find(is_sparse)
+        .map(|e| e.number)
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(rows: &[u64]) -> Vec<Entry> {
+        let numbered = (1..).zip(rows);
+        let entry = |(number, &rows): (u64, &u64)| Entry {
+            number,
+            bytes: 0,
+            rows,
+            ids: 0..=0,
+            tombstones: None,
+            deleted: 0,
+        };
+        numbered.map(entry).collect()
+    }
+
+    #[test]
+    fn the_smaller_ones_are_merged_with_what_they_outweigh() {
+        let due_of = |rows: &[u64]| {
+            let mut due: Vec<u64> = due(&entries(rows)).into_iter().collect();
+            due.sort_unstable();
+            due
+        };
+        assert!(due_of(&[]).is_empty() && due_of(&[9]).is_empty());
+        assert!(due_of(&[5, 5]).is_empty() && due_of(&[100, 10, 40]).is_empty());
+        assert_eq!(due_of(&[5, 5, 5]), [1, 2, 3]);
+        assert_eq!(due_of(&[1000, 5, 6, 10]), [2, 3, 4]);
+        assert_eq!(due_of(&[1, 10, 10, 20]), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn few_segments_are_left_after_many_flushes() {
+        let (mut sizes, mut written) = (Vec::new(), 0);
+        let mut most = 0;
+        for _ in 0..1000 {
+            sizes.push(1);
+            loop {
+                let due = due(&entries(&sizes));
+                if due.is_empty() {
+                    break;
+                }
+                let numbered = (1..).zip(std::mem::take(&mut sizes));
+                let (merged, stay): (Vec<_>, Vec<_>) = numbered.partition(|(n, _)| due.contains(n));
+                sizes = stay.into_iter().map(|(_, rows)| rows).collect();
+                sizes.push(merged.iter().map(|(_, rows)| rows).sum());
+                written += sizes[sizes.len() - 1];
+            }
+            most = most.max(sizes.len());
+        }
+        assert_eq!(sizes.iter().sum::<u64>(), 1000);
+        assert!(most <= 11, "{most} segments");
+        assert!(written <= 10 * 1000, "each row written {} times", written / 1000);
+    }
+
+    #[test]
+    fn what_is_mostly_deleted_is_written_anew() {
+        let mut sparse = entries(&[100, 1000]);
+        sparse[1].deleted = 250;
+        assert_eq!(due(&sparse), HashSet::from([2]));
+        sparse[1].deleted = 249;
+        assert!(due(&sparse).is_empty());
+    }
+}

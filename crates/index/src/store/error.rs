@@ -1,0 +1,98 @@
+//! Why an index cannot be read or changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::plan::PlanError;
+use crate::segment::SegmentError;
+
+/// Why an index cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The system refused.
+    #[error("{}: cannot {action} ({source})", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was wanted.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no index in the directory.
+    #[error("{} is not an index: there is no file \"manifest\" in it", path.display())]
+    NotAnIndex {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A new index would overwrite one.
+    #[error("{} is an index already", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another process writes to the index.
+    #[error("{} is being written by another process; wait for it to end", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file is not what was written.
+    #[error("{} is damaged: {what}; restore it from a backup, or build the index again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: &'static str,
+    },
+    /// Written by another version of the format.
+    #[error("{} is of format version {got}, this program reads version {expected}", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        got: u32,
+        /// The one that is read.
+        expected: u32,
+    },
+    /// The fingerprints have another width.
+    #[error("{} holds fingerprints of {got} bits, not of {expected}", path.display())]
+    Width {
+        /// The directory.
+        path: PathBuf,
+        /// Bits of its fingerprints.
+        got: u32,
+        /// Bits asked for.
+        expected: u32,
+    },
+    /// A label is too long.
+    #[error("a label has at most {limit} bytes, not {got}")]
+    Label {
+        /// The limit.
+        limit: usize,
+        /// Bytes of the label.
+        got: usize,
+    },
+    /// A write or a sync failed before. What a disk holds after that is not known, and a second sync would not tell.
+    #[error("{} takes no changes since a write failed ({because}); see to the disk and open it again", path.display())]
+    Refused {
+        /// The directory.
+        path: PathBuf,
+        /// What failed.
+        because: String,
+    },
+    /// A segment cannot be read or written.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    /// There is no plan for fingerprints of such a width.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+impl StoreError {
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, action, source }
+    }
+}

@@ -1,0 +1,208 @@
+//! Commits: memtables become a segment, deletions files of tombstones, and the manifest names them.
+//!
+//! A commit is bound to a moment, that of the last change before it or of the memtable that was full. What is added and deleted while it
+//! writes has later stamps and is left to the next one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fingerprint::Width;
+
+use super::StoreError;
+use super::manifest::{Entry, Manifest};
+use super::tombstones::Tombstones;
+use super::view::{Frozen, Live, View};
+use super::writing::{Shared, held};
+use crate::segment::{Builder, Options, Segment, SegmentError};
+
+/// What is on disk.
+#[derive(Debug)]
+pub(super) struct Structure {
+    /// As last written.
+    pub(super) manifest: Manifest,
+    /// The moment of it.
+    pub(super) stamp: u64,
+    /// The number of the next file. Compactions take numbers before they have anything to write.
+    pub(super) next: u64,
+}
+
+impl Structure {
+    /// A number for a new file.
+    pub(super) fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+/// What a commit is bound to.
+pub(super) struct Moment {
+    pub(super) stamp: u64,
+    pub(super) checkpoint: u64,
+}
+
+impl<W: Width> Shared<W> {
+    /// Commits everything up to now.
+    pub(super) fn commit(&self) -> Result<(), StoreError> {
+        let mut structure = held(&self.structure);
+        let moment = {
+            let writing = self.writing()?;
+            self.freeze(&writing);
+            Moment {
+                stamp: self.now().stamp,
+                checkpoint: writing.checkpoint,
+            }
+        };
+        self.write_out(&mut structure, &moment, None)
+    }
+
+    /// Commits what was there when the last memtable was full; nothing where none waits.
+    pub(super) fn flush(&self) -> Result<(), StoreError> {
+        let mut structure = held(&self.structure);
+        {
+            // Where memtables do not wait, the active one is full.
+            let writing = self.writing()?;
+            let now = self.now();
+            let active = now.view.active.as_ref();
+            if active.is_some_and(|active| now.entries >= active.capacity()) {
+                self.freeze(&writing);
+            }
+        }
+        let last = self.now().view.frozen.last().cloned();
+        last.map_or(Ok(()), |last| {
+            let moment = Moment {
+                stamp: last.stamp,
+                checkpoint: last.checkpoint,
+            };
+            self.write_out(&mut structure, &moment, None)
+        })
+    }
+
+    /// Commits what there was at a moment, with a segment that is whole already.
+    pub(super) fn write_out(
+        &self,
+        structure: &mut Structure,
+        moment: &Moment,
+        whole: Option<Entry>,
+    ) -> Result<(), StoreError> {
+        if structure.stamp == moment.stamp {
+            return Ok(());
+        }
+        let written = self.write_files(structure, moment, whole);
+        written.map_err(|error| self.refuse(error))
+    }
+
+    fn write_files(
+        &self,
+        structure: &mut Structure,
+        moment: &Moment,
+        whole: Option<Entry>,
+    ) -> Result<(), StoreError> {
+        // Segments change under `structure` only: here they are those of the manifest, in its order, and the whole one.
+        let view = self.now().view;
+        let mut manifest = structure.manifest.clone();
+        manifest.segments.extend(whole);
+        let mut replaced = Vec::new();
+        for (live, entry) in view.segments.iter().zip(&mut manifest.segments) {
+            self.write_tombstones(structure, entry, &live.tombstones, moment.stamp, &mut replaced)?;
+        }
+        let frozen: Vec<Arc<Frozen<W>>> = view
+            .frozen
+            .iter()
+            .filter(|f| f.stamp <= moment.stamp)
+            .cloned()
+            .collect();
+        let rows = frozen
+            .iter()
+            .flat_map(|f| f.memtable.living(f.entries, moment.stamp));
+        let number = structure.number();
+        let most = frozen.iter().map(|f| u64::from(f.entries)).sum();
+        let new = self.write_segment(number, &self.segment_options(most)?, rows.map(Ok))?;
+        manifest
+            .segments
+            .extend(new.as_ref().map(|(entry, _)| entry.clone()));
+        manifest.checkpoint = moment.checkpoint;
+        self.replace_manifest(structure, manifest)?;
+        structure.stamp = moment.stamp;
+        self.files.remove(replaced);
+
+        let writing = held(&self.writing);
+        let died = frozen
+            .iter()
+            .flat_map(|f| f.memtable.died_since(f.entries, moment.stamp));
+        let new = new.map(|(entry, segment)| {
+            Arc::new(Live {
+                entry,
+                segment,
+                tombstones: Tombstones::since(died),
+            })
+        });
+        self.advance(&writing, |now| {
+            let waiting = now.view.frozen.iter().filter(|f| f.stamp > moment.stamp);
+            now.view = Arc::new(View {
+                segments: now.view.segments.iter().cloned().chain(new).collect(),
+                frozen: waiting.cloned().collect(),
+                active: now.view.active.clone(),
+            });
+        });
+        Ok(())
+    }
+
+    /// Writes what was deleted from a segment up to a moment, where that has grown, and notes the file that it replaces.
+    pub(super) fn write_tombstones(
+        &self,
+        structure: &mut Structure,
+        entry: &mut Entry,
+        tombstones: &Tombstones,
+        stamp: u64,
+        replaced: &mut Vec<PathBuf>,
+    ) -> Result<(), StoreError> {
+        // Sets only grow, so one of equal size is the same.
+        if tombstones.len() as u64 == entry.deleted {
+            return Ok(());
+        }
+        let ids = tombstones.until(stamp);
+        if ids.len() as u64 == entry.deleted {
+            return Ok(());
+        }
+        let number = structure.number();
+        self.files.write_tombstones(number, &ids)?;
+        replaced.extend(entry.tombstones.map(|old| self.files.tombstones(old)));
+        (entry.tombstones, entry.deleted) = (Some(number), ids.len() as u64);
+        Ok(())
+    }
+
+    /// Writes a segment of the rows, if there are any.
+    pub(super) fn write_segment(
+        &self,
+        number: u64,
+        options: &Options,
+        rows: impl Iterator<Item = Result<(W, u64), SegmentError>>,
+    ) -> Result<Option<(Entry, Segment<W>)>, StoreError> {
+        let path = self.files.segment(number);
+        let mut builder = Builder::new(&path, options)?;
+        let (mut first, mut last, mut any) = (u64::MAX, 0, false);
+        for row in rows {
+            let (fingerprint, id) = row?;
+            (first, last, any) = (first.min(id), last.max(id), true);
+            builder.push(fingerprint, id)?;
+        }
+        if !any {
+            return Ok(None);
+        }
+        let segment = builder.finish()?;
+        Ok(Some((Entry::new(number, &segment, first..=last), segment)))
+    }
+
+    /// Makes a manifest the one that counts.
+    pub(super) fn replace_manifest(
+        &self,
+        structure: &mut Structure,
+        mut manifest: Manifest,
+    ) -> Result<(), StoreError> {
+        manifest.generation += 1;
+        manifest.next = structure.next;
+        self.files.write_manifest(&manifest)?;
+        structure.manifest = manifest;
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The manifest: which files are the index. Replaced as a whole, by a rename; `FORMAT.md` beside the crate shows it byte by byte.
+//!
+//! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
+//! use; the checksum holds, so that it is what was written, to the byte.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use fingerprint::Width;
+
+use crate::bytes::{Reader, sealed, unsealed};
+use crate::segment::Segment;
+
+/// First eight bytes.
+const MAGIC: [u8; 8] = *b"twinidx\n";
+/// The version written and read.
+pub(super) const VERSION: u32 = 1;
+/// Longest label.
+pub(super) const MAX_LABEL: usize = 255;
+
+/// What an index is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Manifest {
+    /// Width of the fingerprints.
+    pub(super) bits: u32,
+    /// The radius its tables are planned for.
+    pub(super) radius: u32,
+    /// What the caller wants to find again, such as a profile.
+    pub(super) label: String,
+    /// How often the index was committed.
+    pub(super) generation: u64,
+    /// How far the caller had come; see `Index::mark`.
+    pub(super) checkpoint: u64,
+    /// The number that the next file gets.
+    pub(super) next: u64,
+    pub(super) segments: Vec<Entry>,
+}
+
+/// A segment and what was deleted from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Names the file.
+    pub(super) number: u64,
+    /// Length of the file in bytes.
+    pub(super) bytes: u64,
+    /// Ids in it, the deleted ones included.
+    pub(super) rows: u64,
+    /// All ids lie in it.
+    pub(super) ids: RangeInclusive<u64>,
+    /// Names the file of ids that are deleted, where there are any.
+    pub(super) tombstones: Option<u64>,
+    /// How many are deleted.
+    pub(super) deleted: u64,
+}
+
+impl Entry {
+    /// Of a new segment, from which nothing was deleted.
+    pub(super) fn new<W: Width>(number: u64, segment: &Segment<W>, ids: RangeInclusive<u64>) -> Self {
+        Self {
+            number,
+            bytes: segment.bytes(),
+            rows: segment.len(),
+            ids,
+            tombstones: None,
+            deleted: 0,
+        }
+    }
+}
+
+/// Why bytes are no manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// Not what was written.
+    Damaged(&'static str),
+    /// Of another version.
+    Version(u32),
+}
+
+impl Manifest {
+    /// As bytes.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        for number in [VERSION, self.bits, self.radius, self.label.len() as u32] {
+            out.extend(number.to_le_bytes());
+        }
+        let segments = self.segments.len() as u64;
+        for number in [self.generation, self.checkpoint, self.next, segments] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend(self.label.as_bytes());
+        for e in &self.segments {
+            // A number of 0 is none: files are numbered from 1.
+            let tombstones = e.tombstones.unwrap_or(0);
+            let (first, last) = (*e.ids.start(), *e.ids.end());
+            for number in [e.number, e.bytes, e.rows, first, last, tombstones, e.deleted] {
+                out.extend(number.to_le_bytes());
+            }
+        }
+        sealed(out)
+    }
+
+    /// From bytes. O(bytes) time and memory, whatever they claim.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Wrong> {
+        let damaged = Wrong::Damaged;
+        if !bytes.starts_with(&MAGIC) {
+            return Err(damaged("it does not begin as a manifest"));
+        }
+        // A flipped bit in the version is damage, not a program of the future.
+        let body = unsealed(bytes).ok_or(damaged("the checksum does not match"))?;
+        let mut from = Reader(&body[MAGIC.len().min(body.len())..]);
+        match from.u32() {
+            Some(VERSION) => Self::fields(&mut from).ok_or(damaged("its fields contradict one another")),
+            Some(version) => Err(Wrong::Version(version)),
+            None => Err(damaged("its end is missing")),
+        }
+    }
+
+    /// What follows the version.
+    fn fields(from: &mut Reader<'_>) -> Option<Self> {
+        let [bits, radius, label] = [from.u32()?, from.u32()?, from.u32()?];
+        let [generation, checkpoint, next, count] = [from.u64()?, from.u64()?, from.u64()?, from.u64()?];
+        let label = str::from_utf8(from.take(label as usize)?).ok()?;
+        let mut segments = Vec::new();
+        while !from.0.is_empty() {
+            segments.push(entry(from)?);
+        }
+        let manifest = Self {
+            bits,
+            radius,
+            label: label.to_owned(),
+            generation,
+            checkpoint,
+            next,
+            segments,
+        };
+        let mut numbers = HashSet::new();
+        let named = manifest
+            .segments
+            .iter()
+            .flat_map(|e| [Some(e.number), e.tombstones]);
+        let distinct = named
+            .flatten()
+            .all(|number| (1..manifest.next).contains(&number) && numbers.insert(number));
+        let whole = manifest.segments.len() as u64 == count && label.len() <= MAX_LABEL;
+        (distinct && whole).then_some(manifest)
+    }
+}
+
+fn entry(from: &mut Reader<'_>) -> Option<Entry> {
+    let [number, bytes, rows] = [from.u64()?, from.u64()?, from.u64()?];
+    let ids = from.u64()?..=from.u64()?;
+    let tombstones = Some(from.u64()?).filter(|&number| number != 0);
+    let entry = Entry {
+        number,
+        bytes,
+        rows,
+        ids,
+        tombstones,
+        deleted: from.u64()?,
+    };
+    (tombstones.is_some() == (entry.deleted > 0)).then_some(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn manifest() -> impl Strategy<Value = Manifest> {
+        let entry = (any::<[u64; 5]>(), any::<bool>()).prop_map(|(n, deleted)| Entry {
+            number: 0,
+            bytes: n[0],
+            rows: n[1],
+            ids: n[2]..=n[3],
+            tombstones: deleted.then_some(0),
+            deleted: if deleted { n[4].max(1) } else { 0 },
+        });
+        let fields = (16u32..=128, 0u32..25, any::<[u64; 2]>(), "[a-z0-9-]{0,40}");
+        (fields, prop::collection::vec(entry, 0..6)).prop_map(|((bits, radius, n, label), mut segments)| {
+            let mut next = 1..;
+            for e in &mut segments {
+                e.number = next.next().unwrap();
+                e.tombstones = e.tombstones.and_then(|_| next.next());
+            }
+            Manifest {
+                bits,
+                radius,
+                label,
+                generation: n[0],
+                checkpoint: n[1],
+                next: next.next().unwrap(),
+                segments,
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(manifest in manifest()) {
+            prop_assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+        }
+
+        #[test]
+        fn every_flip_and_every_cut_is_seen(manifest in manifest(), mask in 1u8..) {
+            let bytes = manifest.encode();
+            for at in 0..bytes.len() {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= mask;
+                prop_assert!(matches!(Manifest::decode(&flipped), Err(Wrong::Damaged(_))), "byte {}", at);
+                prop_assert!(matches!(Manifest::decode(&bytes[..at]), Err(Wrong::Damaged(_))), "{} bytes", at);
+            }
+            let longer = [&bytes[..], &[0]].concat();
+            prop_assert!(Manifest::decode(&longer).is_err());
+        }
+
+        #[test]
+        fn any_bytes_with_a_right_checksum_decode_or_do_not(mut body: Vec<u8>, from in manifest(), at: prop::sample::Index, byte: u8) {
+            let _refused_or_not = Manifest::decode(&body);
+            body = from.encode();
+            body.truncate(body.len() - 4);
+            let at = at.index(body.len());
+            body[at] = byte;
+            let sum = crc32fast::hash(&body);
+            body.extend(sum.to_le_bytes());
+            if let Ok(decoded) = Manifest::decode(&body) {
+                prop_assert_eq!(decoded.encode(), body);
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_version_is_named() {
+        let manifest = Manifest {
+            bits: 64,
+            radius: 3,
+            label: String::new(),
+            generation: 1,
+            checkpoint: 0,
+            next: 1,
+            segments: Vec::new(),
+        };
+        let mut bytes = manifest.encode();
+        bytes.truncate(bytes.len() - 4);
+        bytes[8] = 2;
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        assert_eq!(Manifest::decode(&bytes), Err(Wrong::Version(2)));
+    }
+}

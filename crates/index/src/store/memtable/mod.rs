@@ -1,0 +1,273 @@
+//! Fingerprints added since the last flush: permuted tables that grow while they are read.
+//!
+//! A **row** is a distinct fingerprint, an **entry** one id of a row. Each table of the plan is an array of buckets by address; a bucket is
+//! the chain of its rows, newest first, and a row has the chain of its entries. Everything is appended: a row is written before the
+//! chain that names it, and names are stored with release and loaded with acquire order, so that readers need no lock and see whole
+//! rows only. One writer at a time appends; the store's lock sees to that.
+//!
+//! Nothing is ever taken out. An entry has the **stamp** of its death, [`ALIVE`] until then; a reader at stamp s, who counted the entries at
+//! that moment, sees those that were there then and died later. So a reader's picture never changes while it looks.
+//!
+//! Addresses are as wide as the capacity asks, so chains have one row on average. Where fingerprints crowd into few buckets, a lookup
+//! that has followed too many links compares all rows in order instead, so it touches a row twice at most.
+
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use fingerprint::{Width, kernel};
+
+use self::slots::{Rows, numbers};
+use super::writing::held;
+use crate::address::{Address, MAX_ADDRESS_BITS};
+use crate::flips;
+use crate::plan::Plan;
+use crate::plan::check::{Counterexample, is_exact};
+use crate::segment::Stats;
+
+/// The stamp of what has not died.
+pub(super) const ALIVE: u64 = u64::MAX;
+/// A lookup that has followed as many links as a quarter of the rows scans: a link costs several compared rows.
+const LINKS_LIKE_A_SCAN: u32 = 4;
+/// How many probes ahead a bucket is asked of memory.
+const AHEAD: usize = 8;
+/// Ends a chain. Others are positions plus one.
+const END: u32 = 0;
+
+/// Rows arranged by a plan, while they are added.
+#[derive(Debug)]
+pub(super) struct Memtable<W> {
+    rows: Rows<W>,
+    /// The newest entry of each row.
+    newest: Box<[AtomicU32]>,
+    ids: Box<[AtomicU64]>,
+    /// Stamps.
+    died: Box<[AtomicU64]>,
+    /// The entry of the same row before this one.
+    older: Box<[AtomicU32]>,
+    tables: Vec<Chains>,
+    k: u32,
+    appending: Mutex<Appending<W>>,
+}
+
+/// What only the writer needs.
+#[derive(Debug)]
+struct Appending<W> {
+    rows: u32,
+    entries: u32,
+    by_fingerprint: HashMap<W, u32>,
+    /// The entry of an id that was added last.
+    by_id: HashMap<u64, u32>,
+}
+
+/// One permuted table.
+#[derive(Debug)]
+struct Chains {
+    address: Address,
+    flips: Vec<u32>,
+    /// The newest row of each address.
+    newest: Box<[AtomicU32]>,
+    /// The row of the same address before this one.
+    older: Box<[AtomicU32]>,
+}
+
+impl<W: Width> Memtable<W> {
+    /// An empty memtable for up to `capacity` entries, at least 1. O(tables · capacity) time and memory.
+    pub(super) fn new(capacity: u32, plan: &Plan) -> Result<Self, Counterexample> {
+        is_exact(plan)?;
+        let capacity = capacity.max(1);
+        let wide = capacity.ilog2().clamp(1, MAX_ADDRESS_BITS);
+        let n = capacity as usize;
+        let chains = |spec: &crate::plan::TableSpec| {
+            let address = Address::new(crate::plan::leading_bits(spec.mask, wide));
+            Chains {
+                flips: flips::ball(address.bits(), spec.radius),
+                newest: numbers(1 << address.bits()),
+                older: numbers(n),
+                address,
+            }
+        };
+        Ok(Self {
+            rows: Rows::new(n),
+            newest: numbers(n),
+            ids: numbers(n),
+            died: numbers(n),
+            older: numbers(n),
+            tables: plan.tables.iter().map(chains).collect(),
+            k: plan.k,
+            appending: Mutex::new(Appending {
+                rows: 0,
+                entries: 0,
+                by_fingerprint: HashMap::new(),
+                by_id: HashMap::new(),
+            }),
+        })
+    }
+
+    /// Entries there is room for, in all.
+    pub(super) fn capacity(&self) -> u32 {
+        self.ids.len() as u32
+    }
+
+    /// Adds an entry and says how many there are now; `None` where it is full. An entry of the same id must have been killed before.
+    pub(super) fn push(&self, id: u64, fingerprint: W) -> Option<u32> {
+        let mut appending = self.appending();
+        let entry = appending.entries;
+        let at = entry as usize;
+        self.ids.get(at)?.store(id, Ordering::Relaxed);
+        self.died[at].store(ALIVE, Ordering::Relaxed);
+        let known = appending.by_fingerprint.get(&fingerprint).copied();
+        let row = known.unwrap_or(appending.rows);
+        let newest = &self.newest[row as usize];
+        // A row has no entry before its first; the array begins with zeros, which is END.
+        self.older[at].store(newest.load(Ordering::Relaxed), Ordering::Relaxed);
+        newest.store(entry + 1, Ordering::Release);
+        if known.is_none() {
+            self.rows.set(row as usize, fingerprint);
+            for table in &self.tables {
+                let bucket = &table.newest[table.address.of(fingerprint) as usize];
+                table.older[row as usize].store(bucket.load(Ordering::Relaxed), Ordering::Relaxed);
+                bucket.store(row + 1, Ordering::Release);
+            }
+            appending.by_fingerprint.insert(fingerprint, row);
+            appending.rows += 1;
+        }
+        appending.by_id.insert(id, entry);
+        appending.entries += 1;
+        Some(appending.entries)
+    }
+
+    /// Gives the living entry of an id its stamp of death, and says whether there was one.
+    pub(super) fn kill(&self, id: u64, stamp: u64) -> bool {
+        let entry = self.appending().by_id.get(&id).copied();
+        let died = entry.map(|entry| &self.died[entry as usize]);
+        let alive = died.filter(|died| died.load(Ordering::Relaxed) == ALIVE);
+        alive
+            .inspect(|died| died.store(stamp, Ordering::Relaxed))
+            .is_some()
+    }
+
+    /// Hands out (id, fingerprint, distance) of the entries within `k` of `query`, among the first `entries`, that are alive at `stamp`. Stops
+    /// when `found` says `false`. A `k` beyond the plan's is answered by comparing every row.
+    pub(super) fn lookup(
+        &self,
+        query: W,
+        k: u32,
+        (entries, stamp): (u32, u64),
+        found: &mut impl FnMut(u64, W, u32) -> bool,
+    ) -> Stats {
+        let mut stats = Stats::default();
+        if entries == 0 {
+            return stats;
+        }
+        let mut matches = Vec::new();
+        if k > self.k || !self.follow(query, k, entries, &mut stats, &mut matches) {
+            matches.clear();
+            // There are no more rows than entries. Those added since have no entry among the first.
+            stats.candidates += u64::from(entries);
+            matches.extend((0..entries).filter_map(|row| {
+                let distance = self.rows.get(row as usize).distance(query);
+                (distance <= k).then_some((row, distance))
+            }));
+        }
+        matches.sort_unstable();
+        matches.dedup();
+        stats.matches += matches.len() as u64;
+        for (row, distance) in matches {
+            let fingerprint = self.rows.get(row as usize);
+            let mut next = self.newest[row as usize].load(Ordering::Acquire);
+            while next != END {
+                let at = (next - 1) as usize;
+                let seen = next <= entries && self.died[at].load(Ordering::Relaxed) > stamp;
+                if seen && !found(self.ids[at].load(Ordering::Relaxed), fingerprint, distance) {
+                    return stats;
+                }
+                next = self.older[at].load(Ordering::Relaxed);
+            }
+        }
+        stats
+    }
+
+    /// Follows the chains; `false` where a scan is quicker.
+    fn follow(
+        &self,
+        query: W,
+        k: u32,
+        entries: u32,
+        stats: &mut Stats,
+        matches: &mut Vec<(u32, u32)>,
+    ) -> bool {
+        let mut links = 0;
+        for table in &self.tables {
+            let address = table.address.of(query);
+            let mut ahead = table.flips.iter().skip(AHEAD);
+            for &flip in &table.flips {
+                if let Some(&flip) = ahead.next() {
+                    kernel::prefetch_read(&table.newest, (address ^ flip) as usize);
+                }
+                let mut next = table.newest[(address ^ flip) as usize].load(Ordering::Acquire);
+                while next != END {
+                    let row = next - 1;
+                    let distance = self.rows.get(row as usize).distance(query);
+                    if distance <= k {
+                        matches.push((row, distance));
+                    }
+                    links += 1;
+                    next = table.older[row as usize].load(Ordering::Relaxed);
+                }
+                stats.probes += 1;
+                // Not at every link, so a chain is followed to its end, which is never more than all rows.
+                if links > 64 + entries / LINKS_LIKE_A_SCAN {
+                    stats.candidates += u64::from(links);
+                    return false;
+                }
+            }
+        }
+        stats.candidates += u64::from(links);
+        true
+    }
+
+    /// (fingerprint, id) of the first `entries` that are alive at `stamp`, in the order of adding.
+    pub(super) fn living(&self, entries: u32, stamp: u64) -> Vec<(W, u64)> {
+        self.with_deaths(entries, stamp)
+            .map(|(row, id, _)| (row, id))
+            .collect()
+    }
+
+    /// Which of the first `entries` were alive at `stamp` and have died since, with their stamps.
+    pub(super) fn died_since(&self, entries: u32, stamp: u64) -> Vec<(u64, u64)> {
+        self.with_deaths(entries, stamp)
+            .filter(|&(_, _, died)| died != ALIVE)
+            .map(|(_, id, died)| (id, died))
+            .collect()
+    }
+
+    fn with_deaths(&self, entries: u32, stamp: u64) -> impl Iterator<Item = (W, u64, u64)> {
+        let appending = self.appending();
+        let mut row_of = vec![0u32; entries as usize];
+        for row in 0..appending.rows {
+            let mut next = self.newest[row as usize].load(Ordering::Acquire);
+            while next != END {
+                let at = (next - 1) as usize;
+                if let Some(slot) = row_of.get_mut(at) {
+                    *slot = row;
+                }
+                next = self.older[at].load(Ordering::Relaxed);
+            }
+        }
+        row_of.into_iter().enumerate().filter_map(move |(at, row)| {
+            let died = self.died[at].load(Ordering::Relaxed);
+            let id = self.ids[at].load(Ordering::Relaxed);
+            (died > stamp).then(|| (self.rows.get(row as usize), id, died))
+        })
+    }
+
+    /// A panic elsewhere leaves nothing half done here that matters: entries count only once they are counted.
+    fn appending(&self) -> MutexGuard<'_, Appending<W>> {
+        held(&self.appending)
+    }
+}

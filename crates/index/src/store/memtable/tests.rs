@@ -1,0 +1,158 @@
+//! Lookups in what grows against brute force.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::planner::plan_lookup;
+use crate::samples::{Random, Shape, rows, shape};
+
+fn memtable<W: Width>(capacity: u32, k: u32) -> Memtable<W> {
+    let plan = plan_lookup(capacity as usize, W::BITS, k, None).unwrap().plan;
+    Memtable::new(capacity, &plan).unwrap()
+}
+
+/// (id, fingerprint, stamp of death) in the order of adding.
+type Model<W> = Vec<(u64, W, u64)>;
+
+fn brute<W: Width>(model: &Model<W>, query: W, k: u32, (entries, stamp): (u32, u64)) -> Vec<(u32, u64, W)> {
+    let mut out: Vec<(u32, u64, W)> = model[..entries as usize]
+        .iter()
+        .filter(|(_, row, died)| *died > stamp && row.distance(query) <= k)
+        .map(|&(id, row, _)| (row.distance(query), id, row))
+        .collect();
+    out.sort_unstable();
+    out
+}
+
+fn looked_up<W: Width>(table: &Memtable<W>, query: W, k: u32, at: (u32, u64)) -> Vec<(u32, u64, W)> {
+    let mut out = Vec::new();
+    table.lookup(query, k, at, &mut |id, row, distance| {
+        out.push((distance, id, row));
+        true
+    });
+    out.sort_unstable();
+    out
+}
+
+fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
+    let mut random = Random(seed);
+    let table = memtable::<W>(n as u32, k);
+    let mut model: Model<W> = Vec::new();
+    let mut pictures = vec![(0, 0)];
+    for (stamp, row) in (1..).zip(rows::<W>(shape, n, k, seed)) {
+        // A third of them come again with another fingerprint.
+        let id = random.below(n as u64 * 2 / 3);
+        table.kill(id, stamp);
+        if let Some(old) = model.iter_mut().find(|(i, _, died)| *i == id && *died == ALIVE) {
+            old.2 = stamp;
+        }
+        let entries = table.push(id, row).unwrap();
+        model.push((id, row, ALIVE));
+        assert_eq!(entries as usize, model.len());
+        if stamp % 7 == 0 {
+            pictures.push((entries, stamp));
+        }
+        let query = random.near(row, k + 1);
+        for at in [
+            (entries, stamp),
+            pictures[random.below(pictures.len() as u64) as usize],
+        ] {
+            for k in [k, k / 2, k + 2] {
+                assert_eq!(looked_up(&table, query, k, at), brute(&model, query, k, at));
+            }
+        }
+    }
+    assert_eq!(table.push(0, W::default()), None, "full");
+    for at in pictures {
+        let living: Vec<(W, u64)> = model[..at.0 as usize]
+            .iter()
+            .filter(|(_, _, died)| *died > at.1)
+            .map(|&(id, row, _)| (row, id))
+            .collect();
+        assert_eq!(table.living(at.0, at.1), living);
+        let since = model[..at.0 as usize]
+            .iter()
+            .filter(|e| e.2 > at.1 && e.2 != ALIVE);
+        assert_eq!(
+            table.died_since(at.0, at.1),
+            since.map(|e| (e.0, e.2)).collect::<Vec<_>>()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_picture_stays_what_brute_force_says(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
+        check::<u64>(shape, n, k, seed);
+        check::<u128>(shape, n / 2 + 2, 2 * k, seed);
+        check::<u16>(shape, n, k.min(16), seed);
+    }
+}
+
+#[test]
+fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
+    let table = memtable::<u64>(1 << 12, 3);
+    // Only the lower half differs, and so much that few of them match.
+    let mut random = Random(5);
+    let crowd: Vec<u64> = (0..1 << 12).map(|_| random.next() >> 32).collect();
+    for (id, &row) in (0..).zip(&crowd) {
+        table.push(id, row);
+    }
+    let mut found = 0;
+    let stats = table.lookup(crowd[7], 3, (1 << 12, 0), &mut |_, _, _| {
+        found += 1;
+        true
+    });
+    assert_eq!(found, 1);
+    assert!(stats.candidates <= 2 << 12, "{stats:?}");
+}
+
+#[test]
+fn a_lookup_ends_when_told_to() {
+    let table = memtable::<u64>(64, 3);
+    for id in 0..50 {
+        table.push(id, 1 << (id % 5));
+    }
+    let mut found = 0;
+    table.lookup(0, 3, (50, 0), &mut |_, _, _| {
+        found += 1;
+        found < 7
+    });
+    assert_eq!(found, 7);
+}
+
+#[test]
+fn readers_need_not_wait_for_the_writer() {
+    let n = 20_000;
+    let sample = rows::<u64>(Shape::Clumped, n, 3, 3);
+    let table = memtable::<u64>(n as u32, 3);
+    let counted = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (id, &row) in (0..).zip(&sample) {
+                counted.store(table.push(id, row).unwrap(), Ordering::Release);
+            }
+        });
+        for seed in 0..2 {
+            let (table, sample, counted) = (&table, &sample, &counted);
+            scope.spawn(move || {
+                let mut random = Random(seed);
+                loop {
+                    let entries = counted.load(Ordering::Acquire);
+                    let query = sample[random.below(n as u64) as usize];
+                    let seen: u32 = looked_up(table, query, 1, (entries, 0)).len() as u32;
+                    let there = sample[..entries as usize].iter();
+                    assert_eq!(
+                        seen as usize,
+                        there.filter(|row| row.distance(query) <= 1).count()
+                    );
+                    if entries as usize == n {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+}

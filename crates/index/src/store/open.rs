@@ -1,0 +1,302 @@
+//! Making an index, opening it for writing, and reading what was committed.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+
+use fingerprint::Width;
+
+use super::background::Background;
+use super::files::Files;
+use super::flush::Structure;
+use super::manifest::{Entry, MAX_LABEL, Manifest};
+use super::tombstones::Tombstones;
+use super::view::{Live, Snapshot, View};
+use super::writing::{Shared, Writing};
+use super::{Index, Options, Settings, StoreError, Upkeep};
+use crate::plan::{Plan, PlanError};
+use crate::planner::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_lookup, plan_segment};
+use crate::segment::{self, Segment};
+
+/// How often a reader begins again when a writer replaced files under it.
+const READ_ATTEMPTS: usize = 100;
+
+/// What was committed to an index, opened for reading.
+#[derive(Debug)]
+pub struct Committed<W> {
+    /// What it holds.
+    pub snapshot: Snapshot<W>,
+    /// What was decided when it was made.
+    pub settings: Settings,
+    /// How often it was committed or compacted.
+    pub generation: u64,
+    /// How far the writer had come; see [`Index::mark`].
+    pub checkpoint: u64,
+    /// Bytes of its segments.
+    pub bytes: u64,
+    /// Deleted ids that a compaction will take from the disk; some of them may never have been there.
+    pub tombstones: u64,
+}
+
+impl<W: Width> Index<W> {
+    /// Makes an empty index in `directory`, which is made too where it is not there, and opens it for writing.
+    ///
+    /// # Errors
+    /// `Exists`; `InUse`; a label that is too long; what the system refuses.
+    pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
+        let files = Files::new(directory, &options.storage);
+        let lock = begin(&files)?;
+        files.write_manifest(&first_manifest::<W>(settings, None)?)?;
+        Self::start(files, lock, options)
+    }
+
+    /// Opens an index for writing, as the only one to do so. What an interrupted writer left is removed.
+    ///
+    /// # Errors
+    /// `NotAnIndex`; `InUse`; a file is missing, damaged, or of another version; the index is of another width.
+    pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
+        let files = Files::new(directory, &options.storage);
+        // Before the lock, which would put a file into whatever directory that is.
+        required(&files)?;
+        let lock = files.lock()?;
+        Self::start(files, lock, options)
+    }
+
+    fn start(files: Files, lock: File, options: &Options) -> Result<Self, StoreError> {
+        let manifest = required(&files)?;
+        let view = view(&files, &manifest)?;
+        files.remove(files.left_over(Some(&manifest))?);
+        let plan = plan_for::<W>(u64::from(options.memtable), manifest.radius)?;
+        let shared = Arc::new(Shared {
+            settings: settings(&manifest),
+            options: options.clone(),
+            plan,
+            writing: Mutex::new(Writing {
+                checkpoint: manifest.checkpoint,
+                refused: None,
+            }),
+            structure: Mutex::new(Structure {
+                next: manifest.next,
+                stamp: 0,
+                manifest,
+            }),
+            now: RwLock::new(snapshot(view)),
+            compacting: Mutex::new(()),
+            stop: Arc::default(),
+            bell: Arc::default(),
+            _lock: lock,
+            files,
+        });
+        let background = match options.upkeep {
+            Upkeep::Caller | Upkeep::FlushOnly => None,
+            Upkeep::Background => {
+                let started = Background::start(&shared);
+                Some(started.map_err(StoreError::io(shared.files.root(), "start a thread for it"))?)
+            }
+        };
+        Ok(Self {
+            shared,
+            _background: background,
+        })
+    }
+}
+
+/// Makes an index in `directory` of one segment, which `build` writes to the path it is given; `checkpoint` is as for [`Index::mark`].
+///
+/// # Errors
+/// As [`Index::create`], and whatever `build` gives.
+pub fn create_from<W: Width, E: From<StoreError>>(
+    directory: &Path,
+    settings: &Settings,
+    options: &Options,
+    checkpoint: u64,
+    build: impl FnOnce(&Path) -> Result<Segment<W>, E>,
+) -> Result<(), E> {
+    let files = Files::new(directory, &options.storage);
+    let _lock = begin(&files)?;
+    // A wrong label is refused before the work.
+    first_manifest::<W>(settings, None)?;
+    let segment = build(&files.segment(1))?;
+    let mut manifest = first_manifest::<W>(settings, Some(entry(1, &segment)?))?;
+    manifest.checkpoint = checkpoint;
+    Ok(files.write_manifest(&manifest)?)
+}
+
+/// Opens what was last committed to an index, while a writer may go on. Files are mapped, and read as lookups touch them.
+///
+/// # Errors
+/// As [`Index::open`], `InUse` aside.
+pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
+    let files = Files::new(directory, &Options::default().storage);
+    let mut manifest = required(&files)?;
+    let mut attempts = 0;
+    let view = loop {
+        match view(&files, &manifest) {
+            Err(error) => {
+                // A compaction may have replaced the files since the manifest was read.
+                let newer = required(&files)?;
+                attempts += 1;
+                if newer.generation == manifest.generation || attempts == READ_ATTEMPTS {
+                    return Err(error);
+                }
+                manifest = newer;
+            }
+            Ok(view) => break view,
+        }
+    };
+    Ok(Committed {
+        snapshot: snapshot(view),
+        settings: settings(&manifest),
+        generation: manifest.generation,
+        checkpoint: manifest.checkpoint,
+        bytes: manifest.segments.iter().map(|e| e.bytes).sum(),
+        tombstones: manifest.segments.iter().map(|e| e.deleted).sum(),
+    })
+}
+
+/// Bits of the fingerprints of an index.
+///
+/// # Errors
+/// `NotAnIndex`; the manifest is damaged or of another version.
+pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
+    let files = Files::new(directory, &Options::default().storage);
+    Ok(required(&files)?.bits)
+}
+
+/// How a segment of `rows` fingerprints is built for lookups within `radius`: the tables that are quickest for many queries at once.
+///
+/// # Errors
+/// `Bits` for a width that no plan has.
+pub fn segment_options<W: Width>(rows: u64, radius: u32) -> Result<segment::Options, PlanError> {
+    let ask = Ask {
+        n: rows,
+        bits: W::BITS,
+        k: radius,
+        memory: None,
+        medium: Medium::Memory,
+        mode: Mode::Batch,
+        skew_bits: 0.0,
+    };
+    let SegmentPlan { plan, address_bits } = plan_segment(&ask, &LookupPrices::default())?.plan;
+    Ok(segment::Options {
+        plan: Some(plan),
+        address_bits,
+        ..segment::Options::default()
+    })
+}
+
+/// The plan of a memtable of `rows` fingerprints: the quickest to look up that takes no more than four tables, or none that serves the
+/// radius, in which case everything is compared.
+///
+/// # Errors
+/// `Bits` for a width that no plan has.
+fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
+    // Rows, ids, and directories of about an address a row.
+    let tables = 4;
+    let bytes = tables * rows.max(1 << 10) * u64::from(W::BITS / 8 + 4) + 4 * rows;
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    Ok(plan_lookup(rows, W::BITS, radius, Some(bytes))?.plan)
+}
+
+/// Locks a directory for a new index and clears away what an interrupted one left.
+fn begin(files: &Files) -> Result<File, StoreError> {
+    files.create()?;
+    let lock = files.lock()?;
+    if files.read_manifest()?.is_some() {
+        return Err(StoreError::Exists {
+            path: files.root().to_owned(),
+        });
+    }
+    files.remove(files.left_over(None)?);
+    Ok(lock)
+}
+
+fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result<Manifest, StoreError> {
+    if settings.label.len() > MAX_LABEL {
+        return Err(StoreError::Label {
+            limit: MAX_LABEL,
+            got: settings.label.len(),
+        });
+    }
+    Ok(Manifest {
+        bits: W::BITS,
+        radius: settings.radius,
+        label: settings.label.clone(),
+        generation: 1,
+        checkpoint: 0,
+        next: 1 + entry.iter().len() as u64,
+        segments: entry.into_iter().collect(),
+    })
+}
+
+/// What the manifest says of a segment that others wrote.
+pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<Entry, StoreError> {
+    let (mut first, mut last) = (u64::MAX, 0);
+    for id in segment.ids() {
+        let id = id?;
+        (first, last) = (first.min(id), last.max(id));
+    }
+    Ok(Entry::new(number, segment, first..=last))
+}
+
+pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
+    files.read_manifest()?.ok_or_else(|| StoreError::NotAnIndex {
+        path: files.root().to_owned(),
+    })
+}
+
+/// Opens the files that a manifest names.
+pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<W>, StoreError> {
+    if manifest.bits != W::BITS {
+        return Err(StoreError::Width {
+            path: files.root().to_owned(),
+            got: manifest.bits,
+            expected: W::BITS,
+        });
+    }
+    let mut segments = Vec::new();
+    for entry in &manifest.segments {
+        let path = files.segment(entry.number);
+        let segment = Segment::open(&path)?;
+        if (segment.bytes(), segment.len()) != (entry.bytes, entry.rows) {
+            return Err(StoreError::Damaged {
+                path,
+                what: "it is not the segment that the manifest names",
+            });
+        }
+        let deleted = entry
+            .tombstones
+            .map_or(Ok(Vec::new()), |number| files.read_tombstones(number))?;
+        if deleted.len() as u64 != entry.deleted {
+            return Err(StoreError::Damaged {
+                path: files.manifest(),
+                what: "it names other tombstones than there are",
+            });
+        }
+        segments.push(Arc::new(Live {
+            entry: entry.clone(),
+            segment,
+            tombstones: Tombstones::settled(&deleted),
+        }));
+    }
+    Ok(View {
+        segments,
+        frozen: Vec::new(),
+        active: None,
+    })
+}
+
+fn snapshot<W>(view: View<W>) -> Snapshot<W> {
+    Snapshot {
+        view: Arc::new(view),
+        stamp: 0,
+        entries: 0,
+    }
+}
+
+fn settings(manifest: &Manifest) -> Settings {
+    Settings {
+        radius: manifest.radius,
+        label: manifest.label.clone(),
+    }
+}

@@ -1,0 +1,81 @@
+//! Files that are not as they were written.
+
+use std::fs;
+use std::path::Path;
+
+use super::disk::Unsynced;
+use super::*;
+
+/// A small index with several segments and tombstones, and what lives in it.
+fn index(path: &Path) -> Living {
+    let index = Index::create(path, &settings(), &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
+    let changes = changes(30, 3);
+    for (i, &change) in changes.iter().enumerate() {
+        apply(&index, change, i + 1).unwrap();
+    }
+    index.commit().unwrap();
+    assert!(index.snapshot().segments().count() >= 2);
+    living(&changes)
+}
+
+/// Answers are right, or an error names the file.
+fn right_or_named(path: &Path, file: &str, living: &Living) -> bool {
+    let outcome = read::<u64>(path).and_then(|committed| same(&committed.snapshot, living));
+    let checked = check::<u64>(path);
+    let named =
+        |error: &StoreError| error.to_string().contains(file) || error.to_string().contains("manifest");
+    if let Err(error) = &outcome {
+        assert!(named(error), "{file}: {error}");
+        // What cannot be read is no index to write to, and it is not touched.
+        let opened = Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced));
+        let untouched = opened.and_then(|index| same(&index.snapshot(), living));
+        assert!(untouched.is_err());
+    }
+    match checked {
+        Err(error) => assert!(named(&error), "{file}: {error}"),
+        Ok(_) => assert!(outcome.is_ok(), "{file}: the check accepts what answers do not"),
+    }
+    outcome.is_err()
+}
+
+#[test]
+fn every_byte_flipped_and_every_cut_gives_the_right_answer_or_names_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let living = index(path);
+    let mut seen = Vec::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let bytes = fs::read(&file).unwrap();
+        if name == "lock" {
+            continue;
+        }
+        // The segment's own tests flip all of its bytes.
+        let step = if file.extension().is_some_and(|ending| ending == "seg") {
+            13
+        } else {
+            1
+        };
+        let mut errors = 0;
+        for at in (0..bytes.len()).step_by(step) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            fs::write(&file, &damaged).unwrap();
+            errors += usize::from(right_or_named(path, &name, &living));
+            fs::write(&file, &bytes[..at]).unwrap();
+            assert!(right_or_named(path, &name, &living), "{name} cut to {at} bytes");
+        }
+        if step == 1 {
+            assert_eq!(errors, bytes.len(), "{name}: every byte is under a checksum");
+        }
+        fs::remove_file(&file).unwrap();
+        assert!(right_or_named(path, &name, &living), "{name} is missing");
+        fs::write(&file, &bytes).unwrap();
+        same(&read(path).unwrap().snapshot, &living).unwrap();
+        seen.push(name);
+    }
+    for ending in ["manifest", ".seg", ".del"] {
+        assert!(seen.iter().any(|name| name.ends_with(ending)), "{seen:?}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Deleting what is there, and what is not.
+
+use std::path::Path;
+
+use super::*;
+
+/// Ids 0, 2, … in two segments whose ranges overlap, and in the memtable.
+fn index(directory: &Path) -> Index<u64> {
+    let index = Index::create(directory, &settings(), &options(1 << 10, Upkeep::FlushOnly, Disk)).unwrap();
+    for (from, to) in [(0, 40), (20, 60), (60, 80)] {
+        for id in (from..to).step_by(2) {
+            index.add(id, near((id % 3, id as u32 % 64, 1))).unwrap();
+        }
+        if to < 80 {
+            index.commit().unwrap();
+        }
+    }
+    index
+}
+
+fn ids(index: &Index<u64>) -> Vec<u64> {
+    let snapshot = index.snapshot();
+    let mut ids: Vec<u64> = snapshot.iter().map(|row| row.unwrap().1).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn only_what_is_there_is_deleted_and_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path());
+    index.commit().unwrap();
+    let before = read::<u64>(directory.path()).unwrap();
+    let unknown = [1, 3, 41, 77, 1000];
+    assert_eq!(index.delete_known(unknown).unwrap(), 0);
+    index.commit().unwrap();
+    let after = read::<u64>(directory.path()).unwrap();
+    assert_eq!(
+        (after.generation, after.tombstones),
+        (before.generation, before.tombstones)
+    );
+    // 30 is in both segments, of which the first has it as replaced.
+    assert_eq!(index.delete_known([4, 30, 30, 58, 1, 66]).unwrap(), 4);
+    assert_eq!(index.delete_known([4, 30, 8]).unwrap(), 1);
+    index.commit().unwrap();
+    assert_eq!(
+        read::<u64>(directory.path()).unwrap().tombstones,
+        before.tombstones + 5
+    );
+    let expected: Vec<u64> = (0..80)
+        .step_by(2)
+        .filter(|id| ![4, 8, 30, 58, 66].contains(id))
+        .collect();
+    assert_eq!(ids(&index), expected);
+    index.compact().unwrap();
+    assert_eq!(ids(&index), expected);
+}
+
+#[test]
+fn what_is_not_committed_yet_is_deleted_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path());
+    assert_eq!(index.delete_known([60, 61, 78]).unwrap(), 2);
+    assert_eq!(index.delete_known([60, 78]).unwrap(), 0);
+    let snapshot = index.snapshot();
+    index.add(60, 7).unwrap();
+    assert_eq!(index.delete_known([60]).unwrap(), 1);
+    drop(snapshot);
+    index.commit().unwrap();
+    assert!(!ids(&index).contains(&60) && ids(&index).contains(&62));
+}
+
+#[test]
+fn every_radius_has_tables() {
+    for radius in 0..=64 {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { radius, ..settings() };
+        let index = Index::create(directory.path(), &settings, &options(64, Upkeep::Caller, Disk)).unwrap();
+        for id in 0..100 {
+            index.add(id, near((id % 3, id as u32 % 64, 9))).unwrap();
+        }
+        index.commit().unwrap();
+        let snapshot = index.snapshot();
+        let query = near((1, 5, 9));
+        let mut found = 0;
+        snapshot
+            .lookup(query, radius, &mut Scratch::default(), |_, _, _| found += 1)
+            .unwrap();
+        let near = |row: Result<(u64, u64), StoreError>| (row.unwrap().0 ^ query).count_ones() <= radius;
+        assert_eq!(
+            found,
+            snapshot.iter().filter_map(|row| near(row).then_some(())).count(),
+            "{radius}"
+        );
+    }
+}

@@ -1,0 +1,273 @@
+//! A disk that remembers what was done to it in which order, and what of that a kill or a power cut would leave.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::samples::Random;
+use crate::storage::{Disk, RawFile, Storage};
+
+/// The file system without syncs, for tests that do not cut the power.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unsynced;
+
+/// Something done to a disk.
+#[derive(Clone, Debug)]
+enum Step {
+    Create(PathBuf),
+    Write(PathBuf, Vec<u8>),
+    Sync(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+    SyncDir,
+    /// What the program had promised by then, and what it was about to do.
+    Note {
+        acknowledged: usize,
+        sent: usize,
+    },
+}
+
+/// Passes everything on and notes it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recorder {
+    steps: Arc<Mutex<Vec<Step>>>,
+}
+
+impl Recorder {
+    fn step(&self, step: Step) {
+        self.steps.lock().unwrap().push(step);
+    }
+
+    /// Notes how much is promised, and how much may be there.
+    pub(super) fn note(&self, acknowledged: usize, sent: usize) {
+        self.step(Step::Note { acknowledged, sent });
+    }
+
+    /// How many steps there were.
+    pub(super) fn len(&self) -> usize {
+        self.steps.lock().unwrap().len()
+    }
+
+    /// What the disk and the program were like after some steps.
+    pub(super) fn after(&self, steps: usize) -> Moment {
+        let mut moment = Moment::default();
+        for step in &self.steps.lock().unwrap()[..steps] {
+            moment.take(step);
+        }
+        moment
+    }
+}
+
+struct RecordedFile {
+    path: PathBuf,
+    file: Box<dyn RawFile>,
+    recorder: Recorder,
+}
+
+impl Storage for Recorder {
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        Disk.create_dir_all(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
+        self.step(Step::Create(path.to_owned()));
+        Ok(Box::new(RecordedFile {
+            path: path.to_owned(),
+            file: Disk.create(path)?,
+            recorder: self.clone(),
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(Step::Rename(from.to_owned(), to.to_owned()));
+        Disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.step(Step::Remove(path.to_owned()));
+        Disk.remove(path)
+    }
+
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        self.step(Step::SyncDir);
+        Ok(())
+    }
+}
+
+impl Write for RecordedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.recorder
+            .step(Step::Write(self.path.clone(), bytes[..written].to_vec()));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl RawFile for RecordedFile {
+    fn sync(&mut self) -> io::Result<()> {
+        self.recorder.step(Step::Sync(self.path.clone()));
+        Ok(())
+    }
+}
+
+/// A file's content: what was written, and how much of it is synced.
+#[derive(Clone, Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    synced: usize,
+}
+
+/// A directory: names and which content each has.
+type Names = BTreeMap<PathBuf, usize>;
+
+/// A disk between two steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moment {
+    contents: Vec<Content>,
+    names: Names,
+    /// The names when the directory was last synced, and what was done to them since.
+    durable_names: Names,
+    unsynced: Vec<(PathBuf, Option<usize>)>,
+    pub(super) acknowledged: usize,
+    pub(super) sent: usize,
+}
+
+/// What ends the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The system goes on: everything written is there.
+    Kill,
+    /// Nothing that was not synced is there.
+    CutLosingAll,
+    /// Names are there, unsynced content is not.
+    CutLosingContent,
+    /// Some unsynced names are there, and some unsynced content, partly wrong.
+    CutAtRandom(u64),
+}
+
+impl Moment {
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Create(path) => {
+                self.contents.push(Content::default());
+                self.set(path, Some(self.contents.len() - 1));
+            }
+            Step::Write(path, bytes) => self.content(path).bytes.extend(bytes),
+            Step::Sync(path) => {
+                let content = self.content(path);
+                content.synced = content.bytes.len();
+            }
+            Step::Rename(from, to) => {
+                let content = self.names.get(from).copied();
+                self.set(to, content);
+                self.set(from, None);
+            }
+            Step::Remove(path) => self.set(path, None),
+            Step::SyncDir => {
+                self.durable_names = self.names.clone();
+                self.unsynced.clear();
+            }
+            &Step::Note { acknowledged, sent } => (self.acknowledged, self.sent) = (acknowledged, sent),
+        }
+    }
+
+    fn set(&mut self, path: &Path, content: Option<usize>) {
+        set(&mut self.names, path, content);
+        self.unsynced.push((path.to_owned(), content));
+    }
+
+    fn content(&mut self, path: &Path) -> &mut Content {
+        let content = self.names[path];
+        &mut self.contents[content]
+    }
+
+    /// Writes what an end leaves into an empty directory.
+    pub(super) fn leave(&self, end: End, directory: &Path) {
+        let mut random = Random(if let End::CutAtRandom(seed) = end { seed } else { 0 });
+        let names = match end {
+            End::Kill | End::CutLosingContent => self.names.clone(),
+            End::CutLosingAll => self.durable_names.clone(),
+            End::CutAtRandom(_) => {
+                let mut names = self.durable_names.clone();
+                for (path, content) in &self.unsynced {
+                    if random.below(2) == 0 {
+                        set(&mut names, path, *content);
+                    }
+                }
+                names
+            }
+        };
+        for (path, content) in names {
+            let content = &self.contents[content];
+            let bytes = match end {
+                End::Kill => content.bytes.clone(),
+                End::CutLosingAll | End::CutLosingContent => content.bytes[..content.synced].to_vec(),
+                End::CutAtRandom(_) => {
+                    let unsynced = (content.bytes.len() - content.synced) as u64;
+                    let upto = content.synced + random.below(unsynced + 1) as usize;
+                    let mut bytes = content.bytes[..upto].to_vec();
+                    // A sector that was allocated but not written.
+                    let from = upto
+                        .saturating_sub(random.below(600) as usize)
+                        .max(content.synced);
+                    bytes[from..].fill(0);
+                    bytes
+                }
+            };
+            fs::write(directory.join(path.file_name().unwrap()), bytes).unwrap();
+        }
+    }
+}
+
+fn set(names: &mut Names, path: &Path, content: Option<usize>) {
+    match content {
+        Some(content) => drop(names.insert(path.to_owned(), content)),
+        None => drop(names.remove(path)),
+    }
+}
+
+impl Storage for Unsynced {
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        Disk.create_dir_all(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
+        Ok(Box::new(UnsyncedFile(fs::File::create(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Disk.remove(path)
+    }
+
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct UnsyncedFile(fs::File);
+
+impl Write for UnsyncedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl RawFile for UnsyncedFile {
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! An index against what it should hold, whatever happens to it.
+
+mod crash;
+mod damage;
+mod deleting;
+mod disk;
+mod faults;
+mod model;
+mod readers;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::Random;
+use crate::segment::Scratch;
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Add(u64, u64),
+    Delete(u64),
+}
+
+/// What lives after some changes.
+type Living = BTreeMap<u64, u64>;
+
+fn living(changes: &[Change]) -> Living {
+    let mut living = Living::new();
+    for &change in changes {
+        match change {
+            Change::Add(id, fingerprint) => drop(living.insert(id, fingerprint)),
+            Change::Delete(id) => drop(living.remove(&id)),
+        }
+    }
+    living
+}
+
+/// Makes a change and says so.
+fn apply(index: &Index<u64>, change: Change, checkpoint: usize) -> Result<(), StoreError> {
+    match change {
+        Change::Add(id, fingerprint) => index.add(id, fingerprint)?,
+        Change::Delete(id) => index.delete(id)?,
+    }
+    index.mark(checkpoint as u64)
+}
+
+/// Changes of few ids to fingerprints near a few centres, so that ids come again and fingerprints are found.
+fn change() -> impl Strategy<Value = Change> {
+    let fingerprint = (0u64..3, 0u32..64, 0u32..64).prop_map(near);
+    prop_oneof![
+        4 => (0u64..24, fingerprint).prop_map(|(id, fingerprint)| Change::Add(id, fingerprint)),
+        1 => (0u64..24).prop_map(Change::Delete),
+    ]
+}
+
+fn near((centre, a, b): (u64, u32, u32)) -> u64 {
+    centre.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 1 << a ^ 1 << b
+}
+
+/// As many changes of that kind.
+fn changes(n: usize, seed: u64) -> Vec<Change> {
+    let mut random = Random(seed);
+    let mut one = || {
+        let id = random.below(24);
+        let fingerprint = near((random.below(3), random.below(64) as u32, random.below(64) as u32));
+        if random.below(5) == 0 {
+            Change::Delete(id)
+        } else {
+            Change::Add(id, fingerprint)
+        }
+    };
+    (0..n).map(|_| one()).collect()
+}
+
+/// Options without a thread and with small memtables, so that everything happens soon.
+fn options(memtable: u32, upkeep: Upkeep, storage: impl Storage + 'static) -> Options {
+    Options {
+        memtable,
+        upkeep,
+        storage: Arc::new(storage),
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        radius: 3,
+        label: "a profile".to_owned(),
+    }
+}
+
+/// Compares every kind of answer with brute force.
+fn same(snapshot: &Snapshot<u64>, living: &Living) -> Result<(), StoreError> {
+    let mut all = snapshot.iter().collect::<Result<Vec<_>, _>>()?;
+    all.sort_unstable_by_key(|&(_, id)| id);
+    let expected: Vec<(u64, u64)> = living
+        .iter()
+        .map(|(&id, &fingerprint)| (fingerprint, id))
+        .collect();
+    assert_eq!(all, expected);
+    let queries: Vec<u64> = (0..3).map(|centre| near((centre, 5, 9))).chain([77]).collect();
+    let mut scratch = Scratch::default();
+    for k in [0, 3, 7] {
+        let mut batch = Vec::new();
+        snapshot.lookup_batch(&queries, k, &mut scratch, |q, id, fingerprint, distance| {
+            batch.push((q, id, fingerprint, distance));
+        })?;
+        batch.sort_unstable();
+        let mut singly = Vec::new();
+        for (q, &query) in queries.iter().enumerate() {
+            let before = singly.len();
+            snapshot.lookup(query, k, &mut scratch, |id, fingerprint, distance| {
+                singly.push((q, id, fingerprint, distance));
+            })?;
+            let any = snapshot.any(query, k, &mut scratch)?;
+            assert_eq!(any.is_some(), singly.len() > before);
+            assert!(any.is_none_or(|(id, fingerprint, d)| singly[before..].contains(&(
+                q,
+                id,
+                fingerprint,
+                d
+            ))));
+        }
+        singly.sort_unstable();
+        let expected: Vec<(usize, u64, u64, u32)> = queries
+            .iter()
+            .enumerate()
+            .flat_map(|(q, &query)| {
+                let each = living
+                    .iter()
+                    .map(move |(&id, &fingerprint)| (q, id, fingerprint, (fingerprint ^ query).count_ones()));
+                each.filter(|found| found.3 <= k)
+            })
+            .collect();
+        assert_eq!(singly, expected, "k = {k}");
+        assert_eq!(batch, expected, "k = {k}");
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Any sequence of changes, commits, compactions and reopenings.
+
+use super::*;
+use crate::segment::{self, Builder};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Change(Change),
+    /// A segment of distinct ids.
+    Bulk(Living),
+    Commit,
+    Compact,
+    /// Without a commit before.
+    Reopen,
+    /// Keeps a snapshot and looks at it again at the end.
+    Keep,
+    Look,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        16 => change().prop_map(Step::Change),
+        2 => Just(Step::Commit),
+        1 => prop::collection::btree_map(0u64..40, (0u64..3, 0u32..64, 0u32..64).prop_map(near), 1..20).prop_map(Step::Bulk),
+        1 => Just(Step::Compact),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::Keep),
+        2 => Just(Step::Look),
+    ]
+}
+
+fn upkeep() -> impl Strategy<Value = Upkeep> {
+    prop_oneof![
+        Just(Upkeep::Caller),
+        Just(Upkeep::FlushOnly),
+        Just(Upkeep::Background)
+    ]
+}
+
+fn run(steps: &[Step], memtable: u32, upkeep: Upkeep) -> Result<(), StoreError> {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(memtable, upkeep, disk::Unsynced);
+    let mut index = Index::create(directory.path(), &settings(), &options)?;
+    let mut done: Vec<Change> = Vec::new();
+    let mut committed = 0;
+    let mut kept = Vec::new();
+    for step in steps {
+        match step {
+            &Step::Change(change) => {
+                done.push(change);
+                apply(&index, change, done.len())?;
+            }
+            Step::Bulk(rows) => {
+                let added = index.add_segment(|file| {
+                    let mut builder = Builder::new(file, &segment::Options::default())?;
+                    for (&id, &fingerprint) in rows {
+                        builder.push(fingerprint, id)?;
+                        done.push(Change::Add(id, fingerprint));
+                    }
+                    Ok::<_, StoreError>(builder.finish()?)
+                })?;
+                assert_eq!(added as usize, rows.len());
+                index.mark(done.len() as u64)?;
+                index.commit()?;
+                committed = done.len();
+            }
+            Step::Commit => {
+                index.commit()?;
+                committed = done.len();
+            }
+            Step::Compact => {
+                index.compact()?;
+                committed = done.len();
+                let snapshot = index.snapshot();
+                assert_eq!(
+                    snapshot.rows(),
+                    living(&done).len() as u64,
+                    "nothing deleted is left"
+                );
+                assert!(snapshot.segments().count() <= 1);
+            }
+            Step::Reopen => {
+                drop(index);
+                index = Index::open(directory.path(), &options)?;
+                let checkpoint = index.checkpoint() as usize;
+                // Full memtables commit by themselves, and nothing comes back that is older than the last commit.
+                assert!((committed..=done.len()).contains(&checkpoint));
+                // A memtable may have been flushed between a change and its mark: then the index holds that change as well.
+                let snapshot = index.snapshot();
+                let held = snapshot
+                    .iter()
+                    .map(|row| row.map(|(fingerprint, id)| (id, fingerprint)));
+                let held = held.collect::<Result<Living, _>>()?;
+                let unmarked = checkpoint < done.len() && living(&done[..checkpoint]) != held;
+                done.truncate(checkpoint + usize::from(unmarked));
+                if unmarked {
+                    index.mark(done.len() as u64)?;
+                }
+                committed = checkpoint;
+                same(&index.snapshot(), &living(&done))?;
+            }
+            Step::Keep => kept.push((index.snapshot(), living(&done))),
+            Step::Look => same(&index.snapshot(), &living(&done))?,
+        }
+    }
+    same(&index.snapshot(), &living(&done))?;
+    for (snapshot, living) in &kept {
+        same(snapshot, living)?;
+    }
+    index.commit()?;
+    drop(index);
+    let checked = check::<u64>(directory.path())?;
+    assert_eq!(checked.living, living(&done).len() as u64);
+    let read = read::<u64>(directory.path())?;
+    assert_eq!(
+        (&read.settings, read.checkpoint as usize),
+        (&settings(), done.len())
+    );
+    same(&read.snapshot, &living(&done))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_sequence_gives_what_a_map_gives(
+        steps in prop::collection::vec(step(), 0..120),
+        memtable in 1u32..24,
+        upkeep in upkeep(),
+    ) {
+        if let Err(error) = run(&steps, memtable, upkeep) {
+            return Err(TestCaseError::fail(error.to_string()));
+        }
+    }
+}
+
+#[test]
+fn what_is_there_already_is_not_overwritten_and_what_is_not_there_not_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let options = Options::default();
+    assert!(matches!(
+        Index::<u64>::open(path, &options),
+        Err(StoreError::NotAnIndex { .. })
+    ));
+    assert_eq!(
+        std::fs::read_dir(path).unwrap().count(),
+        0,
+        "nothing was put there"
+    );
+    let index = Index::<u64>::create(path, &settings(), &options).unwrap();
+    for second in [
+        Index::<u64>::create(path, &settings(), &options),
+        Index::open(path, &options),
+    ] {
+        assert!(matches!(second, Err(StoreError::InUse { .. })), "{second:?}");
+    }
+    drop(index);
+    assert!(matches!(
+        Index::<u64>::create(path, &settings(), &options),
+        Err(StoreError::Exists { .. })
+    ));
+    assert!(matches!(
+        Index::<u128>::open(path, &options),
+        Err(StoreError::Width {
+            got: 64,
+            expected: 128,
+            ..
+        })
+    ));
+    assert!(matches!(read::<u128>(path), Err(StoreError::Width { .. })));
+    assert_eq!(width_of(path).unwrap(), 64);
+    let label = "a".repeat(256);
+    let settings = Settings { radius: 3, label };
+    let other = path.join("other");
+    assert!(matches!(
+        Index::<u64>::create(&other, &settings, &options),
+        Err(StoreError::Label { .. })
+    ));
+}
+
+#[test]
+fn a_segment_that_others_built_becomes_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    create_from(path, &settings(), &Options::default(), 50, |file| {
+        let mut builder = Builder::new(file, &segment::Options::default())?;
+        for id in 0..50 {
+            builder.push(id * 3, id + 7)?;
+        }
+        Ok::<_, StoreError>(builder.finish()?)
+    })
+    .unwrap();
+    let expected: Living = (0..50).map(|id| (id + 7, id * 3)).collect();
+    same(&read(path).unwrap().snapshot, &expected).unwrap();
+    let index = Index::<u64>::open(path, &Options::default()).unwrap();
+    assert_eq!(index.checkpoint(), 50);
+    index.add(8, 5).unwrap();
+    index.delete(9).unwrap();
+    index.commit().unwrap();
+    let mut expected = expected;
+    expected.insert(8, 5);
+    expected.remove(&9);
+    same(&index.snapshot(), &expected).unwrap();
+    same(&read(path).unwrap().snapshot, &expected).unwrap();
+}

@@ -1,0 +1,147 @@
+//! What was deleted from a segment: in memory with the moment of each deletion, on disk the ids alone.
+//!
+//! A segment never changes, so a deleted id stays in it until a compaction leaves it out, and every answer is held against this. An id may be
+//! here that the segment never held: who replaces an id, or deletes a single one, does not look for it first, only at the range of the
+//! segment's ids.
+//! Each segment has tombstones of its own, so that an id may be deleted from an old segment and live in a new one.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use crate::bytes::{Reader, sealed, unsealed};
+
+/// First eight bytes of a file.
+const MAGIC: [u8; 8] = *b"twindel\n";
+/// The version written and read.
+const VERSION: u32 = 1;
+/// Bytes before the ids: magic, version, zeros, number of ids.
+const HEADER: usize = 24;
+
+/// Deleted ids, each with the stamp of its deletion. Shared by readers and the writer.
+#[derive(Debug, Default)]
+pub(super) struct Tombstones {
+    /// A panic while it is locked leaves it whole: insertions are single.
+    stamps: RwLock<HashMap<u64, u64>>,
+}
+
+impl Tombstones {
+    /// Of ids deleted before the index was opened.
+    pub(super) fn settled(ids: &[u64]) -> Self {
+        Self::since(ids.iter().map(|&id| (id, 0)))
+    }
+
+    /// Of ids with their stamps.
+    pub(super) fn since(deaths: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        Self {
+            stamps: RwLock::new(deaths.into_iter().collect()),
+        }
+    }
+
+    /// Deletes an id, and says whether it was not deleted before; the first deletion counts.
+    pub(super) fn insert(&self, id: u64, stamp: u64) -> bool {
+        let mut stamps = self.stamps.write().unwrap_or_else(PoisonError::into_inner);
+        let mut is_new = false;
+        stamps.entry(id).or_insert_with(|| {
+            is_new = true;
+            stamp
+        });
+        is_new
+    }
+
+    /// Whether an id was deleted up to the moment `stamp`.
+    pub(super) fn holds(&self, id: u64, stamp: u64) -> bool {
+        self.read().get(&id).is_some_and(|&at| at <= stamp)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.read().len()
+    }
+
+    /// The ids deleted up to the moment `stamp`, ascending.
+    pub(super) fn until(&self, stamp: u64) -> Vec<u64> {
+        let mut ids: Vec<u64> = self
+            .read()
+            .iter()
+            .filter(|&(_, &at)| at <= stamp)
+            .map(|(&id, _)| id)
+            .collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// The ids deleted after the moment `stamp`, with their stamps.
+    pub(super) fn after(&self, stamp: u64) -> Vec<(u64, u64)> {
+        let stamps = self.read();
+        let later = stamps.iter().filter(|&(_, &at)| at > stamp);
+        later.map(|(&id, &at)| (id, at)).collect()
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<u64, u64>> {
+        self.stamps.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The file of ascending `ids`: header, ids, CRC-32 of all before.
+pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER + 8 * ids.len() + 4);
+    out.extend(MAGIC);
+    out.extend(VERSION.to_le_bytes());
+    out.extend([0; 4]);
+    out.extend((ids.len() as u64).to_le_bytes());
+    for id in ids {
+        out.extend(id.to_le_bytes());
+    }
+    sealed(out)
+}
+
+/// The ids of a file, ascending and distinct; `None` where it is not one that was written.
+pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
+    let mut from = Reader(unsealed(bytes)?);
+    let begins = from.take(MAGIC.len())? == MAGIC && (from.u32()?, from.u32()?) == (VERSION, 0);
+    let count = from.u64()?;
+    let (ids, rest) = from.0.as_chunks::<8>();
+    let whole = begins && rest.is_empty() && ids.len() as u64 == count;
+    let ids: Vec<u64> = ids.iter().map(|id| u64::from_le_bytes(*id)).collect();
+    (whole && ids.is_sorted_by(|a, b| a < b)).then_some(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn deaths_belong_to_their_moment() {
+        let tombstones = Tombstones::settled(&[7]);
+        tombstones.insert(9, 5);
+        tombstones.insert(9, 8);
+        tombstones.insert(7, 8);
+        assert!(tombstones.holds(7, 0) && tombstones.holds(9, 5));
+        assert!(!tombstones.holds(9, 4) && !tombstones.holds(8, 9));
+        assert_eq!((tombstones.until(4), tombstones.until(5)), (vec![7], vec![7, 9]));
+        assert_eq!(tombstones.after(4), [(9, 5)]);
+        assert_eq!(tombstones.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn every_flip_and_every_cut_is_seen(ids in prop::collection::btree_set(any::<u64>(), 0..20), mask in 1u8..) {
+            let ids: Vec<u64> = ids.into_iter().collect();
+            let bytes = encode(&ids);
+            prop_assert_eq!(decode(&bytes), Some(ids));
+            for at in 0..bytes.len() {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= mask;
+                prop_assert_eq!(decode(&flipped), None);
+                prop_assert_eq!(decode(&bytes[..at]), None);
+            }
+        }
+
+        #[test]
+        fn any_bytes_decode_or_do_not(bytes: Vec<u8>) {
+            let _refused_or_not = decode(&bytes);
+        }
+    }
+}

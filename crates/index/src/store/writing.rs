@@ -1,0 +1,265 @@
+//! Changes: adding and deleting, each of them one moment.
+//!
+//! Three locks, taken in this order and never in another: `structure` by who writes files, `writing` by who changes anything, `now` by who
+//! looks. The last is held for a few instructions only.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use fingerprint::Width;
+
+use super::background::Bell;
+use super::files::Files;
+use super::flush::Structure;
+use super::memtable::Memtable;
+use super::view::{Frozen, Snapshot, View};
+use super::{Index, Options, Settings, StoreError, Upkeep};
+use crate::plan::Plan;
+
+/// Memtables that may wait for the background. The next change flushes them itself.
+const MOST_FROZEN: usize = 4;
+
+/// What the writer and its background share.
+#[derive(Debug)]
+pub(super) struct Shared<W> {
+    pub(super) files: Files,
+    pub(super) settings: Settings,
+    pub(super) options: Options,
+    /// For memtables.
+    pub(super) plan: Plan,
+    pub(super) structure: Mutex<Structure>,
+    pub(super) writing: Mutex<Writing>,
+    /// Changed under `writing` only.
+    pub(super) now: RwLock<Snapshot<W>>,
+    /// One compaction at a time.
+    pub(super) compacting: Mutex<()>,
+    /// Merges end early once this is set.
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) bell: Arc<Bell>,
+    /// Locked as long as this lives.
+    pub(super) _lock: File,
+}
+
+/// What changes need.
+#[derive(Debug)]
+pub(super) struct Writing {
+    /// How far the caller says to have come.
+    pub(super) checkpoint: u64,
+    /// Why there are no more changes.
+    pub(super) refused: Option<String>,
+}
+
+/// A panic while a lock was held: what the locks guard is changed in steps that leave it whole.
+pub(super) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<W: Width> Index<W> {
+    /// Adds an id with its fingerprint, in place of the one it had. Lookups find it from now on; durable with the next commit.
+    ///
+    /// # Errors
+    /// `Refused` after a write that failed; what fails when a full memtable is committed.
+    pub fn add(&self, id: u64, fingerprint: W) -> Result<(), StoreError> {
+        let shared = &*self.shared;
+        loop {
+            let writing = shared.writing()?;
+            let now = shared.now();
+            let active = match &now.view.active {
+                Some(active) if now.entries < active.capacity() => active.clone(),
+                Some(_) if now.view.frozen.len() >= shared.frozen_allowed() => {
+                    drop(writing);
+                    shared.flush()?;
+                    shared.compact_by_caller()?;
+                    continue;
+                }
+                full_or_none => {
+                    if full_or_none.is_some() {
+                        shared.freeze(&writing);
+                        shared.bell.ring();
+                    }
+                    shared.begin_memtable(&writing)?
+                }
+            };
+            // Freezing does not change the stamp.
+            let (stamp, view) = (now.stamp + 1, shared.now().view);
+            view.kill(id, stamp);
+            // There is room, so the number of entries comes back.
+            let entries = active.push(id, fingerprint).unwrap_or(now.entries);
+            shared.advance(&writing, |now| (now.stamp, now.entries) = (stamp, entries));
+            return Ok(());
+        }
+    }
+
+    /// Deletes an id, whether it is there or not. No answer has it from now on; durable with the next commit, gone from the disk with a
+    /// compaction.
+    ///
+    /// # Errors
+    /// `Refused` after a write that failed.
+    pub fn delete(&self, id: u64) -> Result<(), StoreError> {
+        let writing = self.shared.writing()?;
+        let now = self.shared.now();
+        now.view.kill(id, now.stamp + 1);
+        self.shared.advance(&writing, |now| now.stamp += 1);
+        Ok(())
+    }
+
+    /// Deletes those of the ids that are there, at one moment, and says how many there were; where there is none, nothing changes. Reads
+    /// all ids of the segments they may be in, and other changes wait for that.
+    ///
+    /// # Errors
+    /// As [`Index::delete`]; a file is damaged.
+    pub fn delete_known(&self, ids: impl IntoIterator<Item = u64>) -> Result<u64, StoreError> {
+        let ids = ids.into_iter().collect();
+        let writing = self.shared.writing()?;
+        let now = self.shared.now();
+        let killed = now.view.kill_known(&ids, now.stamp + 1)?;
+        if killed > 0 {
+            self.shared.advance(&writing, |now| now.stamp += 1);
+        }
+        Ok(killed)
+    }
+
+    /// Says that everything up to `checkpoint`, a number of the caller's, has been added and deleted; see [`Index::checkpoint`].
+    ///
+    /// # Errors
+    /// `Refused` after a write that failed.
+    pub fn mark(&self, checkpoint: u64) -> Result<(), StoreError> {
+        let mut writing = self.shared.writing()?;
+        writing.checkpoint = checkpoint;
+        // A moment of its own, so that a commit sees that something changed.
+        self.shared.advance(&writing, |now| now.stamp += 1);
+        Ok(())
+    }
+
+    /// Makes durable what was added, deleted and marked. Nothing is written where nothing changed.
+    ///
+    /// # Errors
+    /// `Refused` after a write that failed; whatever the system says of the writes. After an error what was not committed before may
+    /// or may not be durable, and further changes are refused.
+    pub fn commit(&self) -> Result<(), StoreError> {
+        self.shared.commit()?;
+        self.shared.bell.ring();
+        self.shared.compact_by_caller()
+    }
+
+    /// The index as it is now.
+    pub fn snapshot(&self) -> Snapshot<W> {
+        self.shared.now()
+    }
+
+    /// The mark that was last committed: after a reopen, what came later is to be done again.
+    pub fn checkpoint(&self) -> u64 {
+        held(&self.shared.structure).manifest.checkpoint
+    }
+
+    /// How often the index was committed or compacted.
+    pub fn generation(&self) -> u64 {
+        held(&self.shared.structure).manifest.generation
+    }
+
+    /// What was decided when the index was made.
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        self.shared.files.root()
+    }
+
+    /// Why changes are refused, if they are.
+    pub fn refused(&self) -> Option<String> {
+        held(&self.shared.writing).refused.clone()
+    }
+}
+
+impl<W: Width> Shared<W> {
+    /// The right to change something.
+    pub(super) fn writing(&self) -> Result<MutexGuard<'_, Writing>, StoreError> {
+        let writing = held(&self.writing);
+        match &writing.refused {
+            None => Ok(writing),
+            Some(because) => Err(StoreError::Refused {
+                path: self.files.root().to_owned(),
+                because: because.clone(),
+            }),
+        }
+    }
+
+    /// From now on changes are refused. Gives the error back.
+    pub(super) fn refuse(&self, error: StoreError) -> StoreError {
+        held(&self.writing).refused.get_or_insert_with(|| reasons(&error));
+        error
+    }
+
+    pub(super) fn now(&self) -> Snapshot<W> {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes what readers see. Takes the right to, which is not otherwise needed.
+    pub(super) fn advance(&self, _right: &Writing, change: impl FnOnce(&mut Snapshot<W>)) {
+        change(&mut self.now.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Ends the active memtable, if there is one.
+    pub(super) fn freeze(&self, writing: &Writing) {
+        self.advance(writing, |now| {
+            if let Some(active) = now.view.active.clone() {
+                let mut frozen = now.view.frozen.clone();
+                frozen.push(Arc::new(Frozen {
+                    memtable: active,
+                    entries: now.entries,
+                    stamp: now.stamp,
+                    checkpoint: writing.checkpoint,
+                }));
+                now.entries = 0;
+                now.view = Arc::new(View {
+                    segments: now.view.segments.clone(),
+                    frozen,
+                    active: None,
+                });
+            }
+        });
+    }
+
+    fn begin_memtable(&self, writing: &Writing) -> Result<Arc<Memtable<W>>, StoreError> {
+        let made = Memtable::new(self.options.memtable, &self.plan);
+        let memtable = Arc::new(made.map_err(crate::segment::SegmentError::from)?);
+        self.advance(writing, |now| {
+            now.entries = 0;
+            now.view = Arc::new(View {
+                segments: now.view.segments.clone(),
+                frozen: now.view.frozen.clone(),
+                active: Some(memtable.clone()),
+            });
+        });
+        Ok(memtable)
+    }
+
+    pub(super) fn compact_by_caller(&self) -> Result<(), StoreError> {
+        match self.options.upkeep {
+            Upkeep::Caller => self.compact_where_due(),
+            Upkeep::Background | Upkeep::FlushOnly => Ok(()),
+        }
+    }
+
+    fn frozen_allowed(&self) -> usize {
+        match self.options.upkeep {
+            Upkeep::Background => MOST_FROZEN,
+            Upkeep::Caller | Upkeep::FlushOnly => 0,
+        }
+    }
+}
+
+/// An error with what caused it.
+fn reasons(error: &StoreError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
