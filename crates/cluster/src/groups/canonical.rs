@@ -1,0 +1,198 @@
+//! Which member of a group stands for it, by a policy that may be asked as members come.
+//!
+//! A policy is a list of preferences; the first that tells two members apart decides, and the earlier document where none does. A group
+//! has one canonical member, or one for each site (host or domain) where copies on different sites are to stay.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Sites of a group that are told apart; the canonical member of further ones is not kept.
+const SITES: usize = 256;
+
+/// What makes one member better than another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preference {
+    /// The higher score; a member without one comes last.
+    Score,
+    /// Seen earlier.
+    First,
+    /// Seen later.
+    Last,
+    /// The longer text.
+    Longest,
+    /// An address by https.
+    Https,
+    /// The shorter address; a member without one comes last.
+    UrlLength,
+}
+
+impl Preference {
+    /// Every preference, by its name.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("score", Self::Score),
+        ("first", Self::First),
+        ("last", Self::Last),
+        ("longest", Self::Longest),
+        ("https", Self::Https),
+        ("url-length", Self::UrlLength),
+    ];
+
+    /// `Less` where `a` is better.
+    fn compare(self, a: &Member, b: &Member) -> Ordering {
+        match self {
+            Self::Score => match (a.score, b.score) {
+                (Some(a), Some(b)) => b.total_cmp(&a),
+                (a, b) => b.is_some().cmp(&a.is_some()),
+            },
+            Self::First => (a.time, a.document).cmp(&(b.time, b.document)),
+            Self::Last => (b.time, b.document).cmp(&(a.time, a.document)),
+            Self::Longest => b.length.cmp(&a.length),
+            Self::Https => b.https.cmp(&a.https),
+            Self::UrlLength => a.url_length.cmp(&b.url_length),
+        }
+    }
+}
+
+/// A name that no preference has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no preference; there are score, first, last, longest, https and url-length")]
+pub struct UnknownPreference(String);
+
+impl FromStr for Preference {
+    type Err = UnknownPreference;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPreference> {
+        let known = Self::NAMES.into_iter().find(|(known, _)| *known == name);
+        known
+            .map(|(_, preference)| preference)
+            .ok_or_else(|| UnknownPreference(name.to_owned()))
+    }
+}
+
+/// What a policy looks at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its number in the stream.
+    pub document: u64,
+    /// What it is called.
+    pub name: Box<str>,
+    /// The site it competes on; empty where all members compete with one another.
+    pub site: Box<str>,
+    /// Its score, where it has one.
+    pub score: Option<f32>,
+    /// When it was seen, in seconds.
+    pub time: i64,
+    /// Bytes of its text.
+    pub length: u64,
+    /// Whether its address begins with https.
+    pub https: bool,
+    /// Bytes of its address; `u32::MAX` without one.
+    pub url_length: u32,
+}
+
+/// The best member of each site.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Canonicals(BTreeMap<Box<str>, Member>);
+
+impl Canonicals {
+    /// Offers a member.
+    pub(super) fn offer(&mut self, member: Member, policy: &[Preference]) {
+        let full = self.0.len() >= SITES;
+        match self.0.get_mut(&member.site) {
+            Some(best) => {
+                let by = policy
+                    .iter()
+                    .map(|preference| preference.compare(&member, best))
+                    .find(|order| order.is_ne());
+                if by.unwrap_or(member.document.cmp(&best.document)).is_lt() {
+                    *best = member;
+                }
+            }
+            None if full => {}
+            None => {
+                self.0.insert(member.site.clone(), member);
+            }
+        }
+    }
+
+    /// Offers all of another group's.
+    pub(super) fn merge(&mut self, other: Self, policy: &[Preference]) {
+        for member in other.0.into_values() {
+            self.offer(member, policy);
+        }
+    }
+
+    /// The best member of each site, by site.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.0.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(document: u64, url: &str, score: Option<f32>) -> Member {
+        Member {
+            document,
+            name: url.into(),
+            site: "".into(),
+            score,
+            time: document as i64,
+            length: 100 - document,
+            https: url.starts_with("https"),
+            url_length: url.len() as u32,
+        }
+    }
+
+    fn best(policy: &[Preference]) -> u64 {
+        let mut canonicals = Canonicals::default();
+        for member in [
+            member(1, "http://a.example/long/path", None),
+            member(2, "https://a.example/x", Some(0.5)),
+            member(3, "http://a.example/", Some(0.9)),
+            member(4, "https://a.example/", None),
+        ] {
+            canonicals.offer(member, policy);
+        }
+        canonicals.members().next().map_or(0, |member| member.document)
+    }
+
+    #[test]
+    fn the_first_preference_that_tells_members_apart_decides() {
+        use Preference::{First, Https, Last, Longest, Score, UrlLength};
+        assert_eq!(best(&[Score]), 3);
+        assert_eq!(best(&[First]), 1);
+        assert_eq!(best(&[Last]), 4);
+        assert_eq!(best(&[Longest]), 1);
+        assert_eq!(best(&[Https]), 2);
+        assert_eq!(best(&[Https, UrlLength]), 4);
+        assert_eq!(best(&[UrlLength]), 3);
+        assert_eq!(best(&[]), 1);
+    }
+
+    #[test]
+    fn each_site_has_its_own() {
+        let mut canonicals = Canonicals::default();
+        for (document, site) in [(1, "a"), (2, "b"), (3, "a")] {
+            let member = Member {
+                site: site.into(),
+                ..member(document, "", None)
+            };
+            canonicals.offer(member, &[Preference::Last]);
+        }
+        let best: Vec<u64> = canonicals.members().map(|member| member.document).collect();
+        assert_eq!(best, [3, 2]);
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for (name, preference) in Preference::NAMES {
+            assert_eq!(name.parse(), Ok(preference));
+        }
+        assert!("newest".parse::<Preference>().is_err());
+    }
+}

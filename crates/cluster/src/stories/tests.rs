@@ -1,0 +1,288 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// An item of words parted by spaces; capitals are stop words.
+struct Text {
+    words: Vec<(String, Role, u32)>,
+    opening: Vec<u32>,
+    title: String,
+}
+
+impl Text {
+    fn new(text: &str) -> Self {
+        let mut words: Vec<(String, Role, u32)> = Vec::new();
+        let mut opening = Vec::new();
+        for word in text.split_whitespace() {
+            let place = words.iter().position(|(known, ..)| known == word);
+            let place = place.unwrap_or_else(|| {
+                let stop = word.starts_with(char::is_uppercase);
+                words.push((word.to_owned(), if stop { Role::Stop } else { Role::Term }, 0));
+                words.len() - 1
+            });
+            words[place].2 += 1;
+            opening.push(place as u32);
+        }
+        Self {
+            words,
+            opening,
+            title: text.to_owned(),
+        }
+    }
+
+    fn with<T>(&self, document: u64, time: i64, site: u64, f: impl FnOnce(&Representative<'_>) -> T) -> T {
+        let words: Vec<(&str, Role, u32)> = self
+            .words
+            .iter()
+            .map(|(word, role, times)| (word.as_str(), *role, *times))
+            .collect();
+        f(&Representative {
+            document,
+            time,
+            site,
+            title: &self.title,
+            words: &words,
+            opening: &self.opening,
+        })
+    }
+}
+
+fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> Joined {
+    stories.advance(time);
+    Text::new(text).with(document, time, document, |item| stories.place(item, time))
+}
+
+fn run(texts: &[&str], options: StoryOptions) -> (Stories, Vec<u64>) {
+    let mut stories = Stories::new(options);
+    for (document, text) in (0..).zip(texts) {
+        Text::new(text).with(document, 0, 0, |item| stories.count_ahead(item));
+    }
+    let joined: Vec<u64> = (0..)
+        .zip(texts)
+        .map(|(document, text)| place(&mut stories, document, document as i64, text).story)
+        .collect();
+    let resolved = joined.iter().map(|&story| stories.resolve(story)).collect();
+    (stories, resolved)
+}
+
+const NEWS: [&str; 8] = [
+    "cocoa harvest rain The bahia cocoa zone",
+    "bank of england cuts rates A surprise",
+    "rain helps cocoa harvest In bahia cocoa",
+    "england bank of england rates fall",
+    "football final won By the home team",
+    "cocoa prices fall after rain bahia harvest",
+    "The team wins football final at home",
+    "rates cut by bank of england",
+];
+
+#[test]
+fn items_of_one_subject_are_one_story() {
+    let (stories, found) = run(&NEWS, StoryOptions::default());
+    assert_eq!(found, [0, 1, 0, 1, 4, 0, 4, 1]);
+    assert_eq!(
+        stories.live().map(|story| story.size).collect::<Vec<_>>(),
+        [3, 3, 2]
+    );
+}
+
+#[test]
+fn a_topic_has_words_of_several_members_joined_to_names() {
+    let (stories, _) = run(&NEWS, StoryOptions::default());
+    let topics: Vec<Topic> = stories.live().map(|story| stories.topic(story)).collect();
+    let terms: Vec<&str> = topics[1].terms.iter().map(|term| term.text.as_str()).collect();
+    assert!(terms.contains(&"bank of england"), "{terms:?}");
+    assert!(!terms.iter().any(|term| term.contains("surprise")), "{terms:?}");
+    assert!(
+        topics
+            .iter()
+            .flat_map(|topic| &topic.terms)
+            .all(|term| term.members >= 2)
+    );
+    assert!(NEWS.contains(&topics[0].title.as_str()) && topics[0].title.contains("cocoa"));
+}
+
+#[test]
+fn what_one_site_alone_says_does_not_name_a_story_of_several() {
+    let mut stories = Stories::new(StoryOptions::default());
+    let texts = [
+        (1, "quake shakes coast menu login imprint"),
+        (1, "quake shakes coast again menu login imprint"),
+        (2, "quake shakes coast towns"),
+        (3, "football final"),
+    ];
+    for (_, text) in texts {
+        Text::new(text).with(0, 0, 0, |item| stories.count_ahead(item));
+    }
+    // Elsewhere, nobody speaks of it.
+    for _ in 0..12 {
+        Text::new("other subjects").with(0, 0, 0, |item| stories.count_ahead(item));
+    }
+    for (document, (site, text)) in (0..).zip(texts) {
+        Text::new(text).with(document, 0, site, |item| stories.place(item, 0));
+    }
+    let story = stories.live().next().expect("a story");
+    assert_eq!(story.members, 3);
+    let text: String = stories
+        .topic(story)
+        .terms
+        .iter()
+        .map(|term| term.text.as_str())
+        .collect();
+    assert!(
+        text.contains("quake") && !text.contains("login") && !text.contains("imprint"),
+        "{text}"
+    );
+}
+
+#[test]
+fn ideographs_are_joined_without_spaces() {
+    let texts = [
+        "湖人 队 赢球 了",
+        "湖人 队 输球",
+        "湖人 队 赢球 又",
+        "football final",
+        "football team",
+        "rain coast",
+    ];
+    let (stories, found) = run(
+        &texts,
+        StoryOptions {
+            threshold: 0.15,
+            ..StoryOptions::default()
+        },
+    );
+    assert_eq!(found[..3], [0; 3]);
+    let story = stories.live().next().expect("a story");
+    let terms = stories.topic(story).terms;
+    assert!(terms.iter().any(|term| term.text.contains("湖人队")), "{terms:?}");
+}
+
+#[test]
+fn stories_are_retired_with_their_topic_when_the_window_has_gone_by() {
+    let options = StoryOptions {
+        window: Some(10),
+        ..StoryOptions::default()
+    };
+    let mut stories = Stories::new(options);
+    for (document, time) in [(0, 0), (1, 5), (2, 14), (3, 30)] {
+        place(&mut stories, document, time, "quake coast towns");
+        place(&mut stories, document + 100, time, "football final won");
+    }
+    assert_eq!(stories.live().map(|story| story.id).collect::<Vec<_>>(), [3, 103]);
+    let retired = stories.take_retired();
+    assert_eq!(
+        retired.iter().map(|(story, _)| story.size).collect::<Vec<_>>(),
+        [3, 3]
+    );
+    assert!(retired[0].1.terms.iter().any(|term| term.text.contains("quake")));
+    assert!(!stories.grow(0, 31, 31) && stories.grow(3, 31, 31));
+}
+
+#[test]
+fn with_a_half_life_a_story_follows_its_subject() {
+    let words = |i: i64| format!("quake w{} w{} w{} w{}", i, i + 1, i + 2, i + 3);
+    let found = |half_life: Option<i64>| -> usize {
+        let options = StoryOptions {
+            half_life,
+            threshold: 0.4,
+            ..StoryOptions::default()
+        };
+        let mut stories = Stories::new(options);
+        for i in 0..40 {
+            place(&mut stories, i as u64, i, &words(i));
+        }
+        stories.live().len()
+    };
+    assert!(found(Some(1)) < found(None));
+}
+
+#[test]
+fn equal_bits_are_equal_stories() {
+    let options = StoryOptions {
+        method: Method::EqualBits(16),
+        ..StoryOptions::default()
+    };
+    let (stories, found) = run(&["a b c", "d e f", "a b c", "c b a", "d e g"], options);
+    assert_eq!((found[0], found[2], found[3]), (0, 0, 0));
+    assert!(stories.live().len() >= 2);
+}
+
+type Vector = BTreeMap<String, f64>;
+
+/// What [`Stories`] does, by plain maps and comparing with every centre; nothing decays.
+struct Twin {
+    stories: BTreeMap<u64, Vector>,
+}
+
+impl Twin {
+    fn place(&mut self, document: u64, vector: &[(String, f32)], options: &StoryOptions) -> u64 {
+        let cosine = |a: &Vector, b: &Vector| {
+            let dot: f64 = a.iter().filter_map(|(term, x)| Some(x * b.get(term)?)).sum();
+            let norm = |v: &Vector| v.values().map(|x| x * x).sum::<f64>().sqrt();
+            dot / (norm(a) * norm(b))
+        };
+        let item = vector
+            .iter()
+            .map(|(term, weight)| (term.clone(), f64::from(*weight)))
+            .collect();
+        let mut near: Vec<(f64, u64)> = self
+            .stories
+            .iter()
+            .map(|(&id, centre)| (cosine(&item, centre), id))
+            .filter(|&(cosine, _)| cosine >= options.threshold)
+            .collect();
+        near.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
+        let Some(&(_, mut id)) = near.first() else {
+            self.stories.insert(document, item);
+            return document;
+        };
+        let mut add = |into: u64, terms: Vector| {
+            let centre = self.stories.entry(into).or_default();
+            for (term, weight) in terms {
+                *centre.entry(term).or_default() += weight;
+            }
+        };
+        add(id, item);
+        for &(_, other) in &near[1..] {
+            if cosine(&self.stories[&id], &self.stories[&other]) >= options.merge.unwrap_or(2.0) {
+                let gone = self.stories.remove(&id.max(other)).expect("a story");
+                id = id.min(other);
+                let centre = self.stories.get_mut(&id).expect("a story");
+                for (term, weight) in gone {
+                    *centre.entry(term).or_default() += weight;
+                }
+            }
+        }
+        id
+    }
+}
+
+proptest! {
+    #[test]
+    fn stories_are_those_of_comparing_with_every_centre(
+        texts in proptest::collection::vec(proptest::collection::vec(0u8..12, 1..7), 1..50),
+        threshold in 0.2..0.8f64,
+    ) {
+        let options = StoryOptions { threshold, compared: usize::MAX, ..StoryOptions::default() };
+        let mut stories = Stories::new(options.clone());
+        let mut twin = Twin { stories: BTreeMap::default() };
+        let texts: Vec<Text> = texts
+            .iter()
+            .map(|words| Text::new(&words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ")))
+            .collect();
+        for text in &texts {
+            text.with(0, 0, 0, |item| stories.count_ahead(item));
+        }
+        for (document, text) in (0..).zip(&texts) {
+            let vector = text.with(document, 0, 0, |item| stories.vector_of(item));
+            let joined = text.with(document, 0, 0, |item| stories.place(item, 0));
+            if vector.is_empty() {
+                prop_assert_eq!(joined.story, document);
+                continue;
+            }
+            let expected = twin.place(document, &vector, &options);
+            prop_assert_eq!(stories.resolve(joined.story), expected);
+        }
+    }
+}

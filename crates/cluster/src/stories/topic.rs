@@ -1,0 +1,197 @@
+//! What a story is about: its telling words, joined to names, and the title of its most central member.
+//!
+//! In a story of [`LARGE`] members or more, a word scores by class-based TF-IDF (Grootendorst 2022): how often it occurs here, damped by
+//! the square root, times ln(1 + A / f), A being the words of an average story and f the word's occurrences in all. Below that, counts are
+//! too small for shares, and a word scores by the log-likelihood ratio of the members that have it against all items (Dunning 1993).
+//!
+//! A word must be in two members at least, on two sites where the story has as many, and more often than elsewhere: so that neither one member
+//! nor one site's boilerplate names the story. A word that mostly has the same neighbour is told with it.
+
+use std::collections::BTreeSet;
+
+use super::exact::ln;
+use super::story::{CentreTerm, Sites, Story};
+use super::vocabulary::{Role, Vocabulary};
+
+/// Members from which on shares of words are worth comparing.
+const LARGE: u32 = 10;
+/// Names told.
+const TOLD: usize = 8;
+/// Words in a name at most.
+const LONGEST: usize = 4;
+/// Of a name's occurrences, how many parts in [`OF`] must go on with the same word.
+const MOST: usize = 3;
+const OF: usize = 5;
+
+/// A word or name, and how telling it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicTerm {
+    /// The words.
+    pub text: String,
+    /// How telling they are; of use within a topic only.
+    pub score: f64,
+    /// Members of the story that have the word.
+    pub members: u32,
+}
+
+/// What a story is about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Topic {
+    /// The most telling first.
+    pub terms: Vec<TopicTerm>,
+    /// The title of the most central member kept.
+    pub title: String,
+}
+
+/// The topic of a story among `stories`.
+pub(super) fn topic(story: &Story, vocabulary: &Vocabulary, stories: u64) -> Topic {
+    let telling = |term: &CentreTerm| -> Option<(f64, CentreTerm)> {
+        let alone = story.members > 1 && term.members < 2;
+        let local = story.sites == Sites::Many && term.sites != Sites::Many;
+        let score = if story.members < LARGE {
+            likelihood(story, term, vocabulary)
+        } else {
+            class_based(story, term, vocabulary, stories)
+        };
+        (!alone && !local && score > 0.0).then_some((score, *term))
+    };
+    let mut scored: Vec<(f64, CentreTerm)> = story.centre.iter().filter_map(telling).collect();
+    scored.sort_unstable_by(|(a, x), (b, y)| {
+        let by_weight = y.of.weight.total_cmp(&x.of.weight);
+        b.total_cmp(a).then(by_weight).then(x.of.term.cmp(&y.of.term))
+    });
+    let mut terms = Vec::new();
+    let mut told: BTreeSet<u32> = BTreeSet::new();
+    for (score, term) in scored {
+        if terms.len() == TOLD {
+            break;
+        }
+        if told.contains(&term.of.term) {
+            continue;
+        }
+        let name = name(story, term.of.term, vocabulary);
+        told.extend(&name);
+        terms.push(TopicTerm {
+            text: spelled(&name, vocabulary),
+            score,
+            members: term.members,
+        });
+    }
+    Topic {
+        terms,
+        title: title(story),
+    }
+}
+
+fn class_based(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary, stories: u64) -> f64 {
+    let average = vocabulary.occurrences() as f64 / stories.max(1) as f64;
+    let everywhere = vocabulary.occurrences_of(term.of.term).max(1) as f64;
+    let here = f64::from(term.occurrences) / story.words.max(1) as f64;
+    here.sqrt() * ln(1.0 + average / everywhere)
+}
+
+/// Twice the log-likelihood ratio; 0 for a word that is no more frequent here than elsewhere.
+fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 {
+    let (here, of) = (f64::from(term.members), f64::from(story.members));
+    let all = (vocabulary.items() as f64).max(of);
+    let with = (vocabulary.items_with(term.of.term) as f64).max(here);
+    let (elsewhere, of_elsewhere) = (with - here, all - of);
+    if here * of_elsewhere <= elsewhere * of {
+        return 0.0;
+    }
+    let log = |k: f64, n: f64, p: f64| {
+        let share = |k: f64, p: f64| if k > 0.0 && p > 0.0 { k * ln(p) } else { 0.0 };
+        share(k, p) + share(n - k, 1.0 - p)
+    };
+    let own = log(here, of, here / of) + log(elsewhere, of_elsewhere, elsewhere / of_elsewhere.max(1.0));
+    let common = log(here, of, with / all) + log(elsewhere, of_elsewhere, with / all);
+    2.0 * (own - common)
+}
+
+/// The words around a term that mostly stand there, in at least two members where there are as many.
+fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
+    let mut name = vec![term];
+    while name.len() < LONGEST {
+        let longer = [false, true].into_iter().find_map(|before| {
+            let word = neighbor(story, &name, before, vocabulary)?;
+            let mut longer = name.clone();
+            longer.insert(if before { 0 } else { name.len() }, word);
+            Some(longer)
+        });
+        match longer {
+            Some(longer) => name = longer,
+            None => break,
+        }
+    }
+    name
+}
+
+/// The word that most occurrences of a name have next to them, behind it or before it.
+fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) -> Option<u32> {
+    // A neighbour, and the member it was seen in.
+    let mut neighbors: Vec<(u32, usize)> = Vec::new();
+    let mut occurrences = 0;
+    for (member, exemplar) in story.exemplars.iter().enumerate() {
+        for (at, window) in exemplar.opening.windows(name.len()).enumerate() {
+            if window != name {
+                continue;
+            }
+            occurrences += 1;
+            let place = if before {
+                at.checked_sub(1)
+            } else {
+                Some(at + name.len())
+            };
+            let word = place.and_then(|place| exemplar.opening.get(place));
+            neighbors.extend(word.map(|&word| (word, member)));
+        }
+    }
+    neighbors.sort_unstable();
+    let most = neighbors
+        .chunk_by(|a, b| a.0 == b.0)
+        .max_by_key(|run| run.len())?;
+    let &(word, _) = most.first()?;
+    let mut members: Vec<usize> = most.iter().map(|&(_, member)| member).collect();
+    members.dedup();
+    let needed = story.exemplars.len().min(2);
+    let stands = most.len() * OF >= occurrences * MOST && members.len() >= needed;
+    (stands && vocabulary.role(word) != Role::Stop && !name.contains(&word)).then_some(word)
+}
+
+/// Words in a row; what is written without spaces stays so.
+fn spelled(name: &[u32], vocabulary: &Vocabulary) -> String {
+    let mut text = String::new();
+    for &word in name {
+        let word = vocabulary.text(word);
+        let unspaced = |c: Option<char>| c.is_some_and(|c| c >= '\u{2E80}');
+        if !(text.is_empty() || unspaced(text.chars().next_back()) && unspaced(word.chars().next())) {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
+    text
+}
+
+/// The title of the member whose opening weighs most in the centre, for its length.
+fn title(story: &Story) -> String {
+    let weight = |word: u32| {
+        let place = story
+            .centre
+            .binary_search_by_key(&word, |term| term.of.term)
+            .ok()?;
+        story.centre.get(place).map(|term| f64::from(term.of.weight))
+    };
+    let central = |opening: &[u32]| {
+        let words: BTreeSet<u32> = opening.iter().copied().collect();
+        let weights: f64 = words.iter().filter_map(|&word| weight(word)).sum();
+        weights / (words.len().max(1) as f64).sqrt()
+    };
+    let mut best: Option<(f64, &str)> = None;
+    for exemplar in &story.exemplars {
+        let score = central(&exemplar.opening);
+        if !exemplar.title.is_empty() && best.is_none_or(|(best, _)| score > best) {
+            best = Some((score, &exemplar.title));
+        }
+    }
+    best.map_or_else(String::new, |(_, title)| title.to_owned())
+}

@@ -1,0 +1,242 @@
+//! The terms of a stream: their numbers, in how many items they occurred, and their rows of random hyperplanes.
+//!
+//! Counts are taken as items come, and are never taken back. Memory is bounded: when there are more terms than there is room for, the
+//! rarest that no live story needs are forgotten, as in lossy counting (Manku and Motwani 2002); a term that comes back begins anew.
+
+use std::collections::{BTreeSet, HashMap};
+
+use fingerprint::{HashKey, hyperplane};
+use serde::{Deserialize, Serialize};
+
+use super::exact::ln;
+
+/// What a word is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// It tells what a text is about.
+    Term,
+    /// It may be part of a name, but says nothing by itself: a single ideograph, a number.
+    Part,
+    /// It says nothing and ends a name.
+    Stop,
+}
+
+/// A term known.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Known {
+    text: Box<str>,
+    role: Role,
+    /// Items in which it occurred.
+    items: u32,
+    /// Occurrences.
+    occurrences: u64,
+    /// Its rows: two times 128 hyperplanes.
+    #[serde(skip)]
+    rows: [u128; 2],
+}
+
+/// All terms known. Numbers of forgotten terms are given again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Vocabulary {
+    /// Under a random key, so that nobody can prepare words that crowd one place; its order is never used.
+    #[serde(skip)]
+    numbers: HashMap<Box<str>, u32>,
+    known: Vec<Option<Known>>,
+    free: Vec<u32>,
+    most: usize,
+    /// Terms from which on some are forgotten: more than `most` where live stories need nearly as many.
+    crowded: usize,
+    /// Items counted.
+    items: u64,
+    /// Occurrences of terms in all of them.
+    occurrences: u64,
+}
+
+/// The keys of the rows. Whoever prepares texts that meet in a fingerprint still has to pass the cosine.
+fn rows(text: &str) -> [u128; 2] {
+    [[1, 2], [3, 4]].map(|[a, b]| {
+        let dimension = fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
+        hyperplane::row(&HashKey::new(a, b), dimension as u64)
+    })
+}
+
+impl Vocabulary {
+    /// No terms; room for `most`.
+    pub fn new(most: usize) -> Self {
+        Self {
+            numbers: HashMap::new(),
+            known: Vec::new(),
+            free: Vec::new(),
+            most,
+            crowded: most,
+            items: 0,
+            occurrences: 0,
+        }
+    }
+
+    /// Makes what is not stored anew, after reading a stored state.
+    pub(super) fn rebuild(&mut self) {
+        for (number, known) in (0..).zip(&mut self.known) {
+            if let Some(known) = known {
+                known.rows = rows(&known.text);
+                self.numbers.insert(known.text.clone(), number);
+            }
+        }
+    }
+
+    /// Terms known.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether no term is known.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The number of a word, which is known from now on.
+    pub(super) fn number(&mut self, text: &str, role: Role) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let known = Known {
+            text: text.into(),
+            role,
+            items: 0,
+            occurrences: 0,
+            rows: rows(text),
+        };
+        let number = if let Some(number) = self.free.pop() {
+            if let Some(place) = self.known.get_mut(number as usize) {
+                *place = Some(known);
+            }
+            number
+        } else {
+            self.known.push(Some(known));
+            (self.known.len() - 1) as u32
+        };
+        self.numbers.insert(text.into(), number);
+        number
+    }
+
+    /// Counts an item by its distinct words and how often it has each.
+    pub(super) fn count(&mut self, words: &[(u32, u32)]) {
+        self.items += 1;
+        for &(word, occurrences) in words {
+            if let Some(Some(known)) = self.known.get_mut(word as usize) {
+                known.items = known.items.saturating_add(1);
+                known.occurrences += u64::from(occurrences);
+                if known.role == Role::Term {
+                    self.occurrences += u64::from(occurrences);
+                }
+            }
+        }
+    }
+
+    fn get(&self, word: u32) -> Option<&Known> {
+        self.known.get(word as usize).and_then(Option::as_ref)
+    }
+
+    /// The word of a number; empty for one that is unknown.
+    pub(super) fn text(&self, word: u32) -> &str {
+        self.get(word).map_or("", |known| &known.text)
+    }
+
+    /// What a word is good for.
+    pub(super) fn role(&self, word: u32) -> Role {
+        self.get(word).map_or(Role::Stop, |known| known.role)
+    }
+
+    /// The rows of a word.
+    pub(super) fn rows(&self, word: u32) -> [u128; 2] {
+        self.get(word).map_or([0; 2], |known| known.rows)
+    }
+
+    /// Items in which a word occurred.
+    pub(super) fn items_with(&self, word: u32) -> u64 {
+        self.get(word).map_or(0, |known| u64::from(known.items))
+    }
+
+    /// How often a word occurred.
+    pub(super) fn occurrences_of(&self, word: u32) -> u64 {
+        self.get(word).map_or(0, |known| known.occurrences)
+    }
+
+    /// Items counted.
+    pub(super) fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// Occurrences of all terms.
+    pub(super) fn occurrences(&self) -> u64 {
+        self.occurrences
+    }
+
+    /// What a term weighs by its rarity: ln((n + 1) / (items with it + ½)), 0 or more.
+    pub(super) fn rarity(&self, word: u32) -> f64 {
+        let with = self.items_with(word) as f64 + 0.5;
+        ln((self.items as f64 + 1.0) / with).max(0.0)
+    }
+
+    /// Whether there are more terms than there is room for.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.numbers.len() > self.crowded
+    }
+
+    /// Forgets the rarest terms but for those `needed`, until half the room is left. What is needed may be more than that; then
+    /// nothing is forgotten again before there are twice as many.
+    pub(super) fn forget(&mut self, needed: &BTreeSet<u32>) {
+        let mut rarest = 1;
+        while self.numbers.len() > self.most / 2 && rarest < u32::MAX / 2 {
+            for (number, place) in (0..).zip(&mut self.known) {
+                if place
+                    .as_ref()
+                    .is_some_and(|known| known.items <= rarest && !needed.contains(&number))
+                    && let Some(known) = place.take()
+                {
+                    self.numbers.remove(&known.text);
+                    self.free.push(number);
+                }
+            }
+            rarest *= 2;
+        }
+        self.crowded = self.most.max(2 * self.numbers.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_counted_by_item_and_by_occurrence() {
+        let mut vocabulary = Vocabulary::new(10);
+        let [a, b] = ["a", "b"].map(|word| vocabulary.number(word, Role::Term));
+        vocabulary.count(&[(a, 2), (b, 1)]);
+        vocabulary.count(&[(a, 1)]);
+        assert_eq!([vocabulary.items_with(a), vocabulary.items_with(b)], [2, 1]);
+        assert_eq!(vocabulary.occurrences_of(a), 3);
+        assert_eq!((vocabulary.items(), vocabulary.occurrences()), (2, 4));
+        assert!(vocabulary.rarity(b) > vocabulary.rarity(a));
+        assert_eq!(vocabulary.number("a", Role::Term), a);
+    }
+
+    #[test]
+    fn the_rarest_are_forgotten_and_numbers_given_again() {
+        let mut vocabulary = Vocabulary::new(4);
+        let words = ["a", "b", "c", "d", "e"].map(|word| vocabulary.number(word, Role::Term));
+        let once = words.map(|word| (word, 1));
+        vocabulary.count(&once);
+        vocabulary.count(&once[..2]);
+        assert!(vocabulary.is_crowded());
+        vocabulary.forget(&[words[2]].into());
+        assert_eq!(
+            vocabulary.len(),
+            1,
+            "all but the one needed, since half of four was asked for"
+        );
+        assert_eq!(vocabulary.text(words[2]), "c");
+        let again = vocabulary.number("f", Role::Term);
+        assert!(words.contains(&again) && vocabulary.items_with(again) == 0);
+    }
+}
