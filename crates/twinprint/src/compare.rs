@@ -8,6 +8,7 @@ use text::{Analyzer, Feature, Measure, Profile};
 
 /// How two documents differ. Distances are 0 and similarities 1 for equal texts.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comparison {
     /// Id of the profile of the fingerprints.
     pub profile: String,
@@ -42,6 +43,7 @@ pub struct Comparison {
 
 /// Which features and bits make the difference.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Explanation {
     /// The bits that differ, with the sum of votes on either side: a small sum is easily turned.
     pub bits: Vec<BitVotes>,
@@ -51,6 +53,7 @@ pub struct Explanation {
 
 /// One bit of both fingerprints.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BitVotes {
     /// The bit, from 0, the least significant.
     pub bit: u32,
@@ -60,6 +63,7 @@ pub struct BitVotes {
 
 /// One feature of either document.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeatureWeights {
     /// Its text.
     pub feature: String,

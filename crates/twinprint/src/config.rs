@@ -22,6 +22,41 @@ impl Serialize for Whole {
     }
 }
 
+/// What decides which documents match: what `calibrate` chooses, and a part of [`Config`].
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Matching {
+    profile: String,
+    stop_words: Option<String>,
+    idf: Option<String>,
+    idf_root: Option<bool>,
+    bits: u32,
+    hamming: u32,
+    /// Without verification it decides nothing.
+    threshold: Option<f64>,
+    no_verify: bool,
+}
+
+impl Matching {
+    pub(crate) fn of(options: &DedupOptions, radius: &Radius) -> Self {
+        Self {
+            profile: options
+                .profile_at(radius.bits)
+                .map_or_else(|_| String::new(), |profile| profile.id()),
+            stop_words: options
+                .stop_words_file
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
+            idf: options.idf_file.as_ref().map(|(table, _)| table.clone()),
+            idf_root: options.idf_file.as_ref().map(|&(_, root)| root),
+            bits: radius.bits,
+            hamming: radius.k,
+            threshold: options.verify.then_some(options.threshold),
+            no_verify: !options.verify,
+        }
+    }
+}
+
 /// The effective configuration, named as the flags of the command line.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -32,6 +67,7 @@ pub(crate) struct Config {
     id_key: Option<String>,
     format: Option<&'static str>,
     delimiter: Option<String>,
+    no_header: bool,
     charset: Option<&'static str>,
     lines: bool,
     ext: Vec<String>,
@@ -39,12 +75,8 @@ pub(crate) struct Config {
     max_document: Whole,
     max_ratio: Whole,
     limit: Option<Whole>,
-    profile: String,
-    stop_words: Option<String>,
-    bits: u32,
-    hamming: u32,
-    threshold: f64,
-    no_verify: bool,
+    #[serde(flatten)]
+    matching: Matching,
     keep: Keep,
     keep_key: Option<String>,
     mode: Mode,
@@ -52,6 +84,7 @@ pub(crate) struct Config {
     columns: Option<Columns>,
     prefix: Option<String>,
     pairs: PairRows,
+    parts: Option<f64>,
     seed: Whole,
     #[serde(skip)]
     reason: String,
@@ -72,6 +105,7 @@ impl Config {
             id_key: source.id_key.clone(),
             format: source.format.map(crate::source::Format::name),
             delimiter: source.delimiter.map(|byte| char::from(byte).to_string()),
+            no_header: source.no_header,
             charset: source.charset.map(text::charset::Charset::name),
             lines: source.lines,
             ext: source.extra_extensions.clone(),
@@ -79,17 +113,7 @@ impl Config {
             max_document: Whole(source.max_document),
             max_ratio: Whole(source.max_ratio),
             limit: source.limit.map(Whole),
-            profile: options
-                .profile_at(radius.bits)
-                .map_or_else(|_| String::new(), |profile| profile.id()),
-            stop_words: options
-                .stop_words_file
-                .as_ref()
-                .map(|path| path.to_string_lossy().into_owned()),
-            bits: radius.bits,
-            hamming: radius.k,
-            threshold: options.threshold,
-            no_verify: !options.verify,
+            matching: Matching::of(options, radius),
             keep: options.keep,
             keep_key: source.sort_key.clone(),
             mode: options.mode,
@@ -97,17 +121,24 @@ impl Config {
             columns: annotates.then_some(options.columns),
             prefix: annotates.then(|| options.prefix.clone()),
             pairs: options.pairs,
+            parts: options.parts,
             seed: Whole(options.seed),
             reason: radius.reason.clone(),
         }
     }
 
     pub(crate) fn to_toml(&self) -> String {
-        // Strings, numbers within TOML's and lists of them always serialise.
-        let body = toml::to_string(self).unwrap_or_default();
-        format!(
-            "# The options of this run, in full.\n# bits and hamming: {}.\n{body}",
+        let head = format!(
+            "The options of this run, in full.\n# bits and hamming: {}",
             self.reason
-        )
+        );
+        to_toml(&head, self)
     }
+}
+
+/// Options as a file for `--config`, under a comment.
+pub(crate) fn to_toml(comment: &str, options: &impl Serialize) -> String {
+    // Strings, numbers within TOML's and lists of them always serialise.
+    let body = toml::to_string(options).unwrap_or_default();
+    format!("# {comment}.\n{body}")
 }

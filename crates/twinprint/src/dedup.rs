@@ -18,6 +18,7 @@ use crate::near_misses::NearMisses;
 use crate::options::{DedupOptions, Mode, Order, PairRows};
 use crate::output::{self, Run};
 use crate::pairs::PairWriter;
+use crate::parts;
 use crate::progress::{Progress, Unit, bytes_moved, cpu_seconds, peak_memory};
 use crate::radius::{self, Choice, Radius};
 use crate::read::{self, Read};
@@ -25,9 +26,11 @@ use crate::report::{self, Report, Shown, Stage};
 use crate::rows::Names;
 use crate::schedule::schedule;
 use crate::sets::Sets;
-use crate::sink::{OutputDir, WORK_DIR};
+use crate::sink::OutputDir;
 use crate::source::{SourceOptions, Sources};
 use crate::spool::Spool;
+use crate::threads;
+use crate::work_dir::WorkDir;
 
 /// The radius where nothing is verified and none is given: the paper's.
 pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
@@ -50,10 +53,7 @@ pub fn dedup(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
     options.check()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .build()
-        .map_err(|error| DedupError::Threads(error.to_string()))?;
+    let pool = threads::pool(options.threads)?;
     let job = Job {
         source_options,
         options,
@@ -68,16 +68,6 @@ pub fn dedup(
     } else {
         result
     }
-}
-
-/// A directory below `parent` that goes away with the run.
-pub(crate) fn work_dir(parent: &Path) -> Result<tempfile::TempDir, DedupError> {
-    std::fs::create_dir_all(parent)
-        .and_then(|()| tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent))
-        .map_err(|source| DedupError::WorkDir {
-            path: parent.to_owned(),
-            source,
-        })
 }
 
 struct Job<'j> {
@@ -97,7 +87,7 @@ impl Job<'_> {
             let left = "what an unfinished run had left is deleted";
             self.progress.warn(&format!("{}: {left}", out.display()));
         }
-        let work = work_dir(self.options.work_dir.as_deref().unwrap_or(out))?;
+        let work = WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))?;
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(inputs, self.source_options, work.path(), cancel)?;
 
@@ -142,7 +132,8 @@ impl Job<'_> {
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
-        set_memory = budget.sets(tables + candidates.edges.len() as u64 * memory::AN_EDGE);
+        let held = tables + candidates.edges.len() as u64 * memory::AN_EDGE;
+        set_memory = budget.sets(held);
         let order = schedule(corpus.classes.len(), &candidates.edges, &candidates.member);
         keep.renumber(&order);
         candidates.renumber(&order);
@@ -165,10 +156,19 @@ impl Job<'_> {
                 )
             })?;
         let pair_rows = pairs.finish()?;
-
-        let names = Names {
-            documents: &corpus.documents,
-            sources: &sources,
+        let part_counts = match (self.options.parts, &spool) {
+            (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
+                parts::write(
+                    &dir,
+                    (&corpus.classes, spool),
+                    &keep,
+                    &names,
+                    least,
+                    (budget, held),
+                    &|| job.check_cancelled(),
+                )
+            })?),
+            _ => None,
         };
         let run = Run {
             options: self.options,
@@ -186,6 +186,7 @@ impl Job<'_> {
             names,
             spool: spool.as_ref(),
             pair_rows,
+            parts: part_counts,
         };
         let order = self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
             output::write_clusters(&run, &dir)?;

@@ -89,6 +89,10 @@ pub enum DedupError {
     /// The worker threads could not be started.
     #[error("the worker threads cannot be started: {0}")]
     Threads(String),
+    /// The state of a stream cannot be read or written.
+    #[cfg(feature = "stream")]
+    #[error(transparent)]
+    State(#[from] crate::stream::StateError),
     /// Ctrl-C.
     #[error("interrupted; what was written is deleted again, so that the same command can be run anew")]
     Cancelled,

@@ -1,18 +1,20 @@
 //! Fingerprints of documents or of vectors they hold, one row each.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use fingerprint::HashKey;
 use fingerprint::hyperplane::fingerprint_dense;
 use rayon::prelude::*;
+use text::compat::{Dictionaries, Imitator, Recipe, RecipeError};
 use text::{Analyzer, Profile};
 
 use crate::compare::hex;
 use crate::error::DedupError;
+use crate::idle::Idle;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, RecordKind, SourceOptions, Sources};
+use crate::work_dir::WorkDir;
 
 /// What a row tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,56 +29,54 @@ pub struct FingerprintRow {
     pub fingerprint: Result<(String, u32), String>,
 }
 
-/// What is fingerprinted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is fingerprinted, and how.
+#[derive(Clone, Debug)]
 pub enum Subject {
-    /// The text.
-    Text,
-    /// A vector of numbers in the field of [`SourceOptions::text_key`], by random hyperplanes.
-    Vector,
+    /// The text, by a profile under the key that its key id stands for.
+    Text(Profile, HashKey),
+    /// A vector of numbers in the field of [`SourceOptions::text_key`], by random hyperplanes; so many bits.
+    Vector(u32),
+    /// The text as another library takes it, with cppjieba's dictionaries where it needs them.
+    Recipe(Recipe, Option<Arc<Dictionaries>>),
 }
 
 /// Calls `row` for every record in input order. O(text); memory for a few batches.
 ///
 /// # Errors
-/// What stops reading; what `row` returns ends the work.
+/// A recipe without the dictionaries it needs; what stops reading; what `row` returns ends the work.
 pub fn fingerprints<E: From<DedupError>>(
     inputs: &[String],
     source_options: &SourceOptions,
-    profile: &Profile,
-    subject: Subject,
+    subject: &Subject,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
     mut row: impl FnMut(FingerprintRow) -> Result<(), E>,
 ) -> Result<(), E> {
-    let work = tempfile::tempdir().map_err(|source| DedupError::WorkDir {
-        path: std::env::temp_dir(),
-        source,
-    })?;
+    let maker = || Maker::new(subject).map_err(|error| DedupError::Option(error.to_string()));
+    let idle = Idle::new();
+    // What cannot be made is told before anything is read.
+    idle.give(maker()?);
+    let work = WorkDir::temporary()?;
     let options = SourceOptions {
-        raw: subject == Subject::Vector,
+        raw: matches!(subject, Subject::Vector(_)),
         ..source_options.clone()
     };
     let sources = Sources::discover_cancellable(inputs, &options, work.path(), Arc::clone(cancel))
         .map_err(DedupError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
-    let idle: Mutex<Vec<Analyzer>> = Mutex::default();
     for batch in sources.read(8 << 20) {
         let batch = batch.map_err(DedupError::from)?;
-        let rows: Vec<Vec<FingerprintRow>> = batch
+        let rows: Result<Vec<Vec<FingerprintRow>>, DedupError> = batch
             .chunks
             .par_iter()
             .map(|chunk| {
-                let lent = idle.lock().ok().and_then(|mut idle| idle.pop());
-                let mut analyzer = lent.unwrap_or_else(|| Analyzer::new(profile, HashKey::PUBLIC));
-                let rows = chunk_rows(chunk, &sources, profile, subject, &mut analyzer);
-                if let Ok(mut idle) = idle.lock() {
-                    idle.push(analyzer);
-                }
-                rows
+                let mut lent = idle.take().map_or_else(maker, Ok)?;
+                let rows = chunk_rows(chunk, &sources, &mut lent);
+                idle.give(lent);
+                Ok(rows)
             })
             .collect();
-        for next in rows.into_iter().flatten() {
+        for next in rows?.into_iter().flatten() {
             row(next)?;
         }
         progress.advance(batch.input_bytes());
@@ -84,29 +84,51 @@ pub fn fingerprints<E: From<DedupError>>(
     Ok(())
 }
 
-fn chunk_rows(
-    chunk: &Chunk,
-    sources: &Sources,
-    profile: &Profile,
-    subject: Subject,
-    analyzer: &mut Analyzer,
-) -> Vec<FingerprintRow> {
+/// Makes the fingerprints of one thread.
+enum Maker {
+    Analyzer(Box<Analyzer>, u32),
+    Vector(u32),
+    Imitator(Imitator, u32),
+}
+
+impl Maker {
+    fn new(subject: &Subject) -> Result<Self, RecipeError> {
+        Ok(match subject {
+            Subject::Text(profile, key) => {
+                Self::Analyzer(Box::new(Analyzer::new(profile, *key)), profile.bits())
+            }
+            Subject::Vector(bits) => Self::Vector(*bits),
+            Subject::Recipe(recipe, dictionaries) => {
+                Self::Imitator(Imitator::new(*recipe, dictionaries.clone())?, recipe.bits())
+            }
+        })
+    }
+
+    /// The fingerprint in hexadecimal and the number of features, or why there is none.
+    fn make(&mut self, text: &str) -> Result<(String, u32), String> {
+        match self {
+            Self::Analyzer(analyzer, bits) => {
+                let analysis = analyzer.analyze(text);
+                Ok((hex(analysis.fingerprint, *bits), analysis.features))
+            }
+            Self::Vector(bits) => of_vector(text, *bits),
+            Self::Imitator(imitator, bits) => {
+                let made = imitator.fingerprint(text);
+                let (fingerprint, features) = made.map_err(|error| error.to_string())?;
+                Ok((hex(fingerprint.into(), *bits), features))
+            }
+        }
+    }
+}
+
+fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut Maker) -> Vec<FingerprintRow> {
     let mut rows = Vec::with_capacity(chunk.records() as usize);
     chunk.documents(sources.options(), &mut |record| {
         let source = &sources.list()[record.source as usize];
         let (id, fingerprint) = match record.kind {
             RecordKind::Blank | RecordKind::Other { .. } => return,
             RecordKind::Rejected { reason } => (None, Err(reason.to_string())),
-            RecordKind::Document { id, text, .. } => {
-                let fingerprint = match subject {
-                    Subject::Text => {
-                        let analysis = analyzer.analyze(&text);
-                        Ok((hex(analysis.fingerprint, profile.bits()), analysis.features))
-                    }
-                    Subject::Vector => of_vector(&text, profile.bits()),
-                };
-                (id, fingerprint)
-            }
+            RecordKind::Document { id, text, .. } => (id, maker.make(&text)),
         };
         let id = id.map_or_else(|| source.name_of(record.line), std::borrow::Cow::into_owned);
         rows.push(FingerprintRow {

@@ -20,6 +20,8 @@ use crate::progress::{Progress, Unit};
 use crate::radius::{self, Radius};
 use crate::source::{SourceOptions, Sources};
 use crate::space::{Space, space};
+use crate::threads;
+use crate::work_dir::WorkDir;
 use sample::Sample;
 
 /// Bytes of a row of `clusters.jsonl` beside its id, source and fingerprint.
@@ -153,13 +155,10 @@ pub fn forecast(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Forecast, DedupError> {
     options.check()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .build()
-        .map_err(|error| DedupError::Threads(error.to_string()))?;
+    let pool = threads::pool(options.threads)?;
     pool.install(|| {
         let parent = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
-        let work = crate::dedup::work_dir(&parent)?;
+        let work = WorkDir::create(&parent)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         progress.stage("sample", sample::bytes(&sources), Unit::Bytes);
         let sample = Sample::read(&sources, options, work.path(), progress)?;

@@ -3,20 +3,30 @@
 //! [`dedup`](fn@dedup) is the main job: documents in, kept and removed records, groups and pairs out. [`source`] reads documents,
 //! [`sink`] writes records and results; [`radius`] chooses how far apart two fingerprints may lie. What is computed on
 //! texts, fingerprints and groups lives in crates of its own (`text`, `fingerprint`, `index`, `cluster`), wired together here.
+//! Fingerprints alone, by the billion, are kept in a [`store`] of [`segment`]s; [`raw`] reads files of them.
 #![forbid(unsafe_code)]
 
 mod annotate;
+#[cfg(feature = "eval")]
+pub mod calibrate;
 mod candidates;
 #[cfg(feature = "tables")]
 mod cluster_table;
+#[cfg(feature = "collections")]
+pub mod collection;
 mod compare;
 mod config;
 mod corpus;
 mod dedup;
 mod error;
+#[cfg(feature = "eval")]
+pub mod eval;
 mod fingerprints;
 mod forecast;
+mod idf;
+mod idle;
 mod keep;
+mod known_texts;
 mod matcher;
 mod memory;
 mod near_misses;
@@ -24,9 +34,12 @@ pub mod number;
 mod options;
 mod output;
 mod pairs;
-mod positioned;
+mod parts;
+#[cfg(feature = "eval")]
+mod plot;
 mod progress;
 pub mod radius;
+pub mod raw;
 mod read;
 mod relatives;
 mod report;
@@ -38,15 +51,27 @@ pub mod sink;
 pub mod source;
 mod space;
 mod spool;
+#[cfg(feature = "stream")]
+pub mod stream;
+mod threads;
+mod work_dir;
+
+/// The version that reports and pages name.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use annotate::Columns;
 pub use compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
 pub use dedup::dedup;
 pub use error::DedupError;
+pub use fingerprint::HashKey;
 pub use fingerprints::{FingerprintRow, Subject, fingerprints};
 pub use forecast::{Forecast, Room, forecast};
+pub use idf::build_idf;
+pub use index::{planner, segment, store};
 pub use options::{Auto, DedupOptions, Keep, MIN_FEATURES, Mode, Order, PairRows};
 pub use pairs::MAX_PAIR_ROWS;
+pub use parts::PartsReport;
 pub use progress::{Progress, Silent, Unit, peak_memory};
 pub use report::Report;
-pub use text::{Features, Profile, StopWords, Weight};
+pub use text::compat;
+pub use text::{Features, IdfError, IdfPower, IdfTable, Profile, StopWords, Weight};

@@ -8,8 +8,8 @@ use crate::error::DedupError;
 
 /// The program by itself.
 pub(crate) const PROGRAM: u64 = 24 << 20;
-/// The dictionary that cuts Chinese, loaded with the first such text.
-pub(crate) const DICTIONARY: u64 = 32 << 20;
+/// The pages of the program that are the dictionary, touched as Chinese is cut.
+pub(crate) const DICTIONARY: u64 = 8 << 20;
 /// The batches being read, analysed and merged.
 pub(crate) const BATCHES: u64 = 64 << 20;
 /// Buffers of one thread.

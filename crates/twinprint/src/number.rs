@@ -13,6 +13,19 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// `1 group`, `1,234 groups`: a noun that takes an s.
+pub fn counted(n: u64, noun: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(n))
+}
+
+/// A number cut after so many places, towards zero: what is less than a threshold, or than all, never reads as having reached it.
+pub fn towards_zero(x: f64, places: usize) -> String {
+    let scale = 10f64.powi(places as i32);
+    // What is a hair below a decimal number for being binary is that number.
+    format!("{:.places$}", (x * scale + 1e-9).floor() / scale)
+}
+
 /// Bytes in a unit that leaves three digits or so.
 pub fn bytes(n: u64) -> String {
     match n {
@@ -58,6 +71,9 @@ mod tests {
                 .map(String::as_str)
         );
         assert_eq!(bytes(1_500), "1.5 kB");
+        let cut =
+            [(0.799_99, 3), (0.8, 3), (0.999_96, 4), (1.0, 4)].map(|(x, places)| towards_zero(x, places));
+        assert_eq!(cut, ["0.799", "0.800", "0.9999", "1.0000"]);
         assert_eq!(seconds(75.2), "1 min 15 s");
         let percents = [(0, 7), (1, 9000), (1, 2), (8999, 9000), (7, 7)].map(|(a, b)| percent(a, b));
         assert_eq!(percents, ["0.0 %", "< 0.1 %", "50.0 %", "> 99.9 %", "100.0 %"]);

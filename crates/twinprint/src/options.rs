@@ -14,9 +14,6 @@ use crate::source::SortValue;
 /// of shingle sets instead (see docs/quality.md for the measurement).
 pub const MIN_FEATURES: u32 = 50;
 
-/// Most worker threads. Far more than cores only get in each other's way, until the run stands still.
-const MOST_THREADS: usize = 1024;
-
 /// Which document of a group is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -99,6 +96,9 @@ pub struct DedupOptions {
     pub profile: Profile,
     /// The file the profile's stop words were read from; decides nothing, `config.toml` names it.
     pub stop_words_file: Option<std::path::PathBuf>,
+    /// What the profile's table of idf weights was given as, and whether its square roots are taken; decides nothing, `config.toml`
+    /// names it.
+    pub idf_file: Option<(String, bool)>,
     /// Width of the fingerprints: 64 or 128.
     pub bits: Auto,
     /// Radius of the candidates.
@@ -121,6 +121,8 @@ pub struct DedupOptions {
     pub prefix: String,
     /// Which pairs are written.
     pub pairs: PairRows,
+    /// Partial copies from this containment up are written to `parts.jsonl`; none where absent.
+    pub parts: Option<f64>,
     /// Worker threads; 0 takes all cores.
     pub threads: usize,
     /// Bytes of memory the run may take, where there is a limit. It bounds the caches; a run that needs more than that for its tables
@@ -141,6 +143,7 @@ impl DedupOptions {
         Ok(Self {
             profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
             stop_words_file: None,
+            idf_file: None,
             bits: Auto::Auto,
             hamming: Auto::Auto,
             threshold: 0.8,
@@ -152,6 +155,7 @@ impl DedupOptions {
             columns: Columns::Twinprint,
             prefix: String::new(),
             pairs: PairRows::None,
+            parts: None,
             threads: 0,
             memory: None,
             seed: 42,
@@ -171,11 +175,17 @@ impl DedupOptions {
                 self.threshold
             ));
         }
-        if self.threads > MOST_THREADS {
-            return refuse(format!(
-                "--threads {}: give at most {MOST_THREADS}, or 0 for all cores",
-                self.threads
-            ));
+        if let Some(least) = self.parts {
+            if !(least > 0.0 && least <= 1.0) {
+                return refuse(format!(
+                    "--parts {least}: give a containment above 0 and at most 1"
+                ));
+            }
+            if !self.verify {
+                return refuse(
+                    "--parts: partial copies are looked for in the texts; leave out --no-verify".to_owned(),
+                );
+            }
         }
         if self.order == Order::Similar && self.mode == Mode::Report {
             return refuse(
@@ -192,10 +202,11 @@ impl DedupOptions {
             }
         };
         if let Auto::Fixed(k) = self.hamming {
-            let most = if width == 64 { 12 } else { 24 };
+            let [(_, narrow), (_, wide)] = crate::radius::WIDEST;
+            let most = if width == 64 { narrow } else { wide };
             if k > most {
                 return refuse(format!(
-                    "-k {k}: the join is exact up to 12 at 64 bits and up to 24 at 128"
+                    "-k {k}: the join is exact up to {narrow} at 64 bits and up to {wide} at 128"
                 ));
             }
         }
@@ -215,10 +226,7 @@ impl DedupOptions {
     /// # Errors
     /// When `bits` is no width of a fingerprint.
     pub fn profile_at(&self, bits: u32) -> Result<Profile, ProfileError> {
-        let profile = Profile::new(self.profile.features(), self.profile.weight(), bits)?;
-        profile
-            .with_stop_words(self.profile.stop_words().clone())
-            .with_key_id(self.profile.key_id())
+        self.profile.at_width(bits)
     }
 
     /// The width fingerprints are made at: the widest that may still be chosen.

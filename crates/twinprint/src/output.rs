@@ -15,6 +15,7 @@ use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::near_misses::NearMisses;
 use crate::options::{DedupOptions, Mode, Order};
+use crate::parts::PartsReport;
 use crate::progress::Progress;
 use crate::radius::Radius;
 use crate::read::Counts;
@@ -22,7 +23,7 @@ use crate::relatives;
 use crate::report::OrderReport;
 use crate::rows::{self, ClusterRow, Names, Ratio};
 use crate::sink::{self, Copying, Fate, OutputDir};
-use crate::source::{Format, SourceOptions, Sources};
+use crate::source::{SourceOptions, Sources};
 use crate::spool::Spool;
 
 /// All that a finished search knows.
@@ -42,6 +43,7 @@ pub(crate) struct Run<'r> {
     pub(crate) names: Names<'r>,
     pub(crate) spool: Option<&'r Spool>,
     pub(crate) pair_rows: Option<u64>,
+    pub(crate) parts: Option<PartsReport>,
 }
 
 /// What became of one document.
@@ -216,10 +218,10 @@ pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<
 
 /// Refuses inputs that have no place for fields, and records that have such fields already as far as a short look tells.
 pub(crate) fn check_annotation(sources: &Sources, options: &DedupOptions) -> Result<(), DedupError> {
-    if let Some(file) = sources.list().iter().find(|file| file.format != Format::Jsonl) {
+    if let Some(file) = sources.list().iter().find(|file| !Annotator::takes(file.format)) {
         return Err(DedupError::Option(format!(
-            "--mode annotate: {} has no fields to add to (only .jsonl and .ndjson have); leave it out, or take --mode report, whose \
-             clusters.jsonl says the same of every document",
+            "--mode annotate: {} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave it out, or \
+             take --mode report, whose clusters.jsonl says the same of every document",
             file.label
         )));
     }

@@ -20,8 +20,16 @@ pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// A radius suffices where it is expected to hold this share of the pairs *at* the threshold. Pairs above it are closer: on
 /// the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
 const SUFFICIENT: f64 = 0.9;
-/// Widest radius of the exact join at 64 and at 128 bits.
-const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 24)];
+/// Widest radius at 64 and at 128 bits: plans are proved exact up to there.
+pub const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 40)];
+/// Widest radius at 128 bits that is chosen whatever the threshold: enough for thresholds from 0.8 up.
+const USUAL: u32 = 24;
+/// Where [`USUAL`] is expected to hold less than this share of the pairs at the threshold, wider ones are considered, up to the first
+/// that holds it.
+const NEEDED: f64 = 0.99;
+/// Fingerprints up to which radii wider than usual are considered: their join is hardly cheaper than comparing everything
+/// with everything, which takes about a minute of one core here.
+const WIDE_ROWS: usize = 2_000_000;
 /// Fingerprint comparisons the sample may cost.
 const COMPARISONS: usize = 2_000_000_000;
 /// Most fingerprints in the sample.
@@ -117,6 +125,26 @@ pub(crate) fn foresee(
     radius
 }
 
+/// What [`choose`] would choose where so many candidates a document are expected within each radius from 0 at a width:
+/// `within(bits, widest)`, of `sampled` fingerprints and all that the corpus has.
+#[cfg(feature = "eval")]
+pub(crate) fn choose_expected(
+    within: &dyn Fn(u32, u32) -> Vec<f64>,
+    sampled: (usize, usize),
+    (bits, k): (Auto, Auto),
+    threshold: f64,
+) -> Radius {
+    let histogram = |bits, widest| Histogram {
+        bits,
+        within: within(bits, widest),
+    };
+    let mut radius = choose_by(&histogram, sampled, (bits, k), threshold);
+    if radius.expected_candidates.is_none() {
+        radius.expected_candidates = within(radius.bits, radius.k).last().copied();
+    }
+    radius
+}
+
 fn choose_by(
     histogram: &dyn Fn(u32, u32) -> Histogram,
     sampled: (usize, usize),
@@ -136,6 +164,7 @@ fn choose_by(
     }
     let mut best: Option<Radius> = None;
     for &(bits, widest) in widths {
+        let widest = widest_for(bits, widest, threshold, sampled.1);
         let next = from_histogram(&histogram(bits, widest), threshold, sampled);
         let better = |best: &Radius| {
             let gain = next.expected_recall.min(SUFFICIENT) - best.expected_recall.min(SUFFICIENT);
@@ -154,6 +183,17 @@ fn choose_by(
         }
     }
     best.unwrap_or_else(|| given(64, WIDEST[0].1, threshold))
+}
+
+/// The widest radius considered at a width, of `all` fingerprints.
+fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
+    let usual = widest.min(USUAL);
+    if all > WIDE_ROWS {
+        return usual;
+    }
+    (usual..widest)
+        .find(|&k| recall(bits, k, threshold) >= NEEDED)
+        .unwrap_or(widest)
 }
 
 /// The best radius of one width. `sampled` is the size of the sample and of the whole.
@@ -271,7 +311,7 @@ fn flip_probability(threshold: f64) -> f64 {
 }
 
 /// Share of pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
-fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
+pub(crate) fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
     let p = flip_probability(threshold);
     if p <= 0.0 {
         return 1.0;
@@ -356,5 +396,17 @@ mod tests {
         }
         assert!((recall(64, 64, 0.5) - 1.0).abs() < 1e-9);
         assert!((recall(64, 3, 1.0) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn low_thresholds_ask_for_wider_radii_while_the_corpus_is_small() {
+        let rows = random(3000, 7);
+        let at = |threshold| choose(&rows, Auto::Auto, Auto::Auto, threshold, 42);
+        assert_eq!((at(0.8).bits, at(0.8).k), (128, USUAL));
+        assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
+        assert!(at(0.7).k > USUAL && at(0.5).k > at(0.7).k, "{:?}", at(0.5));
+        assert!(at(0.5).expected_recall > 0.98);
+        assert_eq!(widest_for(128, 40, 0.5, WIDE_ROWS + 1), USUAL);
+        assert_eq!(widest_for(64, 12, 0.5, 10), 12);
     }
 }

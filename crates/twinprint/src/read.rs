@@ -3,7 +3,6 @@
 //! A batch of input is analysed in parallel and merged in input order, so that numbering does not depend on threads.
 
 use std::hash::Hasher;
-use std::sync::Mutex;
 
 use rayon::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
@@ -11,6 +10,8 @@ use text::{Analyzer, Measure};
 
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
 use crate::error::DedupError;
+use crate::idle::Idle;
+use crate::known_texts::KnownTexts;
 use crate::memory::{self, Budget};
 use crate::options::DedupOptions;
 use crate::progress::Progress;
@@ -106,34 +107,19 @@ struct DocumentRow {
     source: u32,
     line: u64,
     id_len: usize,
-    text_len: usize,
     key: ClassKey,
+    /// Nothing where the class is known to be there.
+    first: Option<First>,
+    sort: SortKey,
+}
+
+/// What the first document of a class brings.
+struct First {
+    text_len: usize,
     fingerprint: u128,
     features: u32,
     shingles: u32,
     measure: Measure,
-    sort: SortKey,
-}
-
-/// Lends analyzers, with their grown buffers, to whichever thread needs one.
-struct Analyzers<'o> {
-    idle: Mutex<Vec<Analyzer>>,
-    options: &'o DedupOptions,
-}
-
-impl Analyzers<'_> {
-    fn with<T>(&self, f: impl FnOnce(&mut Analyzer) -> T) -> Result<T, DedupError> {
-        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
-        let mut analyzer = match idle {
-            Some(analyzer) => analyzer,
-            None => self.options.analyzer()?,
-        };
-        let result = f(&mut analyzer);
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.push(analyzer);
-        }
-        Ok(result)
-    }
 }
 
 /// Reads everything, or until about `most` bytes of documents are read. Rejected records go to `rejects` as they are met.
@@ -146,11 +132,9 @@ pub(crate) fn read(
     budget: Budget,
     most: u64,
 ) -> Result<Read, DedupError> {
-    let analyzers = Analyzers {
-        idle: Mutex::default(),
-        options,
-    };
+    let idle = Idle::new();
     let key = random_key();
+    let known = KnownTexts::new();
     let mut corpus = Corpus::default();
     let mut counts = Counts::default();
     let mut spool = if options.verify {
@@ -162,7 +146,7 @@ pub(crate) fn read(
     let mut before = Vec::new();
     let batch_bytes = usize::try_from(most / 2).unwrap_or(BATCH).clamp(PIECE, BATCH);
     let mut batches = sources.read(batch_bytes);
-    loop {
+    for number in 1.. {
         let batch = if counts.record_bytes < most {
             batches.next().transpose()?
         } else {
@@ -171,8 +155,17 @@ pub(crate) fn read(
         let (analysed, merged) = rayon::join(
             || {
                 let chunks = batch.as_ref().map_or(&[][..], |batch| &batch.chunks);
+                let texts = Texts {
+                    options,
+                    key,
+                    known: &known,
+                    batch: number,
+                };
                 let analyse_one = |chunk| {
-                    analyzers.with(|analyzer| analyse(chunk, sources.options(), options, key, analyzer))
+                    let mut analyzer = idle.take().map_or_else(|| options.analyzer(), Ok)?;
+                    let analysed = texts.analyse(chunk, sources.options(), &mut analyzer);
+                    idle.give(analyzer);
+                    Ok(analysed)
                 };
                 chunks
                     .par_iter()
@@ -216,7 +209,8 @@ fn most_shingles(canonical: &str, measure: Measure) -> u32 {
     }
 }
 
-fn class_key(key: (u64, u64), text: &str, kind: u8) -> ClassKey {
+/// The hash of a text under a key; texts of different kinds have nothing to do with one another.
+fn keyed_hash(key: (u64, u64), text: &str, kind: u8) -> [u64; 2] {
     let mut hasher = SipHasher13::new_with_keys(key.0, key.1);
     hasher.write(text.as_bytes());
     hasher.write_u8(kind);
@@ -224,71 +218,86 @@ fn class_key(key: (u64, u64), text: &str, kind: u8) -> ClassKey {
     [hash.h1, hash.h2]
 }
 
-fn analyse(
-    chunk: &Chunk,
-    source_options: &SourceOptions,
-    options: &DedupOptions,
+/// What texts are analysed by.
+struct Texts<'t> {
+    options: &'t DedupOptions,
     key: (u64, u64),
-    analyzer: &mut Analyzer,
-) -> Analysed {
-    let mut out = Analysed {
-        rows: Vec::with_capacity(chunk.records() as usize),
-        ..Analysed::default()
-    };
-    chunk.documents(source_options, &mut |record| match record.kind {
-        RecordKind::Blank => out.blank_lines += 1,
-        RecordKind::Other { kind } => *out.other_records.entry(kind).or_default() += 1,
-        RecordKind::Rejected { reason } => {
-            out.rows.push(Row::Reject {
-                source: record.source,
-                line: record.line,
-                reason,
-            });
-        }
-        RecordKind::Document { id, text, sort_value } => {
-            out.record_bytes += record.raw_len;
-            out.text_bytes += text.len() as u64;
-            let analysis = analyzer.analyze(&text);
-            let unsafe_fingerprint = analysis.features < options.min_features;
-            let class = if analysis.canonical.is_empty() {
-                // No feature at all: equal only to an equal text.
-                class_key(key, &text::normalise(&text), 0)
-            } else if !options.verify && !unsafe_fingerprint {
-                // Without verification the fingerprint is all that counts.
-                let width = options.width_without_verification();
-                let low = analysis.fingerprint & (u128::MAX >> (128 - width));
-                [low as u64, (low >> 64) as u64]
-            } else {
-                class_key(key, analysis.canonical, 1)
-            };
-            let id = id.unwrap_or_default();
-            out.ids.push_str(&id);
-            if options.verify {
-                out.texts.push_str(analysis.canonical);
+    known: &'t KnownTexts,
+    /// The number of the batch at hand.
+    batch: u32,
+}
+
+impl Texts<'_> {
+    fn analyse(&self, chunk: &Chunk, source_options: &SourceOptions, analyzer: &mut Analyzer) -> Analysed {
+        let mut out = Analysed {
+            rows: Vec::with_capacity(chunk.records() as usize),
+            ..Analysed::default()
+        };
+        chunk.documents(source_options, &mut |record| match record.kind {
+            RecordKind::Blank => out.blank_lines += 1,
+            RecordKind::Other { kind } => *out.other_records.entry(kind).or_default() += 1,
+            RecordKind::Rejected { reason } => {
+                out.rows.push(Row::Reject {
+                    source: record.source,
+                    line: record.line,
+                    reason,
+                });
             }
-            out.rows.push(Row::Document(DocumentRow {
-                source: record.source,
-                line: record.line,
-                id_len: id.len(),
-                text_len: if options.verify {
-                    analysis.canonical.len()
-                } else {
-                    0
-                },
-                key: class,
-                fingerprint: analysis.fingerprint,
-                features: analysis.features,
-                shingles: if unsafe_fingerprint {
-                    most_shingles(analysis.canonical, analysis.measure)
-                } else {
-                    0
-                },
-                measure: analysis.measure,
-                sort: options.keep.key(text.len() as u64, sort_value),
-            }));
+            RecordKind::Document { id, text, sort_value } => {
+                out.record_bytes += record.raw_len;
+                out.text_bytes += text.len() as u64;
+                let id = id.unwrap_or_default();
+                out.ids.push_str(&id);
+                let (key, first) = self.class(&text, analyzer, &mut out.texts);
+                out.rows.push(Row::Document(DocumentRow {
+                    source: record.source,
+                    line: record.line,
+                    id_len: id.len(),
+                    key,
+                    first,
+                    sort: self.options.keep.key(text.len() as u64, sort_value),
+                }));
+            }
+        });
+        out
+    }
+
+    /// The class of a text, and what it brings if it is the first there. Its canonical text goes to `texts` if it may be asked for.
+    fn class(&self, text: &str, analyzer: &mut Analyzer, texts: &mut String) -> (ClassKey, Option<First>) {
+        let hash = keyed_hash(self.key, text, 2);
+        if let Some(class) = self.known.class(hash, self.batch) {
+            return (class, None);
         }
-    });
-    out
+        let options = self.options;
+        let analysis = analyzer.analyze(text);
+        let unsafe_fingerprint = analysis.features < options.min_features;
+        let class = if analysis.canonical.is_empty() {
+            // No feature at all: equal only to an equal text.
+            keyed_hash(self.key, &text::normalise(text), 0)
+        } else if !options.verify && !unsafe_fingerprint {
+            // Without verification the fingerprint is all that counts.
+            let width = options.width_without_verification();
+            let low = analysis.fingerprint & (u128::MAX >> (128 - width));
+            [low as u64, (low >> 64) as u64]
+        } else {
+            keyed_hash(self.key, analysis.canonical, 1)
+        };
+        self.known.keep(hash, class, self.batch);
+        let kept = if options.verify { analysis.canonical } else { "" };
+        texts.push_str(kept);
+        let first = First {
+            text_len: kept.len(),
+            fingerprint: analysis.fingerprint,
+            features: analysis.features,
+            shingles: if unsafe_fingerprint {
+                most_shingles(analysis.canonical, analysis.measure)
+            } else {
+                0
+            },
+            measure: analysis.measure,
+        };
+        (class, Some(first))
+    }
 }
 
 fn merge(
@@ -318,20 +327,22 @@ fn merge(
                 crate::rows::write_reject(rejects, label, line, &reason)?;
             }
             Row::Document(row) => {
-                let (text, rest) = texts.split_at(row.text_len);
+                let (text, rest) = texts.split_at(row.first.as_ref().map_or(0, |first| first.text_len));
                 let (id, rest_ids) = ids.split_at(row.id_len);
                 (texts, ids) = (rest, rest_ids);
-                let class = corpus.classes.join(row.key).unwrap_or_else(|| {
+                let class = corpus.classes.join(row.key).or_else(|| {
+                    let first = row.first?;
                     let place = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
-                    corpus.classes.add(
+                    Some(corpus.classes.add(
                         row.key,
-                        row.fingerprint,
-                        row.features,
-                        row.shingles,
-                        row.measure,
+                        first.fingerprint,
+                        first.features,
+                        first.shingles,
+                        first.measure,
                         place,
-                    )
+                    ))
                 });
+                let class = class.expect("a text known from a batch before was the first of its class there");
                 let id = (!id.is_empty()).then_some(id);
                 let document = NewDocument {
                     source: row.source,

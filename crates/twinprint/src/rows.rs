@@ -9,6 +9,7 @@ use crate::sink::{OutputFile, SinkError};
 use crate::source::{RejectReason, Sources};
 
 /// Names documents in rows.
+#[derive(Clone, Copy)]
 pub(crate) struct Names<'r> {
     pub(crate) documents: &'r Documents,
     pub(crate) sources: &'r Sources,

@@ -46,7 +46,7 @@ pub(crate) struct Sets<'c> {
 /// The key of the shingle hash, drawn from the fingerprints of the whole corpus: the same in every run on the same input, and not
 /// to be known by whoever prepares a document with shingles that collide with those of another, since the document itself
 /// changes it.
-fn key_of(classes: &Classes) -> HashKey {
+pub(crate) fn key_of(classes: &Classes) -> HashKey {
     let mut hasher = SipHasher13::new();
     for fingerprint in &classes.fingerprint {
         hasher.write(&fingerprint.to_le_bytes());

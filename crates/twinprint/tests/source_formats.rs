@@ -8,7 +8,7 @@ use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
 use serde_json::Value;
 use twinprint::sink::{Fate, copy_records};
-use twinprint::source::{Charset, RejectReason, SourceOptions, Sources};
+use twinprint::source::{Charset, RejectReason, Rest, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {
     SourceOptions::default()
@@ -177,6 +177,32 @@ proptest! {
 }
 
 #[test]
+fn an_array_read_in_part_is_closed() {
+    for (text, max, kept) in [
+        (r#"[{"text":"x"},{"text":"y"}]"#, 1 << 20, "[{\"text\":\"x\"}]\n"),
+        (r#"[{"text":"x"}]"#, 1 << 20, "[{\"text\":\"x\"}]\n"),
+        ("[}]", 0, "[]\n"),
+    ] {
+        let inputs = Inputs::new();
+        let path = inputs.put("a.json", text);
+        let options = SourceOptions {
+            max_document: max,
+            limit: Some(1),
+            ..plain()
+        };
+        let sources = inputs.find(&[&path], &options).expect("found");
+        let rejected = read_all(&sources, 7)
+            .iter()
+            .any(|r| matches!(r.kind, Kind::Rejected(_)));
+        let fate = |_| if rejected { Fate::Reject } else { Fate::Keep };
+        assert_eq!(
+            copied(&inputs, &sources, "a.json", fate),
+            [Some(kept.as_bytes().to_vec()), None]
+        );
+    }
+}
+
+#[test]
 fn a_row_knows_its_line_and_its_columns() {
     let inputs = Inputs::new();
     let table = "\u{feff}key;body;when\n1;\"two\nlines\";5\n\n;plain;\n2;short\n";
@@ -215,6 +241,21 @@ fn a_row_knows_its_line_and_its_columns() {
 }
 
 #[test]
+fn a_bar_in_a_header_that_is_parted_otherwise_is_a_character() {
+    let inputs = Inputs::new();
+    for (name, table, text) in [
+        ("a.csv", "a;b|c;text\n1;2;three\n", "three"),
+        ("b.csv", "a,b|c,text\n1,2,three\n", "three"),
+        ("c.csv", "a|b|text\n1|2|three\n", "three"),
+        ("d.csv", "a;b,c,text\n1,2,three\n", "three"),
+        ("e.csv", "text\n1;2|3\n", "1;2|3"),
+    ] {
+        let path = inputs.put(name, table);
+        assert_eq!(inputs.read(&[&path], &plain())[0].text(), text, "{table}");
+    }
+}
+
+#[test]
 fn what_cannot_be_cut_is_refused() {
     let inputs = Inputs::new();
     let wide = inputs.put("a.csv", format!("text{}\nx\n", ",".repeat(1 << 17)));
@@ -242,7 +283,11 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
     let mut table = "id,text\n1,fine\n2,\"open\n".to_owned();
     let path = inputs.put("a.csv", &table);
     let records = inputs.read(&[&path], &plain());
-    assert_eq!(records[1].reason(), &RejectReason::OpenQuote { line: 3 });
+    let open = |bytes, lines| RejectReason::OpenQuote {
+        line: 3,
+        rest: Rest { bytes, lines },
+    };
+    assert_eq!(records[1].reason(), &open(8, 1));
     assert_eq!((records.len(), records[1].line), (2, 3));
     // Far beyond the longest record, nothing is held and the reason is the same.
     table.push_str(&"x,y\n".repeat(1 << 20));
@@ -252,7 +297,66 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
         ..plain()
     };
     let records = inputs.read(&[&path], &options);
-    assert_eq!(records[1].reason(), &RejectReason::OpenQuote { line: 3 });
+    assert_eq!(records[1].reason(), &open(8 + (4 << 20), 1 + (1 << 20)));
+}
+
+#[test]
+fn a_broken_array_says_how_much_is_lost() {
+    let inputs = Inputs::new();
+    // Far more than is read at a time.
+    let rest = format!(
+        "{{\"text\":\"lost\"}},\n{}]",
+        "{\"text\":\"lost\"},\n".repeat(1 << 17)
+    );
+    let path = inputs.put("a.json", format!("[{{\"text\":\"one\"}}\n{rest}"));
+    let records = inputs.read(&[&path], &plain());
+    assert_eq!(records.len(), 2);
+    let RejectReason::BrokenArray { rest: lost, .. } = records[1].reason() else {
+        panic!("{:?}", records[1]);
+    };
+    // From the end of the element before it on.
+    assert_eq!(lost.bytes, rest.len() as u64 + 1);
+    assert_eq!(lost.lines, rest.lines().count() as u64 + 1);
+}
+
+#[test]
+fn what_was_joined_and_parted_by_hand_is_read() {
+    let inputs = Inputs::new();
+    // Two files with marks, joined.
+    let path = inputs.put(
+        "a.jsonl",
+        "\u{feff}{\"text\":\"one\"}\n\u{feff}{\"text\":\"two\"}\n",
+    );
+    let records = inputs.read(&[&path], &plain());
+    assert_eq!([records[0].text(), records[1].text()], ["one", "two"]);
+    let path = inputs.put("a.csv", "id|text\n1|a, b; c\n");
+    assert_eq!(inputs.read(&[&path], &plain())[0].text(), "a, b; c");
+}
+
+#[test]
+fn a_table_without_a_header_goes_by_numbers() {
+    let inputs = Inputs::new();
+    let path = inputs.put("a.csv", "1;\"one; \"\"two\"\"\"\n2;three\n3\n");
+    let options = SourceOptions {
+        no_header: true,
+        id_key: Some("1".to_owned()),
+        text_key: "2".to_owned(),
+        ..plain()
+    };
+    let records = inputs.read(&[&path], &options);
+    let texts: Vec<_> = records[..2].iter().map(Owned::text).collect();
+    assert_eq!(texts, ["one; \"two\"", "three"]);
+    assert!(matches!(
+        records[2].reason(),
+        RejectReason::RowWidth {
+            found: 1,
+            expected: 2
+        }
+    ));
+    assert_eq!(
+        records.iter().map(|record| record.line).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
 }
 
 #[test]

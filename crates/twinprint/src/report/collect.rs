@@ -20,7 +20,7 @@ const PLANS: usize = 6;
 pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError> {
     let profile = run.options.profile_at(run.radius.bits)?;
     let mut report = Report {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: crate::VERSION.to_owned(),
         profile: profile.id(),
         profile_checksum: format!("{:016x}", profile.checksum()),
         records: records(run),
@@ -61,6 +61,7 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
         .clone_into(&mut report.run.kernels);
     report.run.plan.clone_from(&run.candidates.plan);
     report.run.plans = plans(run);
+    report.parts = run.parts;
     report.run.spool_bytes = run.spool.map_or(0, Spool::bytes);
     Ok(report)
 }

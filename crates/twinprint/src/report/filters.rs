@@ -16,7 +16,7 @@ use super::visible::visible;
 use crate::number;
 
 /// A number, however many references the template has put before it.
-pub(super) trait Number<N> {
+pub(crate) trait Number<N> {
     fn number(&self) -> N;
 }
 
@@ -46,49 +46,67 @@ impl<N, V: Number<N>> Number<N> for &V {
 
 /// `1,234,567`
 #[askama::filter_fn]
-pub(super) fn count(n: impl Number<u64>, _: &dyn Values) -> Result<String> {
+pub(crate) fn count(n: impl Number<u64>, _: &dyn Values) -> Result<String> {
     Ok(number::count(n.number()))
+}
+
+/// `1 group`, `2 groups`
+#[askama::filter_fn]
+pub(super) fn counted(n: impl Number<u64>, _: &dyn Values, noun: &str) -> Result<String> {
+    Ok(number::counted(n.number(), noun))
 }
 
 /// `1.2 MB`
 #[askama::filter_fn]
-pub(super) fn bytes(n: impl Number<u64>, _: &dyn Values) -> Result<String> {
+pub(crate) fn bytes(n: impl Number<u64>, _: &dyn Values) -> Result<String> {
     Ok(number::bytes(n.number()))
 }
 
 /// `1.2 s`
 #[askama::filter_fn]
-pub(super) fn seconds(s: impl Number<f64>, _: &dyn Values) -> Result<String> {
+pub(crate) fn seconds(s: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(number::seconds(s.number()))
 }
 
 /// A share to three places, towards zero: what missed a threshold never reads as having reached it.
 #[askama::filter_fn]
-pub(super) fn share(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
-    Ok(format!("{:.3}", (value.number() * 1e3 + 1e-9).floor() / 1e3))
+pub(crate) fn share(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
+    Ok(number::towards_zero(value.number(), 3))
 }
 
 /// A share in per cent.
 #[askama::filter_fn]
-pub(super) fn percent(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
+pub(crate) fn percent(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     let percent = format!("{:.1}", 100.0 * value.number());
     Ok(format!("{} %", percent.strip_suffix(".0").unwrap_or(&percent)))
 }
 
+/// Precision, recall or F1 to four places, towards zero: what is less than all never reads as 1.
+#[askama::filter_fn]
+pub(crate) fn quality(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
+    Ok(number::towards_zero(value.number(), 4))
+}
+
+/// A number to two places.
+#[askama::filter_fn]
+pub(crate) fn hundredth(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
+    Ok(format!("{:.2}", value.number()))
+}
+
 /// A number to one place.
 #[askama::filter_fn]
-pub(super) fn tenth(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
+pub(crate) fn tenth(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(format!("{:.1}", value.number()))
 }
 
 /// A name from a corpus, nothing in it hidden.
 #[askama::filter_fn]
-pub(super) fn name(text: impl Display, _: &dyn Values) -> Result<String> {
+pub(crate) fn name(text: impl Display, _: &dyn Values) -> Result<String> {
     Ok(visible(&text.to_string()).into_owned())
 }
 
 /// A name from a corpus, in backticks.
 #[askama::filter_fn]
-pub(super) fn tick(text: impl Display, _: &dyn Values) -> Result<String> {
+pub(crate) fn tick(text: impl Display, _: &dyn Values) -> Result<String> {
     Ok(super::markdown::ticked(&text.to_string()))
 }

@@ -7,7 +7,7 @@ use super::difference::{Kind, Piece, Sides};
 use super::shown::Differences;
 use super::visible::visible;
 use super::{PairReport, Report, filters, page};
-use crate::number::{bytes, count, percent, seconds};
+use crate::number::{bytes, count, percent, seconds, towards_zero};
 
 /// Characters of the longest bar.
 const BAR: usize = 44;
@@ -107,7 +107,7 @@ fn pairs(pairs: &[PairReport], sides: &[Sides]) -> Vec<String> {
 
 fn compared(pair: &PairReport, sides: Option<&Sides>) -> String {
     let jaccard = pair.jaccard.map_or_else(String::new, |jaccard| {
-        format!("Jaccard {:.3}, ", (jaccard * 1e3 + 1e-9).floor() / 1e3)
+        format!("Jaccard {}, ", towards_zero(jaccard, 3))
     });
     let mut text = format!(
         "* {jaccard}distance {}: {} and {}\n",

@@ -9,7 +9,7 @@ mod collect;
 #[cfg(feature = "report-pages")]
 mod difference;
 #[cfg(feature = "report-pages")]
-mod filters;
+pub(crate) mod filters;
 #[cfg(feature = "report-pages")]
 mod flow;
 #[cfg(feature = "report-pages")]
@@ -62,6 +62,8 @@ pub struct Report {
     pub near_misses: BTreeMap<u32, u64>,
     /// What another order than that of the input is worth; absent where records stand in that.
     pub order: Option<OrderReport>,
+    /// What the search for partial copies found; absent where none was asked for.
+    pub parts: Option<crate::parts::PartsReport>,
     /// The ten largest groups.
     pub largest: Vec<LargeCluster>,
     /// Removed documents least like what they duplicate, one a group: where a mistake would be first.

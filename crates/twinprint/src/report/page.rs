@@ -197,6 +197,7 @@ fn stage_names(stage: &super::Stage) -> [&'static str; 2] {
         "read" => "读取与指纹",
         "match" => "匹配",
         "verify" => "核对与分组",
+        "parts" => "局部复制",
         "write" => "写出",
         "report" => "报告",
         other => other,

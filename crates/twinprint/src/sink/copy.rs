@@ -19,11 +19,12 @@ use text::charset::Charset;
 use super::arrange::{Order, Zstd};
 use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
+use super::edit::{Edit, edited};
 use super::error::SinkError;
 use super::records::{RecordFile, place};
 #[cfg(feature = "tables")]
 use super::table::TableCopy;
-use crate::source::{Body, Chunk, Part, Piece, SourceFile, Sources, Span};
+use crate::source::{Body, Chunk, Piece, SourceFile, Sources};
 
 /// Bytes of one batch of the second pass.
 const BATCH: usize = 8 << 20;
@@ -39,22 +40,6 @@ pub enum Fate {
     Reject,
     /// To `annotated/`.
     Annotate,
-}
-
-/// Rewrites records on their way out.
-pub(crate) trait Edit: Sync {
-    /// Appends the record of an ordinal as it is to be written.
-    ///
-    /// # Errors
-    /// What ends the copy.
-    fn edit(
-        &self,
-        source: u32,
-        line: u64,
-        ordinal: u64,
-        record: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), SinkError>;
 }
 
 /// What was written.
@@ -129,7 +114,7 @@ pub fn copy_records_to(
 pub(crate) struct Copying<'a> {
     /// As in [`copy_records_to`].
     pub(crate) fate: &'a dyn Fn(u64) -> Fate,
-    /// Rewrites records, which then go to `annotated/`; on all threads.
+    /// Rewrites records, which then go to `annotated/`.
     pub(crate) edit: Option<&'a dyn Edit>,
     /// Puts what is kept in order, in files with a record a line.
     pub(crate) order: Option<Order<'a>>,
@@ -193,7 +178,7 @@ struct Copy<'a> {
     records: Option<RecordFile<'a>>,
     /// The table being gone through.
     #[cfg(feature = "tables")]
-    table: Option<TableCopy>,
+    table: Option<TableCopy<'a>>,
 }
 
 impl<'a> Copy<'a> {
@@ -219,7 +204,7 @@ impl<'a> Copy<'a> {
             Body::Rows { source, stretch } => {
                 self.counted(*source, chunk.records())?;
                 self.table
-                    .get_or_insert_with(|| TableCopy::new(stretch.table()))
+                    .get_or_insert_with(|| TableCopy::new(stretch.table(), self.how.edit))
                     .note(stretch, chunk.first_ordinal(), self.how.fate);
             }
         }
@@ -281,9 +266,9 @@ impl<'a> Copy<'a> {
     #[cfg(feature = "tables")]
     fn end_table(&mut self, input: &SourceFile) -> Result<(), SinkError> {
         if let Some(table) = self.table.take() {
-            let written = table.finish(input, self.sources, self.out)?;
+            let written = table.finish(input, self.sources, self.out, self.main)?;
             self.written
-                .add(Fate::Keep, written.kept_bytes, written.kept_records);
+                .add(self.main, written.kept_bytes, written.kept_records);
             self.written
                 .add(Fate::Remove, written.removed_bytes, written.removed_records);
         }
@@ -316,34 +301,6 @@ impl<'a> Copy<'a> {
     fn file(&self, source: u32) -> &'a SourceFile {
         &self.sources.list()[source as usize]
     }
-}
-
-/// The chunk's bytes with its records rewritten; whole files are not.
-fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, SinkError> {
-    let Body::Bytes { source, piece, .. } = &chunk.body else {
-        return Ok(None);
-    };
-    let mut data = Vec::with_capacity(piece.data.len() * 5 / 4);
-    let mut spans = Vec::with_capacity(piece.spans.len());
-    let mut ordinal = chunk.first_ordinal();
-    for (span, bytes) in piece.parts() {
-        if span.part == Part::Record {
-            edit.edit(*source, span.line, ordinal, bytes, &mut data)?;
-            ordinal += 1;
-        } else {
-            data.extend_from_slice(bytes);
-        }
-        spans.push(Span {
-            end: data.len(),
-            ..span
-        });
-    }
-    Ok(Some(Piece {
-        data,
-        spans,
-        records: piece.records,
-        header: piece.header.clone(),
-    }))
 }
 
 /// Copies one file as it is; its bytes.

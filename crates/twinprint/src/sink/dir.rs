@@ -9,9 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use index::storage::{Disk, Storage};
+
 use super::error::SinkError;
 use super::file::OutputFile;
-use super::storage::{Disk, Storage};
 use super::unfinished::Unfinished;
 
 /// A directory for the output of one job. Clones share its counters.

@@ -96,6 +96,14 @@ impl Packed {
         }
     }
 
+    /// Adds a record that is packed already, where records are packed by themselves.
+    pub(crate) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
+        match self {
+            Self::Members(members) => members.append_member(packed),
+            _ => self.append(packed),
+        }
+    }
+
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         let (written, file) = match self {
             Self::Plain(file) => return file.append(bytes),

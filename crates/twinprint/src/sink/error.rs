@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use text::charset::Charset;
+
 use crate::source::SourceError;
 
 /// Why output could not be written.
@@ -84,6 +86,18 @@ pub enum SinkError {
         place: String,
         /// The name.
         name: String,
+    },
+    /// What is to be written to a file cannot be written in its charset.
+    #[error(
+        "{place}: {text:?} cannot be written in {charset}; convert the file to UTF-8 first (iconv -f {charset} -t UTF-8)"
+    )]
+    Unencodable {
+        /// The file, or the record's file and line.
+        place: String,
+        /// The charset of the file.
+        charset: Charset,
+        /// The text.
+        text: String,
     },
     /// A table whose texts could be read, but not all of its columns.
     #[error(

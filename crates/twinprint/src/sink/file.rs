@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use index::storage::{RawFile, folder};
+
 use super::dir::Shared;
 use super::error::SinkError;
-use super::storage::RawFile;
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 128 << 10;
@@ -95,8 +96,7 @@ impl OutputFile {
         self.flush_buffer()?;
         self.write_through(|file| file.sync(), 0)?;
         let bytes = self.rename()?;
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let synced = self.shared.storage.sync_dir(folder);
+        let synced = self.shared.storage.sync_dir(folder(&self.path));
         synced.map_err(|error| self.shared.failed(error, &self.path, "sync its directory"))?;
         Ok(bytes)
     }

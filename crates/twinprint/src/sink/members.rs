@@ -1,5 +1,5 @@
 //! Packs each record of a web archive by itself: a gzip member or a zstd frame each, so that tools can read single
-//! records by their place in the file.
+//! records by their place in the file. A record that came packed so goes out with its own packed bytes.
 
 use std::io::{self, Write};
 
@@ -34,8 +34,15 @@ impl Members {
         }
     }
 
-    /// Adds bytes to the open member, which is begun if need be.
+    /// Adds bytes to the open member, which is begun if need be: not for nothing, since what follows may be a member itself.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.append_packed(bytes)
+    }
+
+    fn append_packed(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         let packed = self.pack(bytes);
         let packed = packed.map_err(|error| SinkError::from_io(error, self.file.path(), "pack it"))?;
         self.file.append(&packed)
@@ -62,6 +69,13 @@ impl Members {
         Ok(packed)
     }
 
+    /// Adds a member as it is.
+    pub(crate) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
+        self.end_member()?;
+        self.any = true;
+        self.file.append(packed)
+    }
+
     /// Ends the open member: what follows goes into another.
     pub(crate) fn end_member(&mut self) -> Result<(), SinkError> {
         let rest = match self.open.take() {
@@ -76,7 +90,7 @@ impl Members {
     pub(crate) fn finish(mut self) -> Result<(), SinkError> {
         if !self.any {
             // A file of no member is no packed file.
-            self.append(b"")?;
+            self.append_packed(b"")?;
         }
         self.end_member()?;
         self.file.finish().map(|_| ())

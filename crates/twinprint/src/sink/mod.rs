@@ -5,24 +5,26 @@ mod arrange;
 mod changed;
 mod copy;
 mod dir;
+mod edit;
 mod encode;
 mod error;
 mod file;
 mod members;
+mod packed_input;
 mod records;
-mod storage;
 #[cfg(feature = "tables")]
 mod table;
 mod unfinished;
 
 pub(crate) use arrange::Order;
 pub use arrange::Zstd;
-pub(crate) use copy::{Copying, Edit, copy_all};
+pub(crate) use copy::{Copying, copy_all};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
 pub use dir::OutputDir;
+pub(crate) use edit::{Edit, Kind, Under};
 pub use error::SinkError;
 pub use file::OutputFile;
-pub use storage::{Disk, RawFile, Storage};
+pub use index::storage::{Disk, RawFile, Storage};
 #[cfg(feature = "tables")]
 pub(crate) use table::parquet_failed;
-pub(crate) use unfinished::WORK_DIR;
+pub(crate) use unfinished::{Unfinished, WORK_DIR};

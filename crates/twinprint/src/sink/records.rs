@@ -10,7 +10,8 @@ use super::copy::{Fate, Written};
 use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
-use crate::source::{Format, Part, Piece, SourceFile, to_utf16};
+use super::packed_input::PackedInput;
+use crate::source::{Codec, Format, Part, Piece, SourceFile, to_utf16};
 
 /// The two sides of one file. `kept/` is begun at once, `removed/` with its first record.
 pub(super) struct RecordFile<'a> {
@@ -23,6 +24,8 @@ pub(super) struct RecordFile<'a> {
     opening: Vec<u8>,
     /// What stands before the next record.
     separator: Vec<u8>,
+    /// Where records come from that may go out as they are packed.
+    packed: Option<PackedInput<'a>>,
 }
 
 /// One output.
@@ -94,6 +97,7 @@ impl<'a> RecordFile<'a> {
         if let Some(order) = order.filter(|_| input.format.is_by_line()) {
             kept.arrange = Some(Arrange::new(order.work)?);
         }
+        let by_member = input.format == Format::Warc && input.codec == Codec::Gzip;
         Ok(Self {
             input,
             charset,
@@ -102,6 +106,7 @@ impl<'a> RecordFile<'a> {
             removed: None,
             opening: Vec::new(),
             separator: Vec::new(),
+            packed: by_member.then(|| PackedInput::open(input)).transpose()?,
         })
     }
 
@@ -113,6 +118,9 @@ impl<'a> RecordFile<'a> {
         written: &mut Written,
     ) -> Result<(), SinkError> {
         let data = piece.data.as_slice();
+        if let Some(packed) = &mut self.packed {
+            packed.found(&piece.members);
+        }
         let mut run = Run::default();
         let mut separator = None;
         let mut start = 0;
@@ -149,13 +157,14 @@ impl<'a> RecordFile<'a> {
                                 }
                             }
                         }
-                        self.send(data, &mut run, removed, whole)?;
+                        self.send_record(piece, &mut run, removed, whole)?;
                     }
                     separator = None;
                     self.separator.clear();
                 }
                 Part::Separator => separator = Some(whole),
-                Part::Blank | Part::Other(_) => self.send(data, &mut run, false, whole)?,
+                Part::Other(Some(_)) => self.send_record(piece, &mut run, false, whole)?,
+                Part::Blank | Part::Other(None) => self.send(data, &mut run, false, whole)?,
                 Part::Opening => {
                     self.flush(data, &mut run)?;
                     self.opening.extend_from_slice(bytes);
@@ -199,9 +208,36 @@ impl<'a> RecordFile<'a> {
             side.append(&self.opening)?;
             self.removed = Some(side);
         }
-        let side = self.removed.as_mut().filter(|_| removed);
-        let side = side.unwrap_or(&mut self.kept);
-        Ok(std::mem::replace(&mut side.begun, true))
+        Ok(std::mem::replace(&mut self.side(removed).begun, true))
+    }
+
+    fn side(&mut self, removed: bool) -> &mut Side {
+        self.removed
+            .as_mut()
+            .filter(|_| removed)
+            .unwrap_or(&mut self.kept)
+    }
+
+    /// Sends a record as it is packed where that can be, else its bytes.
+    fn send_record(
+        &mut self,
+        piece: &Piece,
+        run: &mut Run,
+        removed: bool,
+        range: Range<usize>,
+    ) -> Result<(), SinkError> {
+        let unpacked = piece.start + range.start as u64..piece.start + range.end as u64;
+        let member = match &mut self.packed {
+            Some(packed) => packed.member(&unpacked)?,
+            None => None,
+        };
+        match member {
+            Some(member) => {
+                self.flush(&piece.data, run)?;
+                self.side(removed).packed.append_member(&member)
+            }
+            None => self.send(&piece.data, run, removed, range),
+        }
     }
 
     /// Adds bytes of the piece to the run, or begins another.
@@ -227,10 +263,9 @@ impl<'a> RecordFile<'a> {
     }
 
     fn append(&mut self, removed: bool, bytes: &[u8]) -> Result<(), SinkError> {
-        let side = self.removed.as_mut().filter(|_| removed);
         match bytes {
             [] => Ok(()),
-            bytes => side.unwrap_or(&mut self.kept).append(bytes),
+            bytes => self.side(removed).append(bytes),
         }
     }
 }

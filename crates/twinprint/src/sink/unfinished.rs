@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::SinkError;
 
+/// The name of the marker.
 const MARKER: &str = ".twinprint-unfinished";
 /// How the names of work directories begin; they stand in the output directory unless the user names another place.
 pub(crate) const WORK_DIR: &str = ".twinprint-work-";
 
 /// The marker of a run; dropped before [`finish`](Self::finish), it deletes what the run wrote.
 #[derive(Debug)]
-pub(super) struct Unfinished {
+pub(crate) struct Unfinished {
     root: PathBuf,
     marker: Mutex<File>,
     /// The directory was not there before.
@@ -31,7 +32,7 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     /// Whether a run was begun in `root` and not finished.
-    pub(super) fn is_in(root: &Path) -> bool {
+    pub(crate) fn is_in(root: &Path) -> bool {
         fs::symlink_metadata(root.join(MARKER)).is_ok_and(|metadata| metadata.is_file())
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -10,8 +9,9 @@ use super::chunk::{Body, Chunk};
 use text::charset::Charset;
 
 use super::charset::told;
-use super::decode;
+use super::decode::{self, Told};
 use super::error::SourceError;
+use super::format::Format;
 use super::scan::scanner;
 use super::sources::Shared;
 use super::split::{Cut, PIECE, Splitter};
@@ -206,13 +206,17 @@ impl Reading {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
-        let consumed = Arc::new(AtomicU64::new(0));
+        // Records of web archives go out with their own packed bytes.
+        let read = Arc::new(match file.format {
+            Format::Warc => Told::with_members(),
+            _ => Told::default(),
+        });
         match decode::open(
             &file.path,
             file.codec,
             file.bytes,
             shared.options.max_ratio,
-            &consumed,
+            &read,
         ) {
             Ok(stream) => {
                 let max = shared.options.max_document;
@@ -220,8 +224,11 @@ impl Reading {
                 shared.set_charset(source, told.charset);
                 let scan = scanner(file.format, told.read_as, &shared.options);
                 let mut splitter = Splitter::new(told.stream, scan, PIECE, max, limit);
-                while let Some(cut) = splitter.next(|e| decode::reason(e, file.codec)) {
-                    self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
+                while let Some(mut cut) = splitter.next(|e| decode::reason(e, file.codec)) {
+                    if let Cut::Piece(piece) = &mut cut {
+                        piece.members = read.take_members();
+                    }
+                    self.batch.input_bytes += read.take_bytes();
                     self.cut(source, told.read_as, cut)?;
                     if shared.cancelled() {
                         return Ok(());
@@ -242,7 +249,7 @@ impl Reading {
                 )?;
             }
         }
-        self.batch.input_bytes += consumed.swap(0, Ordering::Relaxed);
+        self.batch.input_bytes += read.take_bytes();
         self.batch.finished.push_back((source, self.ordinal - before));
         Ok(())
     }

@@ -1,15 +1,19 @@
 //! Opens a file as the bytes its codec holds, and tells a broken stream from an unreadable file.
 
+mod gzip;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use lz4_flex::frame::FrameDecoder;
 use text::charset::Undecodable;
 
+pub(crate) use self::gzip::Member;
+use self::gzip::{Gzip, Junk};
 use super::format::Codec;
 use super::reject::RejectReason;
 
@@ -25,32 +29,67 @@ const DICTIONARY_FRAME: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 /// Most bytes of a dictionary; usual ones have about a hundred thousand.
 const LONGEST_DICTIONARY: u64 = 16 << 20;
 
+/// What is told of a file while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Bytes read from disk since they were asked for.
+    taken: AtomicU64,
+    /// Members of gzip, where anybody wants to know.
+    members: Option<Mutex<Vec<Member>>>,
+}
+
+impl Told {
+    /// Members are told as well.
+    pub(crate) fn with_members() -> Self {
+        Self {
+            members: Some(Mutex::default()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn take_bytes(&self) -> u64 {
+        self.taken.swap(0, Ordering::Relaxed)
+    }
+
+    /// The members that ended since they were asked for.
+    pub(crate) fn take_members(&self) -> Vec<Member> {
+        let members = self.members.as_ref().and_then(|members| members.lock().ok());
+        members.map_or_else(Vec::new, |mut members| std::mem::take(&mut *members))
+    }
+
+    fn member(&self, member: Member) {
+        if let Some(Ok(mut members)) = self.members.as_ref().map(Mutex::lock) {
+            members.push(member);
+        }
+    }
+}
+
 /// A file that counts the bytes taken from it.
 struct Counted {
     file: File,
-    taken: Arc<AtomicU64>,
+    told: Arc<Told>,
 }
 
 impl Read for Counted {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buf)?;
-        self.taken.fetch_add(read as u64, Ordering::Relaxed);
+        self.told.taken.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }
 
 /// Opens `path` and unpacks it while reading, to at most `max_ratio` times its size or 1 GiB, whichever is more.
-/// `bytes` is the file's size; `taken` grows by the bytes read from disk.
+/// `bytes` is the file's size; `told` tells of the reading.
 pub(crate) fn open(
     path: &Path,
     codec: Codec,
     bytes: u64,
     max_ratio: u64,
-    taken: &Arc<AtomicU64>,
+    told: &Arc<Told>,
 ) -> io::Result<Box<dyn Read + Send>> {
     let file = Counted {
         file: File::open(path)?,
-        taken: Arc::clone(taken),
+        told: Arc::clone(told),
     };
     if codec == Codec::Plain {
         // Callers read plain files in large pieces; a buffer would only copy.
@@ -60,7 +99,7 @@ pub(crate) fn open(
     let file = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
     let stream: Box<dyn Read + Send> = match codec {
         Codec::Plain => Box::new(file),
-        Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        Codec::Gzip => Box::new(Gzip::new(file, told)),
         Codec::Zstd => {
             let mut packed = file;
             let dictionary = dictionary(&mut packed)?;
@@ -225,6 +264,9 @@ pub(crate) fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     }
     if let Some(&Swells { bytes, ratio }) = inner.and_then(|e| e.downcast_ref()) {
         return RejectReason::Swells { bytes, ratio };
+    }
+    if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<Junk>) {
+        return RejectReason::Junk;
     }
     let Some(codec) = codec.name() else {
         return unreadable();

@@ -18,33 +18,52 @@ const MOST_COLUMNS: usize = 1 << 16;
 pub(crate) struct Header {
     /// What parts the fields.
     pub(crate) delimiter: u8,
-    /// The names of the columns.
+    /// The names of the columns; their numbers, from 1, where no row names them.
     names: Vec<String>,
+}
+
+/// How the header of a table is to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// The delimiter of the format, unless the header shows another.
+    pub(crate) usual: u8,
+    /// The delimiter, where it is given.
+    pub(crate) given: Option<u8>,
+    pub(crate) charset: Charset,
+    /// The first row is a record.
+    pub(crate) headless: bool,
 }
 
 impl Header {
     /// The delimiters that a header is searched for.
-    pub(crate) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
+    pub(crate) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-    /// Reads a header. Where the `usual` delimiter is not in it, and just one other is, it is that one.
-    pub(crate) fn new(
-        row: &[u8],
-        usual: u8,
-        given: Option<u8>,
-        charset: Charset,
-    ) -> Result<Self, RejectReason> {
-        let delimiter = given.unwrap_or_else(|| sniffed(row, usual));
-        let text = charset.decode(row).map_err(RejectReason::from)?;
+    /// Reads the first row. Where just one delimiter is in it, it is that one; where others are, `|` is a character like any.
+    pub(crate) fn new(row: &[u8], form: Form) -> Result<Self, RejectReason> {
+        let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
+        let text = match form.charset.decode(row) {
+            // How many fields there are, bytes that are no text do not change.
+            Err(_) if form.headless => form.charset.decode_lossy(row),
+            decoded => decoded.map_err(RejectReason::from)?,
+        };
         let mut fields = Fields::new(delimiter);
         fields.read(text.as_bytes(), MOST_COLUMNS);
         if fields.count > MOST_COLUMNS {
             return Err(RejectReason::TooManyColumns { limit: MOST_COLUMNS });
         }
-        let names = (0..fields.count).map(|i| fields.get(i).unwrap_or_default().to_owned());
+        let names = (0..fields.count).map(|i| match fields.get(i) {
+            _ if form.headless => (i + 1).to_string(),
+            name => name.unwrap_or_default().to_owned(),
+        });
         Ok(Self {
             delimiter,
             names: names.collect(),
         })
+    }
+
+    /// Whether there is a column of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.column(name).is_some()
     }
 
     /// The column of a name; the last one where there are several.
@@ -56,7 +75,7 @@ impl Header {
 /// The delimiter that a header shows.
 fn sniffed(row: &[u8], usual: u8) -> u8 {
     let mut quoted = false;
-    let mut there = [false; 3];
+    let mut there = [false; Header::DELIMITERS.len()];
     for &byte in row {
         quoted ^= byte == b'"';
         if let Some(i) = Header::DELIMITERS.iter().position(|&d| d == byte && !quoted) {
@@ -69,7 +88,7 @@ fn sniffed(row: &[u8], usual: u8) -> u8 {
         .filter_map(|(delimiter, there)| there.then_some(delimiter))
         .collect();
     match found[..] {
-        [only] => only,
+        [only] | [only, b'|'] => only,
         _ => usual,
     }
 }

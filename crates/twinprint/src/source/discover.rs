@@ -32,6 +32,9 @@ pub(crate) struct Found {
     pub(crate) spool: Option<TempPath>,
 }
 
+/// What folders are counted as that hold the result of an earlier run.
+pub const EARLIER_RESULT: &str = "(result of an earlier run)";
+
 /// Bytes looked at to tell text from other files.
 const SNIFF: u64 = 8 << 10;
 
@@ -228,6 +231,7 @@ impl Search<'_> {
             } => (path, relative, named),
             Met::Link => return Err("(symbolic link)".to_owned()),
             Met::Special => return Err("(no regular file)".to_owned()),
+            Met::Result => return Err(EARLIER_RESULT.to_owned()),
         };
         let kind = self.kind(&path, named).map_err(|name| match name {
             _ if self.options.any_text => "(not text)".to_owned(),

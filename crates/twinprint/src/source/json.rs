@@ -34,8 +34,9 @@ pub(crate) struct Picked<'a> {
     pub(crate) sort_value: Option<SortValue>,
 }
 
-/// Reads one record; white space around the object is allowed.
+/// Reads one record; white space around the object is allowed, and a byte order mark before it, which files that were joined have within.
 pub(crate) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let found = wrong::not_an_object(line);
     if let Some(found) = found {
         return Err(match serde_json::from_str::<IgnoredAny>(line) {

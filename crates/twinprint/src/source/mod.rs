@@ -6,7 +6,7 @@
 //!
 //! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
 //! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line, `.json` an array of them, `.csv`
-//! and `.tsv` a header and rows; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
+//! and `.tsv` rows, the first of which is the header if not told otherwise; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
 //! number stands for its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
 //! number of members. `.parquet`, `.arrow` and `.feather` (feature `tables`) hold one document a row. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
 //! space alone, and empty rows, are no records.
@@ -44,16 +44,23 @@ mod warc;
 
 pub use batch::{Batch, BatchReader};
 pub use chunk::Chunk;
+pub use discover::EARLIER_RESULT;
 pub use error::SourceError;
 pub use format::{Codec, Format, UnknownFormat};
 pub use options::SourceOptions;
 pub use record::{Record, RecordKind, SortValue};
-pub use reject::RejectReason;
+pub use reject::{RejectReason, Rest};
 pub use sources::{SourceFile, Sources};
+#[cfg(feature = "tables")]
+pub use table::catches_panics;
 pub use text::charset::Charset;
 
 pub(crate) use charset::to_utf16;
 pub(crate) use chunk::Body;
+pub(crate) use decode::Member;
+#[cfg(test)]
+pub(crate) use delimited::Form;
+pub(crate) use delimited::Header;
 pub(crate) use scan::{Part, Span};
 pub(crate) use split::{BOM, Piece};
 #[cfg(feature = "tables")]

@@ -26,6 +26,8 @@ pub struct SourceOptions {
     pub format: Option<Format>,
     /// What parts the fields of a csv or tsv file, an ASCII character; otherwise the header shows it.
     pub delimiter: Option<u8>,
+    /// The first row of a csv or tsv file is a record like the others, and columns go by their numbers, from 1.
+    pub no_header: bool,
     /// The charset of files without a byte order mark. Otherwise that of JSON is UTF-8, that of other files is told
     /// from their beginning.
     pub charset: Option<Charset>,
@@ -54,6 +56,7 @@ impl Default for SourceOptions {
             id_key: Some("id".to_owned()),
             format: None,
             delimiter: None,
+            no_header: false,
             charset: None,
             lines: false,
             extra_extensions: Vec::new(),

@@ -1,6 +1,10 @@
 //! Why a record cannot be a document: what was found, where, and the way out.
 
+use std::fmt;
+
 use text::charset::{Charset, Undecodable};
+
+use crate::number::counted;
 
 /// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +38,14 @@ pub enum RejectReason {
         /// What the parser says.
         message: String,
         /// Where, from 1.
+        column: u64,
+    },
+    /// The record is JSON but for an escape that stands for no character.
+    #[error(
+        "the \\u escape up to byte {column} is one half of a pair (a lone surrogate), which is no character; write both halves, or \\ufffd in its place"
+    )]
+    LoneSurrogate {
+        /// Where it ends, from 1.
         column: u64,
     },
     /// The record is JSON, but no object.
@@ -89,7 +101,9 @@ pub enum RejectReason {
         there: u64,
     },
     /// A response whose body is packed in a way that is not read.
-    #[error("its Content-Encoding {encoding} is not read; store responses decoded")]
+    #[error(
+        "its Content-Encoding {encoding} is not read; store responses decoded (gzip, deflate, br and zstd are read)"
+    )]
     ContentEncoding {
         /// The encoding named.
         encoding: String,
@@ -109,18 +123,22 @@ pub enum RejectReason {
         found: String,
     },
     /// An array of JSON objects that cannot be read on.
-    #[error("the array is broken: {message}; nothing from here on was taken")]
+    #[error("the array is broken: {message}; nothing from here on was taken ({rest})")]
     BrokenArray {
         /// What is wrong.
         message: &'static str,
+        /// What was lost.
+        rest: Rest,
     },
     /// A quote that is never closed. Everything from this row on is lost.
     #[error(
-        "the quote opened on line {line} is never closed; double a quote that belongs to the text, or put the field in quotes; nothing from here on was taken"
+        "the quote opened on line {line} is never closed; double a quote that belongs to the text, or put the field in quotes; nothing from this row on was taken ({rest})"
     )]
     OpenQuote {
         /// The line of the quote, from 1.
         line: u64,
+        /// What was lost.
+        rest: Rest,
     },
     /// A header with more columns than any table has. Nothing of the file is taken.
     #[error("the header has more than {limit} columns; name the delimiter with --delimiter if it is another")]
@@ -155,7 +173,7 @@ pub enum RejectReason {
         found: String,
     },
     /// A file is not the table it is named as. No row of it is taken.
-    #[error("not a {format} file that can be read: {message}. No row of it was taken")]
+    #[error("not a readable {format} file: {message}. No row of it was taken")]
     NotATable {
         /// The format's name.
         format: &'static str,
@@ -194,6 +212,11 @@ pub enum RejectReason {
         /// What the decoder says.
         message: String,
     },
+    /// Other bytes follow the last member of a gzip stream.
+    #[error(
+        "the gzip stream ends here, but the file goes on with something else, which was not taken; all that was packed before it was"
+    )]
+    Junk,
     /// A packed file unpacks to more than its size lets expect. Everything from this record on is lost.
     #[error(
         "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size: nothing from here on was taken; raise --max-ratio if it is meant to"
@@ -212,13 +235,38 @@ pub enum RejectReason {
     },
 }
 
+/// How much of a file was not taken: from the beginning of the record at fault to the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// Bytes.
+    pub bytes: u64,
+    /// Lines, begun ones included.
+    pub lines: u64,
+}
+
+impl fmt::Display for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, lines) = (counted(self.bytes, "byte"), counted(self.lines, "line"));
+        write!(f, "{bytes} on {lines}")
+    }
+}
+
 impl RejectReason {
+    /// Where the rest of a file is lost and can be told: how much of it.
+    pub(crate) fn rest_mut(&mut self) -> Option<&mut Rest> {
+        match self {
+            Self::BrokenArray { rest, .. } | Self::OpenQuote { rest, .. } => Some(rest),
+            _ => None,
+        }
+    }
+
     /// The kind of reason in a word or two, to count by.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::InvalidUtf8 { .. } => "invalid utf-8",
             Self::Undecodable { .. } => "not of its charset",
             Self::InvalidJson { .. } => "invalid json",
+            Self::LoneSurrogate { .. } => "lone surrogate",
             Self::NotAnObject { .. } => "not an object",
             Self::FieldMissing { .. } => "field missing",
             Self::FieldNull { .. } => "field null",
@@ -243,6 +291,7 @@ impl RejectReason {
             Self::TooLong { .. } => "too long",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",
+            Self::Junk => "junk after the stream",
             Self::Swells { .. } => "unpacks too far",
             Self::Unreadable { .. } => "unreadable file",
         }

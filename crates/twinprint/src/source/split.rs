@@ -7,8 +7,11 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use memchr::memchr_iter;
+
+use super::decode::Member;
 use super::delimited::Header;
-use super::reject::RejectReason;
+use super::reject::{RejectReason, Rest};
 use super::scan::{Part, Scan, Span};
 
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
@@ -26,6 +29,10 @@ pub(crate) struct Piece {
     pub(crate) records: u64,
     /// What the records stand under, in a format that has it.
     pub(crate) header: Option<Arc<Header>>,
+    /// Where it begins in the stream.
+    pub(crate) start: u64,
+    /// Members of gzip that were told while it was read: among them those that end in it, if they were not told before.
+    pub(crate) members: Vec<Member>,
 }
 
 impl Piece {
@@ -62,6 +69,8 @@ pub(crate) struct Splitter<R> {
     max: u64,
     /// Records that may still be yielded.
     left: u64,
+    /// Where `data` begins in the stream.
+    start: u64,
     /// What was read, scanned and not yet yielded, and the spans in it.
     data: Vec<u8>,
     spans: Vec<Span>,
@@ -72,6 +81,8 @@ pub(crate) struct Splitter<R> {
     /// The end of the stream was told to the scanner, or is a fault.
     ended: bool,
     over: Over,
+    /// Whether what closes the file has been yielded.
+    closed: bool,
 }
 
 /// How a stream stands.
@@ -101,6 +112,7 @@ impl<R: Read> Splitter<R> {
             piece: piece.max(BOM.len()),
             max,
             left: limit,
+            start: 0,
             data: Vec::new(),
             spans: Vec::new(),
             fault: None,
@@ -108,6 +120,7 @@ impl<R: Read> Splitter<R> {
             end: End::Open,
             ended: false,
             over: if limit == 0 { Over::All } else { Over::No },
+            closed: false,
         }
     }
 
@@ -122,9 +135,14 @@ impl<R: Read> Splitter<R> {
             if let Some(piece) = self.take_piece() {
                 return Some(Cut::Piece(piece));
             }
-            if let Some(reason) = self.fault.take() {
+            if let Some(mut reason) = self.fault.take() {
                 self.over = Over::Records;
-                return Some(self.rejected(self.scan.open_line(), self.data.len() as u64, reason));
+                let mut bytes = self.data.len() as u64;
+                if let Some(rest) = reason.rest_mut() {
+                    *rest = self.rest();
+                    bytes = rest.bytes;
+                }
+                return Some(self.rejected(self.scan.open_line(), bytes, reason));
             }
             if self.ended {
                 self.over = Over::Records;
@@ -181,6 +199,7 @@ impl<R: Read> Splitter<R> {
             taken += 1;
         }
         spans.truncate(taken);
+        self.closed |= spans.iter().any(|span| span.part == Part::Closing);
         let end = spans.last()?.end;
         self.left -= records;
         if self.left == 0 {
@@ -188,18 +207,22 @@ impl<R: Read> Splitter<R> {
         }
         let rest = self.data.split_off(end);
         let data = std::mem::replace(&mut self.data, rest);
+        let start = self.start;
+        self.start += end as u64;
         Some(Piece {
             data,
             spans,
             records,
             header: self.scan.header(),
+            start,
+            members: Vec::new(),
         })
     }
 
     /// Closes a file of which no more is read.
     fn close(&mut self) -> Option<Cut> {
         self.over = Over::All;
-        let closing = self.scan.closing();
+        let closing = self.scan.closing(self.closed);
         if closing.is_empty() {
             return None;
         }
@@ -213,6 +236,8 @@ impl<R: Read> Splitter<R> {
             spans: vec![span],
             records: 0,
             header: None,
+            start: self.start,
+            members: Vec::new(),
         }))
     }
 
@@ -250,10 +275,13 @@ impl<R: Read> Splitter<R> {
     /// Drops a record known to be too long and finds its end without holding it.
     fn skip_record(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Cut {
         let line = self.scan.open_line();
-        let mut length = self.data.len() as u64;
-        self.data.truncate(self.piece);
-        self.data.shrink_to_fit();
+        let mut lost = Lost::default();
+        lost.add(&self.data);
+        self.start += lost.bytes;
+        self.data.clear();
+        self.data.shrink_to(self.piece);
         loop {
+            self.start += self.data.len() as u64;
             self.data.clear();
             self.read(self.piece);
             self.fault = self.scan.scan(&self.data, 0, &mut self.spans).err();
@@ -261,8 +289,9 @@ impl<R: Read> Splitter<R> {
                 self.fault = self.fault_at_end(&broken);
             }
             if let Some(end) = self.spans.first().map(|span| span.end) {
-                length += super::scan::content(&self.data[..end]).len() as u64;
+                let length = lost.bytes + super::scan::content(&self.data[..end]).len() as u64;
                 self.data.drain(..end);
+                self.start += end as u64;
                 self.spans.remove(0);
                 for span in &mut self.spans {
                     span.end -= end;
@@ -270,17 +299,35 @@ impl<R: Read> Splitter<R> {
                 let reason = self.too_long(Some(length));
                 return self.rejected(line, length, reason);
             }
-            length += self.data.len() as u64;
-            if let Some(reason) = self.fault.take() {
+            lost.add(&self.data);
+            if let Some(mut reason) = self.fault.take() {
                 self.over = Over::Records;
-                return self.rejected(line, length, reason);
+                if let Some(rest) = reason.rest_mut() {
+                    *rest = lost.rest();
+                }
+                return self.rejected(line, lost.bytes, reason);
             }
             if self.ended {
                 self.over = Over::Records;
-                let reason = self.too_long(Some(length));
-                return self.rejected(line, length, reason);
+                let reason = self.too_long(Some(lost.bytes));
+                return self.rejected(line, lost.bytes, reason);
             }
         }
+    }
+
+    /// Reads the stream to its end; how much of it was not yielded.
+    fn rest(&mut self) -> Rest {
+        let mut lost = Lost::default();
+        loop {
+            lost.add(&self.data);
+            if !matches!(self.end, End::Open) {
+                break;
+            }
+            self.data.clear();
+            self.read(self.piece);
+        }
+        self.data.clear();
+        lost.rest()
     }
 
     fn too_long(&self, bytes: Option<u64>) -> RejectReason {
@@ -299,6 +346,30 @@ impl<R: Read> Splitter<R> {
             line,
             raw_len,
             reason,
+        }
+    }
+}
+
+/// What was read and is not yielded.
+#[derive(Default)]
+struct Lost {
+    bytes: u64,
+    newlines: u64,
+    /// A line is begun.
+    open: bool,
+}
+
+impl Lost {
+    fn add(&mut self, data: &[u8]) {
+        self.bytes += data.len() as u64;
+        self.newlines += memchr_iter(b'\n', data).count() as u64;
+        self.open = data.last().map_or(self.open, |&last| last != b'\n');
+    }
+
+    fn rest(&self) -> Rest {
+        Rest {
+            bytes: self.bytes,
+            lines: self.newlines + u64::from(self.open),
         }
     }
 }

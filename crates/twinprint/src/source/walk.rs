@@ -1,4 +1,5 @@
-//! Lists the files below a folder, or those a glob matches. Symbolic links are not followed.
+//! Lists the files below a folder, or those a glob matches. Symbolic links are not followed, and folders that hold the result of an earlier
+//! run are passed over: read again, everything in them would be a duplicate of what it was copied from. So is the output directory of the run itself.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::SourceError;
+use crate::sink::Unfinished;
 
 /// What a walk came upon.
 #[derive(Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub(crate) enum Met {
     Link,
     /// A socket, a pipe or a device.
     Special,
+    /// A folder with what an earlier run wrote.
+    Result,
 }
 
 /// A glob and the folder where its matches begin.
@@ -73,6 +77,18 @@ impl Pattern {
     }
 }
 
+/// The files by which the output directories of `dedup` and of `cluster` are known.
+const RESULTS: [[&str; 3]; 2] = [
+    ["report.json", "config.toml", "clusters.jsonl"],
+    ["assignments.jsonl", "groups.jsonl", "stories.jsonl"],
+];
+
+/// Whether a folder is the output directory of a run.
+fn is_result(folder: &Path) -> bool {
+    let there = |name: &&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_file());
+    RESULTS.iter().any(|files| files.iter().all(there))
+}
+
 /// A folder still to be listed.
 struct Folder {
     path: PathBuf,
@@ -118,7 +134,12 @@ pub(crate) fn walk(
                 let depth = folder.depth + 1;
                 let goes_on = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
                 let inside = folder.inside || named;
-                if inside || goes_on {
+                // Entered only where the user spells the way into it.
+                let spelled = pattern.is_some_and(|p| p.depth.is_some()) && !folder.inside;
+                let wanted = inside || goes_on;
+                if wanted && !spelled && is_result(&path) {
+                    met.push(Met::Result);
+                } else if wanted && !Unfinished::is_in(&path) {
                     let relative = folder.relative.join(entry.file_name());
                     folders.push(Folder {
                         path,

@@ -56,7 +56,7 @@ fn options() -> impl Strategy<Value = DedupOptions> {
     let radius = prop_oneof![
         Just((Auto::Auto, Auto::Auto)),
         (0u32..=12).prop_map(|k| (Auto::Fixed(64), Auto::Fixed(k))),
-        (0u32..=24).prop_map(|k| (Auto::Fixed(128), Auto::Fixed(k))),
+        (0u32..=40).prop_map(|k| (Auto::Fixed(128), Auto::Fixed(k))),
     ];
     let keep = prop_oneof![
         Just(Keep::First),

@@ -1,13 +1,16 @@
 //! Arrow to Arrow, record batch by record batch.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
 use super::Job;
+use super::added::{Added, Values};
+use crate::sink::edit::Kind;
 use crate::sink::error::SinkError;
 use crate::sink::file::OutputFile;
 use crate::source::{ArrowTable, Format, guarded};
@@ -23,12 +26,16 @@ pub(super) fn write(job: &Job<'_>, table: &ArrowTable, file: OutputFile) -> Resu
     let path = file.path().to_owned();
     let failed = |error| write_failed(error, &path);
     let damaged = |reason| job.damaged(reason);
-    let mut output = Output::new(table, file).map_err(failed)?;
+    let schema = job.added.map_or_else(
+        || Arc::clone(table.schema()),
+        |added| with_added(table.schema(), added),
+    );
+    let mut output = Output::new(table, &schema, file).map_err(failed)?;
     let open = || table.batches(job.input, 0, None);
     let mut batches = guarded(Format::Arrow, open).map_err(damaged)?;
     while let Some(rows) = batches.upcoming() {
         job.check_cancelled()?;
-        let wanted: Vec<bool> = rows.map(|row| job.wanted(row)).collect();
+        let wanted: Vec<bool> = rows.clone().map(|row| job.wanted(row)).collect();
         if !wanted.contains(&true) {
             guarded(Format::Arrow, || batches.skip()).map_err(damaged)?;
             continue;
@@ -40,15 +47,52 @@ pub(super) fn write(job: &Job<'_>, table: &ArrowTable, file: OutputFile) -> Resu
         } else {
             batch
         };
+        let batch = match job.added {
+            Some(added) => annotated(&batch, added, &rows.filter(|&row| job.wanted(row))).map_err(failed)?,
+            None => batch,
+        };
         output.write(&batch).map_err(failed)?;
     }
     output.finish().map_err(failed)?.finish()
 }
 
+/// The schema with the columns added; its metadata stays.
+pub(super) fn with_added(schema: &Schema, added: &Added<'_>) -> SchemaRef {
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    fields.extend(added.columns().iter().map(|(name, kind)| {
+        let data_type = match kind {
+            Kind::Integer => DataType::Int64,
+            Kind::Real => DataType::Float64,
+            Kind::Boolean => DataType::Boolean,
+            Kind::Text => DataType::Utf8,
+        };
+        Arc::new(Field::new(name, data_type, true))
+    }));
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The batch, of these rows, with the columns added.
+fn annotated(
+    batch: &RecordBatch,
+    added: &Added<'_>,
+    rows: &(impl Iterator<Item = u64> + Clone),
+) -> Result<RecordBatch, ArrowError> {
+    let mut arrays = batch.columns().to_vec();
+    for (column, &(_, kind)) in added.columns().iter().enumerate() {
+        let array: ArrayRef = match added.values(column, kind, rows.clone()) {
+            Values::Integers(values) => Arc::new(Int64Array::from(values)),
+            Values::Reals(values) => Arc::new(Float64Array::from(values)),
+            Values::Booleans(values) => Arc::new(BooleanArray::from(values)),
+            Values::Texts(values) => Arc::new(StringArray::from(values)),
+        };
+        arrays.push(array);
+    }
+    RecordBatch::try_new(with_added(&batch.schema(), added), arrays)
+}
+
 impl Output {
-    fn new(table: &ArrowTable, file: OutputFile) -> Result<Self, ArrowError> {
+    fn new(table: &ArrowTable, schema: &Schema, file: OutputFile) -> Result<Self, ArrowError> {
         // Batches hold strings as bytes; what is written of them is the same, and the schema is the input's.
-        let schema = table.schema();
         let options = IpcWriteOptions::default().try_with_compression(table.compression())?;
         let Some(metadata) = table.file_metadata() else {
             let writer = StreamWriter::try_new_with_options(file, schema, options)?;

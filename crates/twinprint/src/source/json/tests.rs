@@ -103,7 +103,7 @@ fn what_is_wrong_is_said_with_its_place() {
     ));
     assert!(matches!(
         reason(r#"{"text":"\ud800"}"#),
-        RejectReason::InvalidJson { .. }
+        RejectReason::LoneSurrogate { .. }
     ));
     let present = vec!["body".to_owned(), "n".to_owned()];
     assert_eq!(

@@ -25,10 +25,12 @@ pub(super) fn invalid(error: &serde_json::Error, record: &str) -> RejectReason {
     let message = text.split(" at line ").next().unwrap_or_default().to_owned();
     let lines_before = record.split_inclusive('\n').take(error.line().saturating_sub(1));
     let before: usize = lines_before.map(str::len).sum();
-    RejectReason::InvalidJson {
-        message,
-        column: (before + error.column()) as u64,
+    let column = (before + error.column()) as u64;
+    // What the parser says where a first half has no second one.
+    if message.contains("surrogate") || message == "unexpected end of hex escape" {
+        return RejectReason::LoneSurrogate { column };
     }
+    RejectReason::InvalidJson { message, column }
 }
 
 /// The names of the first fields of an object, shortened, for a message.

@@ -8,7 +8,7 @@ use memchr::{memchr_iter, memchr2};
 
 use super::{Part, Scan, Span};
 use crate::source::json::first_fields;
-use crate::source::reject::RejectReason;
+use crate::source::reject::{RejectReason, Rest};
 
 /// Where the scanner stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +147,10 @@ impl ArrayScan {
 
     fn broken(&mut self, message: &'static str) -> Result<(), RejectReason> {
         self.open_line = self.line;
-        Err(RejectReason::BrokenArray { message })
+        Err(RejectReason::BrokenArray {
+            message,
+            rest: Rest::default(),
+        })
     }
 
     fn in_element(&self) -> bool {
@@ -187,6 +190,7 @@ impl Scan for ArrayScan {
             }),
             _ => Err(RejectReason::BrokenArray {
                 message: "the file ends before its array does",
+                rest: Rest::default(),
             }),
         }
     }
@@ -199,10 +203,10 @@ impl Scan for ArrayScan {
         self.in_element()
     }
 
-    fn closing(&self) -> &'static [u8] {
+    fn closing(&self, closed: bool) -> &'static [u8] {
         match self.place {
             Place::Before | Place::First => b"[]\n",
-            Place::End => b"",
+            _ if closed => b"",
             _ => b"]\n",
         }
     }

@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memchr3};
-use text::charset::Charset;
 
 use super::{Part, Scan, Span};
-use crate::source::delimited::Header;
-use crate::source::reject::RejectReason;
+use crate::source::delimited::{Form, Header};
+use crate::source::reject::{RejectReason, Rest};
 
 /// Where the scanner stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +26,12 @@ enum Place {
     Return,
 }
 
-/// The first row is the header, every other one a record.
+/// The first row is the header, every other one a record; without a header the first is a record as well.
 pub(crate) struct RowScan {
     place: Place,
-    /// What parts fields: given, or told from the header.
+    form: Form,
+    /// What parts fields: given, or told from the first row.
     delimiter: Option<u8>,
-    /// The delimiter of the format, unless the header shows another.
-    usual: u8,
-    charset: Charset,
     header: Option<Arc<Header>>,
     /// Bytes of the open row, its end not counted.
     seen: usize,
@@ -45,13 +42,11 @@ pub(crate) struct RowScan {
 }
 
 impl RowScan {
-    /// A scanner for tables with the `usual` delimiter, or the one `given`.
-    pub(crate) fn new(usual: u8, given: Option<u8>, charset: Charset) -> Self {
+    pub(crate) fn new(form: Form) -> Self {
         Self {
             place: Place::Start,
-            delimiter: given,
-            usual,
-            charset,
+            form,
+            delimiter: form.given,
             header: None,
             seen: 0,
             line: 1,
@@ -61,10 +56,10 @@ impl RowScan {
     }
 
     fn is_delimiter(&self, byte: u8) -> bool {
-        self.delimiter
-            .map_or(byte == self.usual || Header::DELIMITERS.contains(&byte), |d| {
-                byte == d
-            })
+        self.delimiter.map_or(
+            byte == self.form.usual || Header::DELIMITERS.contains(&byte),
+            |d| byte == d,
+        )
     }
 
     /// Skips to the next byte that may change the place.
@@ -95,10 +90,14 @@ impl RowScan {
             Part::Record
         } else {
             let row = &data[end - ending - self.seen..end - ending];
-            let header = Header::new(row, self.usual, self.delimiter, self.charset)?;
+            let header = Header::new(row, self.form)?;
             self.delimiter = Some(header.delimiter);
             self.header = Some(Arc::new(header));
-            Part::Opening
+            if self.form.headless {
+                Part::Record
+            } else {
+                Part::Opening
+            }
         };
         let line = self.open_line;
         (self.place, self.seen, self.open_line) = (Place::Start, 0, self.line);
@@ -159,6 +158,7 @@ impl Scan for RowScan {
         match self.place {
             Place::Quoted => Err(RejectReason::OpenQuote {
                 line: self.quote_line,
+                rest: Rest::default(),
             }),
             Place::Return => {
                 self.line += 1;

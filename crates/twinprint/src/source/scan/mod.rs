@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use text::charset::Charset;
 
-use super::delimited::Header;
+use super::delimited::{Form, Header};
 use super::format::Format;
 use super::options::SourceOptions;
 use super::reject::RejectReason;
@@ -56,7 +56,8 @@ pub(crate) trait Scan: Send {
     /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
     /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
     ///
-    /// An error says why nothing beyond the spans found can be told apart; nothing is asked after it.
+    /// An error says why nothing beyond the spans found can be told apart; nothing is asked after it. How much that is, is not for it to
+    /// say.
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
     /// The stream ends with `data`, all of which was seen: adds the span up to its end, if one is open.
@@ -75,21 +76,30 @@ pub(crate) trait Scan: Send {
         None
     }
 
-    /// What an output lacks when nothing more is read.
-    fn closing(&self) -> &'static [u8] {
+    /// What an output lacks when nothing more is read, `_closed` if it has all that closes the file. The scanner may have gone further than the
+    /// output.
+    fn closing(&self, _closed: bool) -> &'static [u8] {
         b""
     }
 }
 
 /// The scanner for a format whose records are bytes.
 pub(crate) fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
+    let rows = |usual| {
+        Box::new(RowScan::new(Form {
+            usual,
+            given: options.delimiter,
+            charset,
+            headless: options.no_header,
+        }))
+    };
     match format {
         Format::Text | Format::Html | Format::Lines | Format::Jsonl => {
             Box::new(LineScan::new(options.max_document))
         }
         Format::Json => Box::new(ArrayScan::new()),
-        Format::Csv => Box::new(RowScan::new(b',', options.delimiter, charset)),
-        Format::Tsv => Box::new(RowScan::new(b'\t', options.delimiter, charset)),
+        Format::Csv => rows(b','),
+        Format::Tsv => rows(b'\t'),
         Format::Warc => Box::new(warc::WarcScan::new(options.max_document)),
         // Tables are planned, not scanned, so that this is never asked for.
         #[cfg(feature = "tables")]

@@ -12,6 +12,7 @@ mod arrow;
 mod parquet;
 mod row;
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::fs::File;
 use std::ops::Range;
@@ -98,6 +99,17 @@ impl Table {
         })
     }
 
+    /// Whether there is a top-level column of this name.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        match self {
+            Self::Arrow(table) => table.schema().fields().find(name).is_some(),
+            Self::Parquet(table) => {
+                let root = table.metadata().file_metadata().schema();
+                root.get_fields().iter().any(|field| field.name() == name)
+            }
+        }
+    }
+
     fn format(&self) -> Format {
         match self {
             Self::Arrow(_) => Format::Arrow,
@@ -107,6 +119,17 @@ impl Table {
 }
 
 impl Stretch {
+    /// No rows: a table without any has its place in the output all the same.
+    fn empty(table: &Arc<Table>) -> Self {
+        Self {
+            table: Arc::clone(table),
+            group: 0,
+            skip: 0,
+            rows: 0..0,
+            bytes: 0,
+        }
+    }
+
     /// The table it belongs to.
     pub(crate) fn table(&self) -> &Arc<Table> {
         &self.table
@@ -175,6 +198,10 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
     ))
 }
 
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
 /// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
 /// after a panic.
@@ -182,7 +209,15 @@ pub(crate) fn guarded<T>(
     format: Format,
     f: impl FnOnce() -> Result<T, RejectReason>,
 ) -> Result<T, RejectReason> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(damaged(format, "the decoder gave up on it")))
+    let before = GUARDED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(f));
+    GUARDED.set(before);
+    done.unwrap_or_else(|_| Err(damaged(format, "the decoder gave up on it")))
+}
+
+/// Whether a panic of this thread would be caught and told as a reject, so that a hook need say nothing of it.
+pub fn catches_panics() -> bool {
+    GUARDED.get()
 }
 
 /// Opens the file anew: a handle's position is shared by its clones.

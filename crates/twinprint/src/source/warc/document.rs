@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::io::Read;
 
+use brotli_decompressor::Decompressor;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use text::charset::{Charset, Hints, detect, of_content_type};
+use text::charset::{Charset, Hints, detect, is_binary, of_content_type};
 
 use super::header::{Begun, Header};
 use super::kind::{Form, Http, form};
@@ -13,6 +14,9 @@ use crate::source::options::SourceOptions;
 use crate::source::page::Pages;
 use crate::source::record::SortValue;
 use crate::source::reject::RejectReason;
+
+/// Bytes that the brotli decoder takes at a time.
+const BROTLI_BUFFER: usize = 16 << 10;
 
 /// Turns the bytes of a record, with what stands up to the next, into a document of at most `max` bytes.
 pub(crate) fn document<'a>(
@@ -145,10 +149,19 @@ fn decoded<'a>(body: &'a [u8], http: &Http, max: u64) -> Result<Cow<'a, [u8]>, R
             Ok(decoder) => unpacked(decoder, "zstd", max),
             Err(error) => Err(damaged("zstd", &error)),
         },
-        // Markup and text are no brotli: a page that begins with a tag was stored decoded.
-        "br" if !body.trim_ascii_start().starts_with(b"<") => Err(RejectReason::ContentEncoding { encoding }),
-        _ => Ok(body),
+        // Nothing marks brotli, but what it packs does not read as text.
+        "br" if !reads_as_text(&body) => unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", max),
+        "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
+        _ if reads_as_text(&body) => Ok(body),
+        _ => Err(RejectReason::ContentEncoding { encoding }),
     }
+}
+
+/// Whether a body is markup, or free of the bytes that packed ones are full of.
+fn reads_as_text(body: &[u8]) -> bool {
+    let start = body.trim_ascii_start();
+    let start = start.get(..start.len().min(512)).unwrap_or_default();
+    start.starts_with(b"<") || !is_binary(start)
 }
 
 /// Reads a packed body, as much of it as is whole; no more than `max` bytes.

@@ -1,6 +1,7 @@
 //! Finds the column that a key names, and reads its cells.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::str::from_utf8;
 
 use arrow_array::cast::AsArray;
@@ -9,7 +10,7 @@ use arrow_array::types::{
     Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
 use super::super::row::{Cell, moment, numbers, real};
@@ -184,7 +185,7 @@ fn gather<'a>(
     if array.is_null(row) {
         return Gathered::Nothing;
     }
-    let elements = |values: &'a ArrayRef, range: std::ops::Range<usize>, found: &mut _| {
+    let elements = |values: &'a ArrayRef, range: Range<usize>, found: &mut _| {
         for element in range {
             gather(values.as_ref(), below, element, found);
         }
@@ -200,22 +201,12 @@ fn gather<'a>(
             })
         }
         DataType::List(_) => {
-            let list = array.as_list::<i32>();
-            let offsets = list.value_offsets();
-            elements(
-                list.values(),
-                offsets[row] as usize..offsets[row + 1] as usize,
-                found,
-            )
+            let (values, range) = elements_of(array.as_list::<i32>(), row);
+            elements(values, range, found)
         }
         DataType::LargeList(_) => {
-            let list = array.as_list::<i64>();
-            let offsets = list.value_offsets();
-            elements(
-                list.values(),
-                offsets[row] as usize..offsets[row + 1] as usize,
-                found,
-            )
+            let (values, range) = elements_of(array.as_list::<i64>(), row);
+            elements(values, range, found)
         }
         DataType::FixedSizeList(..) => {
             let list = array.as_fixed_size_list();
@@ -234,6 +225,15 @@ fn gather<'a>(
             Gathered::One
         }
     }
+}
+
+/// Where the elements of a row stand.
+fn elements_of<O: OffsetSizeTrait>(list: &GenericListArray<O>, row: usize) -> (&ArrayRef, Range<usize>) {
+    let offsets = list.value_offsets();
+    (
+        list.values(),
+        offsets[row].as_usize()..offsets[row + 1].as_usize(),
+    )
 }
 
 fn bytes(leaf: &dyn Array, row: usize) -> Option<&[u8]> {

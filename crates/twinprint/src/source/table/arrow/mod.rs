@@ -135,14 +135,7 @@ impl ArrowTable {
             planned.push(Planned::Lost(end, reason.clone()));
         }
         if planned.is_empty() {
-            // A table without rows has its place in the output all the same.
-            planned.push(Planned::Rows(Stretch {
-                table: Arc::clone(table),
-                group: 0,
-                skip: 0,
-                rows: 0..0,
-                bytes: 0,
-            }));
+            planned.push(Planned::Rows(Stretch::empty(table)));
         }
         Ok(planned)
     }

@@ -131,14 +131,7 @@ impl ParquetTable {
             }
         }
         if planned.is_empty() {
-            // A table without rows has its place in the output all the same.
-            planned.push(Planned::Rows(Stretch {
-                table: Arc::clone(table),
-                group: 0,
-                skip: 0,
-                rows: 0..0,
-                bytes: 0,
-            }));
+            planned.push(Planned::Rows(Stretch::empty(table)));
         }
         Ok(planned)
     }
@@ -215,8 +208,9 @@ impl ParquetTable {
             )));
         }
         let rows = metadata.num_rows() as usize;
-        let pages = SerializedPageReader::new(Arc::clone(input), column, rows, None).map_err(broken)?;
-        Ok(Checked(pages))
+        let (input, column) = (Arc::clone(input), column.clone());
+        let open = move || SerializedPageReader::new(Arc::clone(&input), &column, rows, None);
+        Checked::new(Box::new(open)).map_err(broken)
     }
 
     /// A reader of a leaf column of a row group. `input` is to be used by one thread only.

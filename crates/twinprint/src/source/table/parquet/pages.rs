@@ -1,42 +1,123 @@
-//! The pages of one column chunk, with the counts they claim held against their bytes.
+//! The pages of one column chunk: counts they claim are held against their bytes, and the dictionary is unpacked only if it is asked for.
 //!
 //! The value decoders reserve memory by a page's own count of values before they look at them.
+//!
+//! Writers begin a chunk with a dictionary and give it up when it grows too large, which texts soon do; all pages after that are plain. A
+//! part of a row group that holds such pages alone would unpack the dictionary for nothing. So it is passed over, and handed out before the
+//! first page that needs it.
 
+use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 
 /// Values of one page: far beyond what any writer puts there, and little enough to hold the levels of one row.
 const MAX_VALUES: u32 = 1 << 26;
 
-pub(super) struct Checked<R>(pub(super) R);
+/// Opens the pages of a chunk from the first one on.
+type Open<R> = Box<dyn Fn() -> Result<R> + Send>;
+
+pub(super) struct Checked<R> {
+    pages: R,
+    open: Open<R>,
+    dictionary: Dictionary,
+    /// The page that asked for the dictionary, to come after it.
+    held: Option<Page>,
+}
+
+/// What became of the dictionary that a chunk may begin with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dictionary {
+    /// No page has been looked at yet.
+    Unseen,
+    /// It was passed over.
+    Passed,
+    /// There is none, or it has been handed out.
+    Done,
+}
+
+impl<R: PageReader> Checked<R> {
+    pub(super) fn new(open: Open<R>) -> Result<Self> {
+        Ok(Self {
+            pages: open()?,
+            open,
+            dictionary: Dictionary::Unseen,
+            held: None,
+        })
+    }
+
+    fn pass_dictionary(&mut self) -> Result<()> {
+        if self.dictionary == Dictionary::Unseen {
+            self.dictionary = Dictionary::Done;
+            if self.pages.peek_next_page()?.is_some_and(|page| page.is_dict) {
+                self.pages.skip_next_page()?;
+                self.dictionary = Dictionary::Passed;
+            }
+        }
+        Ok(())
+    }
+}
 
 impl<R: PageReader> PageReader for Checked<R> {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.0.get_next_page()?;
-        if let Some(page) = &page {
-            let values = page.num_values();
-            // A dictionary writes every value out, in a byte at the least.
-            if values > MAX_VALUES || page.is_dictionary_page() && values as usize > page.buffer().len() {
-                return Err(ParquetError::General(format!(
-                    "a page of {} bytes claims {values} values",
-                    page.buffer().len()
-                )));
-            }
+        if let Some(page) = self.held.take() {
+            return Ok(Some(page));
+        }
+        self.pass_dictionary()?;
+        let page = self.pages.get_next_page()?.map(checked).transpose()?;
+        if self.dictionary == Dictionary::Passed && page.as_ref().is_some_and(needs_dictionary) {
+            self.dictionary = Dictionary::Done;
+            self.held = page;
+            return (self.open)()?.get_next_page()?.map(checked).transpose();
         }
         Ok(page)
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.0.peek_next_page()
+        if let Some(page) = &self.held {
+            return Ok(Some(PageMetadata {
+                num_rows: match page {
+                    Page::DataPageV2 { num_rows, .. } => Some(*num_rows as usize),
+                    Page::DataPage { .. } | Page::DictionaryPage { .. } => None,
+                },
+                num_levels: Some(page.num_values() as usize),
+                is_dict: false,
+            }));
+        }
+        self.pass_dictionary()?;
+        self.pages.peek_next_page()
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
-        self.0.skip_next_page()
+        if self.held.take().is_some() {
+            return Ok(());
+        }
+        self.pass_dictionary()?;
+        self.pages.skip_next_page()
     }
 
     fn at_record_boundary(&mut self) -> Result<bool> {
-        self.0.at_record_boundary()
+        self.pages.at_record_boundary()
     }
+}
+
+fn needs_dictionary(page: &Page) -> bool {
+    let by_number = matches!(
+        page.encoding(),
+        Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY
+    );
+    page.is_data_page() && by_number
+}
+
+fn checked(page: Page) -> Result<Page> {
+    let values = page.num_values();
+    // A dictionary writes every value out, in a byte at the least.
+    if values > MAX_VALUES || page.is_dictionary_page() && values as usize > page.buffer().len() {
+        return Err(ParquetError::General(format!(
+            "a page of {} bytes claims {values} values",
+            page.buffer().len()
+        )));
+    }
+    Ok(page)
 }
 
 impl<R: PageReader> Iterator for Checked<R> {

@@ -1,6 +1,8 @@
 //! Parquet to Parquet, column by column, at the level of pages, definition and repetition levels: no type is converted, so
 //! that every value comes out as it was, whatever its type.
 
+mod annotated;
+
 use std::error::Error;
 use std::io;
 use std::ops::Range;
@@ -16,6 +18,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
 use super::Job;
+use super::added::Added;
 use crate::sink::error::SinkError;
 use crate::sink::file::OutputFile;
 use crate::source::{Format, ParquetTable, guarded, open_table as open};
@@ -31,8 +34,12 @@ pub(super) fn write(job: &Job<'_>, table: &ParquetTable, file: OutputFile) -> Re
     let metadata = table.metadata();
     let schema = metadata.file_metadata().schema_descr();
     let failed = |error| write_failed(error, &path);
-    let mut writer = SerializedFileWriter::new(file, schema.root_schema_ptr(), Arc::new(properties(table)))
-        .map_err(failed)?;
+    let root = match job.added {
+        Some(added) => annotated::schema(schema.root_schema(), added).map_err(failed)?,
+        None => schema.root_schema_ptr(),
+    };
+    let properties = properties(table, job.added);
+    let mut writer = SerializedFileWriter::new(file, root, Arc::new(properties)).map_err(failed)?;
     for groups in merged(job, table) {
         let mut out = writer.next_row_group().map_err(failed)?;
         for leaf in 0..schema.num_columns() {
@@ -48,6 +55,11 @@ pub(super) fn write(job: &Job<'_>, table: &ParquetTable, file: OutputFile) -> Re
                 pump(job, &mut reader, column.untyped(), rows, &path)?;
             }
             column.close().map_err(failed)?;
+        }
+        if let Some(added) = job.added {
+            let rows = groups.clone().flat_map(|group| table.rows_of(group));
+            let rows = rows.filter(|&row| job.wanted(row));
+            annotated::columns(added, &rows, &mut out).map_err(failed)?;
         }
         out.close().map_err(failed)?;
     }
@@ -87,15 +99,23 @@ fn merged(job: &Job<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
 }
 
 /// As the input was written, as far as its footer tells.
-fn properties(table: &ParquetTable) -> WriterProperties {
+fn properties(table: &ParquetTable, added: Option<&Added<'_>>) -> WriterProperties {
     let file = table.metadata().file_metadata();
+    let mut entries = file.key_value_metadata().cloned();
+    if let Some((entries, added)) = entries.as_mut().zip(added) {
+        annotated::entries(entries, added);
+    }
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("twinprint version ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(file.key_value_metadata().cloned());
+        .set_key_value_metadata(entries);
     let Some(group) = table.metadata().row_groups().first() else {
         return properties.build();
     };
     properties = properties.set_sorting_columns(group.sorting_columns().cloned());
+    if let Some(column) = group.columns().first() {
+        // For columns that the input does not have.
+        properties = properties.set_compression(column.compression());
+    }
     for column in group.columns() {
         let path = column.column_path().clone();
         properties = properties
@@ -158,7 +178,7 @@ impl Pump<'_> {
         reader: &mut ColumnReaderImpl<T>,
         writer: &mut ColumnWriterImpl<'_, T>,
     ) -> Result<(), SinkError> {
-        let damaged = |reason| self.job.damaged(reason);
+        let damaged = |reason: String| self.job.damaged(reason);
         let descriptor = writer.get_descriptor();
         let (max_def, max_rep) = (descriptor.max_def_level(), descriptor.max_rep_level());
         let mut batch = Levels {
@@ -197,6 +217,11 @@ impl Pump<'_> {
                 .map_err(|error| damaged(error.to_string()))?;
             if read != rows {
                 return Err(self.job.fewer_rows());
+            }
+            // The reader takes levels as they come, the writer counts on them.
+            let beyond = |levels: &[i16], most| levels.iter().any(|level| !(0..=most).contains(level));
+            if beyond(&batch.def, max_def) || beyond(&batch.rep, max_rep) {
+                return Err(damaged("a level is beyond those of its column".to_owned()));
             }
             self.filter(&mut batch, at, rows, max_def);
             writer

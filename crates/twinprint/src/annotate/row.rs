@@ -1,0 +1,56 @@
+//! Fields added to a row of delimited fields.
+//!
+//! The row's own bytes stay as they are; the fields go before its line end, in quotes where they need them.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use text::charset::Charset;
+
+/// A value as a field: nothing stands for null.
+pub(super) fn field(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Appends the row with the fields. A field that cannot be written in the charset is the error.
+pub(super) fn append<'f>(
+    row: &[u8],
+    fields: impl Iterator<Item = Cow<'f, str>>,
+    delimiter: u8,
+    charset: Charset,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    // A carriage return ends a row with or without the line feed.
+    let end = row.strip_suffix(b"\n").unwrap_or(row);
+    let end = end.strip_suffix(b"\r").unwrap_or(end).len();
+    out.extend_from_slice(&row[..end]);
+    for field in fields {
+        let Some(bytes) = charset.encode(&field) else {
+            return Err(field.into_owned());
+        };
+        out.push(delimiter);
+        let in_quotes = field
+            .bytes()
+            .any(|byte| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n'));
+        if in_quotes {
+            out.push(b'"');
+            for &byte in &*bytes {
+                // In no charset that is cut into rows is a quote part of another character.
+                out.extend_from_slice(if byte == b'"' {
+                    b"\"\""
+                } else {
+                    std::slice::from_ref(&byte)
+                });
+            }
+            out.push(b'"');
+        } else {
+            out.extend_from_slice(&bytes);
+        }
+    }
+    out.extend_from_slice(&row[end..]);
+    Ok(())
+}

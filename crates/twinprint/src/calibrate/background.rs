@@ -1,0 +1,121 @@
+//! Distances between strangers: a beta-binomial distribution, since pages share common words to different degrees.
+
+use serde::Serialize;
+
+/// Rounds of correcting the parameters; they settle after two or three.
+const ROUNDS: usize = 4;
+
+/// The fitted distribution of the distances of unrelated texts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Background {
+    /// Mean distance.
+    pub mean: f64,
+    /// Standard deviation.
+    pub deviation: f64,
+    /// Probability of each distance from 0.
+    pub probability: Vec<f64>,
+}
+
+impl Background {
+    /// Fits it to the pairs at each distance. Relatives are few and near, so what is fitted is the median and the spread of the
+    /// distances beyond it.
+    pub fn fit(histogram: &[u64]) -> Self {
+        let bits = histogram.len().max(2) - 1;
+        let counts: Vec<f64> = histogram.iter().map(|&count| count as f64).collect();
+        let random = (bits as f64 / 2.0, (bits as f64).sqrt() / 2.0);
+        let measured = shape(&counts).unwrap_or(random);
+        let (mut mean, mut deviation) = measured;
+        let mut fitted = Self::of(bits, mean, deviation);
+        for _ in 0..ROUNDS {
+            // The distribution leans to one side: its mean is not its median, nor its deviation the spread beyond.
+            let Some((middle, spread)) = shape(&fitted.probability) else {
+                break;
+            };
+            mean += measured.0 - middle;
+            deviation *= measured.1 / spread;
+            fitted = Self::of(bits, mean, deviation);
+        }
+        fitted
+    }
+
+    /// The beta-binomial of a mean and a deviation; the binomial where that is as small.
+    fn of(bits: usize, mean: f64, deviation: f64) -> Self {
+        let n = bits as f64;
+        let p = (mean / n).clamp(1e-6, 1.0 - 1e-6);
+        let binomial = n * p * (1.0 - p);
+        // Var = n p (1 − p) (1 + (n − 1) rho), rho the correlation between bits.
+        let rho = ((deviation.powi(2) / binomial - 1.0) / (n - 1.0)).clamp(1e-9, 0.99);
+        let sum = 1.0 / rho - 1.0;
+        let (alpha, beta) = (p * sum, (1.0 - p) * sum);
+        // P(0) = Π (beta + i) / (sum + i), and the rest by the ratio of neighbours.
+        let mut log = (0..bits)
+            .map(|i| ((beta + i as f64) / (sum + i as f64)).ln())
+            .sum::<f64>();
+        let mut probability = vec![log.exp()];
+        for d in 0..bits {
+            let at = d as f64;
+            log += ((n - at) / (at + 1.0)).ln() + ((at + alpha) / (n - at - 1.0 + beta)).ln();
+            probability.push(log.exp());
+        }
+        Self {
+            mean: n * p,
+            deviation: (binomial * (1.0 + (n - 1.0) * rho)).sqrt(),
+            probability,
+        }
+    }
+
+    /// Probability that two strangers lie within `k` bits.
+    pub fn within(&self, k: u32) -> f64 {
+        self.probability.iter().take(k as usize + 1).sum::<f64>().min(1.0)
+    }
+}
+
+/// The median of the distances, and the root of the mean square distance from it of those beyond. Nothing where there are none beyond.
+fn shape(weights: &[f64]) -> Option<(f64, f64)> {
+    let half = weights.iter().sum::<f64>() / 2.0;
+    let mut before = 0.0;
+    let median = weights.iter().position(|&weight| {
+        before += weight;
+        before > half
+    })?;
+    before -= weights[median];
+    // The median of whole numbers lies somewhere in its bin.
+    let middle = median as f64 - 0.5 + (half - before) / weights[median];
+    let (mut squares, mut beyond) = (0.0, 0.0);
+    for (distance, &weight) in weights.iter().enumerate().skip(median + 1) {
+        squares += weight * (distance as f64 - middle).powi(2);
+        beyond += weight;
+    }
+    (beyond > 0.0).then(|| (middle, (squares / beyond).sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_the_distribution_gives_it_back_despite_relatives() {
+        for (bits, mean, deviation) in [(64, 24.0, 5.0), (128, 60.0, 6.5), (128, 64.0, 32f64.sqrt())] {
+            let true_one = Background::of(bits, mean, deviation);
+            assert!((true_one.within(bits as u32) - 1.0).abs() < 1e-9);
+            let mut histogram: Vec<u64> = true_one.probability.iter().map(|p| (p * 1e9) as u64).collect();
+            histogram[2] += 200_000;
+            histogram[5] += 300_000;
+            let fitted = Background::fit(&histogram);
+            assert!((fitted.mean - mean).abs() < 0.5, "{} for {mean}", fitted.mean);
+            assert!(
+                (fitted.deviation - deviation).abs() < 0.4,
+                "{} for {deviation}",
+                fitted.deviation
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_at_all_is_taken_for_random_bits() {
+        let fitted = Background::fit(&[0; 65]);
+        assert!((fitted.mean - 32.0).abs() < 1e-9 && (fitted.deviation - 4.0).abs() < 1e-6);
+        let point = Background::fit(&[0, 0, 7]);
+        assert!((point.within(2) - 1.0).abs() < 1e-9);
+    }
+}

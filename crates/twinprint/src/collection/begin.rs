@@ -1,0 +1,102 @@
+//! How a collection begins: its file is made beside its name and gets it when it is whole; opened, its rows are read and arranged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fingerprint::HashKey;
+use index::storage::{self, Storage as _};
+use text::Profile;
+
+use super::FILE;
+use super::error::CollectionError;
+use super::live::Live;
+use super::prepare::Keys;
+use super::settings::Settings;
+use super::store::{self, Config, FORMAT, Store as Disk};
+use super::tables::Tables;
+
+/// Reads all rows and arranges them.
+pub(super) fn load(store: &Disk, profile: &Profile, settings: &Settings) -> Result<Live, CollectionError> {
+    store.reading(|transaction| {
+        let state = store.state(&store.table(transaction, store::META)?)?;
+        let mut live = Live::new(profile.bits(), settings.k, settings.threshold);
+        let (mut rows, mut digest) = (0, 0);
+        store.each_row(transaction, |row, seal| {
+            rows += 1;
+            digest ^= seal;
+            live.insert(row);
+        })?;
+        if (rows, digest) != (state.rows, state.digest) {
+            return Err(store.damaged(format!(
+                "{rows} of {} rows are there, or not the right ones",
+                state.rows
+            )));
+        }
+        live.arrange();
+        Ok(live)
+    })
+}
+
+/// Where the store of a new collection goes.
+pub(super) fn new_file(dir: &Path) -> Result<PathBuf, CollectionError> {
+    fs::create_dir_all(dir).map_err(|error| CollectionError::io(dir, &error))?;
+    let mut entries = fs::read_dir(dir).map_err(|error| CollectionError::io(dir, &error))?;
+    let unfinished = Path::new(FILE).with_extension("new");
+    let in_the_way =
+        entries.any(|entry| entry.is_ok_and(|entry| Path::new(&entry.file_name()) != unfinished));
+    if in_the_way {
+        return Err(CollectionError::NotEmpty { path: dir.to_owned() });
+    }
+    Ok(dir.join(FILE))
+}
+
+/// Gives a finished file its name, for good.
+pub(super) fn publish(unfinished: &Path, path: &Path) -> Result<(), CollectionError> {
+    let failed = |error: std::io::Error| CollectionError::io(path, &error);
+    fs::File::open(unfinished)
+        .and_then(|file| file.sync_all())
+        .map_err(failed)?;
+    fs::rename(unfinished, path).map_err(failed)?;
+    storage::Disk.sync_dir(storage::folder(path)).map_err(failed)
+}
+
+/// Writes settings and empty tables.
+pub(super) fn configure(store: &Disk, settings: &Settings) -> Result<(), CollectionError> {
+    let secrets = std::array::from_fn(|_| random());
+    let config = Config {
+        format: FORMAT,
+        profile_checksum: settings.check()?.checksum(),
+        settings: settings.clone(),
+        secrets,
+    };
+    write_config(store, &config)
+}
+
+pub(super) fn write_config(store: &Disk, config: &Config) -> Result<(), CollectionError> {
+    let json = serde_json::to_vec(config).map_err(|error| CollectionError::Invalid(error.to_string()))?;
+    let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
+    transaction.set_quick_repair(true);
+    let mut tables = Tables::open(store, &transaction)?;
+    tables.put_config(&json)?;
+    tables.finish()?;
+    transaction.commit().map_err(|error| store.unreadable(error))
+}
+
+/// A word that nobody can foresee: the keys of the standard library's maps come from the system's source of randomness.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0)
+}
+
+pub(super) fn keys(config: &Config) -> Keys {
+    let [a, b, c, d, e, f] = config.secrets;
+    Keys {
+        names: (a, b),
+        shingles: HashKey::new(c, d),
+        features: if config.settings.keyed {
+            HashKey::new(e, f)
+        } else {
+            HashKey::PUBLIC
+        },
+    }
+}

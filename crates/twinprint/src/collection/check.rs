@@ -1,0 +1,136 @@
+//! Whether everything on disk fits together.
+
+use redb::ReadableTableMetadata;
+use rustc_hash::FxHashMap;
+use text::Analyzer;
+
+use super::error::CollectionError;
+use super::prepare::decompress;
+use super::settings::Store;
+use super::store::{BY_SOURCE, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, SOURCES, TEXTS};
+use super::{Collection, Inner};
+
+/// What was looked at, and found whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Checked {
+    /// Documents.
+    pub documents: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Texts whose fingerprints were made anew.
+    pub texts: u64,
+    /// Changes.
+    pub changes: u64,
+}
+
+impl Collection {
+    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents. Linear in
+    /// what is stored; others may read and write meanwhile.
+    ///
+    /// # Errors
+    /// The first thing that does not fit.
+    pub fn verify(&self) -> Result<Checked, CollectionError> {
+        self.inner.verify()
+    }
+}
+
+impl Inner {
+    fn verify(&self) -> Result<Checked, CollectionError> {
+        let store = &self.store;
+        store.reading(|transaction| {
+            let mut checked = Checked::default();
+            let mut analyzer = Analyzer::new(self.workshop.profile(), self.workshop.keys.features);
+            let documents = store.table(transaction, DOCUMENTS)?;
+            let texts = store.table(transaction, TEXTS)?;
+            let by_source = store.table(transaction, BY_SOURCE)?;
+            let mut groups: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
+            let mut sources: FxHashMap<String, u64> = FxHashMap::default();
+            let mut rows = Vec::new();
+            store.each_row(transaction, |row, _| rows.push(row))?;
+            for row in rows {
+                let lost = |what: &str| store.damaged(format!("document {} has {what}", row.ordinal));
+                let record = store
+                    .document(&documents, row.ordinal)?
+                    .ok_or_else(|| lost("lost its record"))?;
+                if self.workshop.id(&record.id) != row.id {
+                    return Err(lost("another id than its row"));
+                }
+                if let Some(source) = record.details.source() {
+                    *sources.entry(source.to_owned()).or_default() += 1;
+                    let there = by_source
+                        .get((source, row.ordinal))
+                        .map_err(|error| store.unreadable(error))?;
+                    there.ok_or_else(|| lost("lost its place under its source"))?;
+                }
+                if self.settings.store != Store::None {
+                    let stored = store
+                        .text(&texts, row.ordinal)?
+                        .ok_or_else(|| lost("lost its text"))?;
+                    if self.settings.store == Store::Text {
+                        let text =
+                            decompress(&stored).ok_or_else(|| lost("a text that cannot be unpacked"))?;
+                        if analyzer.analyze(&text).fingerprint != row.fingerprint {
+                            return Err(lost("another fingerprint than its text"));
+                        }
+                        checked.texts += 1;
+                    }
+                }
+                let group = groups.entry(row.group).or_default();
+                group.0 += 1;
+                if row.leads {
+                    if group.1 != 0 {
+                        return Err(store.damaged(format!("group {} has two leaders", row.group)));
+                    }
+                    group.1 = row.ordinal;
+                }
+                checked.documents += 1;
+            }
+            checked.groups = groups.len() as u64;
+            let table = store.table(transaction, GROUPS)?;
+            let counts = [
+                (table.len(), checked.groups, "groups"),
+                (documents.len(), checked.documents, "documents"),
+                (
+                    store.table(transaction, MEMBERS)?.len(),
+                    checked.documents,
+                    "members",
+                ),
+                (by_source.len(), sources.values().sum(), "places under sources"),
+            ];
+            for (there, expected, what) in counts {
+                let there = there.map_err(|error| store.unreadable(error))?;
+                if there != expected {
+                    return Err(
+                        store.damaged(format!("there are {there} {what}, and {expected} belong there"))
+                    );
+                }
+            }
+            for (number, (size, leader)) in groups {
+                let record: GroupRecord = store
+                    .group(&table, number)?
+                    .ok_or_else(|| store.damaged(format!("group {number} is lost")))?;
+                if (record.size, record.leader) != (size, leader) {
+                    return Err(store.damaged(format!(
+                        "group {number} has another size or leader than its members say"
+                    )));
+                }
+            }
+            let counted = store.table(transaction, SOURCES)?;
+            for (source, documents) in sources {
+                if store.source(&counted, &source)?.map(|counts| counts.documents) != Some(documents) {
+                    return Err(store.damaged(format!(
+                        "source {source:?} has {documents} documents and counts others"
+                    )));
+                }
+            }
+            let mut since = 0;
+            loop {
+                let changes = store.read_changes(transaction, since, 10_000)?;
+                let Some(last) = changes.last() else { break };
+                checked.changes += changes.len() as u64;
+                since = last.seq + 1;
+            }
+            Ok(checked)
+        })
+    }
+}

@@ -1,0 +1,435 @@
+//! A group of writes, decided one after the other and committed together.
+//!
+//! Each document is compared with what is settled before the group, which is done for all of them at once and in parallel, and then in
+//! turn with what the group itself has added. So of any number of near-duplicates that come in together exactly one is new, and document i
+//! of a batch sees the documents before it. Nothing of a group is seen by readers before it is committed.
+//!
+//! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier), or
+//! leads a group, known by the number of the change that brought its first leader. Only leaders are candidates: no chains. When a
+//! leader goes, the earliest member left leads; the members stay, verified against the leader of their time.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use text::Measure;
+use text::overlap::ShingleSet;
+
+use super::document::{Answer, Best, Named, Verdict};
+use super::error::CollectionError;
+use super::live::Live;
+use super::prepare::Prepared;
+use super::record::{Change, ChangeKind, DocumentRecord};
+use super::row::Row;
+use super::settings::{CanonicalBy, Settings};
+use super::store::GroupRecord;
+use super::tables::Tables;
+use super::verify::{Found, Match, Shingles, find};
+
+/// Members looked at when a group needs another canonical document.
+const MEMBERS_COMPARED: usize = 1000;
+
+/// What a group of writes is decided on, and what it changes.
+pub(crate) struct Commit<'a, 't, S> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) settled: &'a Live,
+    pub(crate) tables: Tables<'t>,
+    /// Shingles of settled documents.
+    pub(crate) shingles: &'a S,
+    pub(crate) now: i64,
+    /// What the group has added or changed.
+    pub(crate) fresh: Live,
+    /// Settled rows that are gone or changed.
+    pub(crate) removed: FxHashSet<u64>,
+    /// Documents of the group, whose shingles need no reading.
+    pub(crate) prepared: FxHashMap<u64, Arc<Prepared>>,
+}
+
+/// What a commit leaves to be done in memory.
+pub(crate) struct Effects {
+    pub(crate) fresh: Live,
+    pub(crate) removed: FxHashSet<u64>,
+}
+
+/// Shingles of the group's documents, or of settled ones.
+struct Fresh<'a, S> {
+    prepared: &'a FxHashMap<u64, Arc<Prepared>>,
+    settled: &'a S,
+}
+
+impl<S: Shingles> Shingles for Fresh<'_, S> {
+    fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
+        match self.prepared.get(&row.ordinal) {
+            Some(prepared) => Ok(prepared.set(measure)),
+            None => self.settled.of(row, measure),
+        }
+    }
+}
+
+impl<S: Shingles> Commit<'_, '_, S> {
+    fn row(&self, ordinal: u64) -> Option<&Row> {
+        let settled = || {
+            self.settled
+                .row(ordinal)
+                .filter(|_| !self.removed.contains(&ordinal))
+        };
+        self.fresh.row(ordinal).or_else(settled)
+    }
+
+    fn by_id(&self, id: u128) -> Option<&Row> {
+        let settled = || {
+            let row = self.settled.by_id(id)?;
+            (!self.removed.contains(&row.ordinal)).then_some(row)
+        };
+        self.fresh.by_id(id).or_else(settled)
+    }
+
+    /// The earliest document of a text.
+    fn by_text(&self, text: u128) -> Option<&Row> {
+        let settled = self
+            .settled
+            .by_text(text)
+            .find(|row| !self.removed.contains(&row.ordinal) && !row.is_expired(self.now));
+        let fresh = self.fresh.by_text(text).next();
+        settled.into_iter().chain(fresh).min_by_key(|row| row.ordinal)
+    }
+
+    /// The duplicate that decides where a document belongs.
+    fn decide(&self, prepared: &Prepared, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
+        if let Some(same) = self.by_text(prepared.row.text) {
+            let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
+            let decided = Match {
+                ordinal: same.ordinal,
+                distance: 0,
+                similarity,
+            };
+            return Ok((Some(decided), false));
+        }
+        let shingles = Fresh {
+            prepared: &self.prepared,
+            settled: self.shingles,
+        };
+        let rule = (self.settings, self.settings.k);
+        let mut found = find(prepared, &self.fresh, &shingles, rule, self.now)?;
+        found.limited |= settled.limited;
+        let there = settled
+            .matches
+            .iter()
+            .filter(|m| !self.removed.contains(&m.ordinal));
+        found.matches.extend(there);
+        Ok((found.best(), found.limited))
+    }
+
+    /// Takes in a document. `settled` is what was found among settled documents. With `only_new`, what is not new is answered and not kept.
+    pub(crate) fn put(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        settled: &Found,
+        only_new: bool,
+    ) -> Result<Answer, CollectionError> {
+        let mut kept_group = None;
+        let mut moved = None;
+        if let Some(old) = self.by_id(prepared.row.id).cloned() {
+            if old.text == prepared.row.text {
+                return self.refresh(&old, prepared);
+            }
+            let both = old.features > 0 && prepared.row.features > 0;
+            moved = Some(if both {
+                (old.fingerprint ^ prepared.row.fingerprint).count_ones()
+            } else {
+                0
+            });
+            let group = self.tables.group(old.group)?;
+            kept_group = (group.size == 1).then_some(old.group);
+            self.remove(&old)?;
+        }
+        let (decided, limited) = self.decide(prepared, settled)?;
+        let verdict = match decided {
+            None => Verdict::New,
+            Some(_) if self.by_text(prepared.row.text).is_some() => Verdict::Exact,
+            Some(_) => Verdict::Near,
+        };
+        let best = decided.map(|decided| self.best(decided)).transpose()?;
+        let joined = decided
+            .and_then(|decided| self.row(decided.ordinal))
+            .map(|row| row.group);
+        let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
+        if only_new && joined.is_some() && moved.is_none() {
+            return Ok(Answer {
+                doc_id: prepared.id.clone(),
+                verdict,
+                group_id: joined,
+                canonical: joined.map(|group| self.canonical(group)).transpose()?,
+                best,
+                moved,
+                verified,
+                limited,
+                seq: None,
+                durable: true,
+            });
+        }
+        let ordinal = self.tables.next();
+        let group = joined.or(kept_group).unwrap_or(ordinal);
+        let row = Row {
+            ordinal,
+            group,
+            leads: joined.is_none(),
+            ..prepared.row.clone()
+        };
+        let record = DocumentRecord {
+            id: prepared.id.clone(),
+            details: prepared.details.clone(),
+            verdict,
+            best: best.clone(),
+            seq: ordinal,
+            added: self.now,
+            changed: self.now,
+            bytes: prepared.bytes,
+        };
+        self.write(&row, &record, prepared)?;
+        let told = if moved.is_some() {
+            Verdict::Updated
+        } else {
+            verdict
+        };
+        self.tables.count(&record, |counts| {
+            counts.bytes += record.bytes;
+            match told {
+                Verdict::New => counts.new += 1,
+                Verdict::Exact => counts.exact += 1,
+                Verdict::Near => counts.near += 1,
+                Verdict::Updated => counts.updated += 1,
+            }
+        })?;
+        self.note(ordinal, told.into(), &record.id, group)?;
+        self.fresh.insert(row);
+        self.prepared.insert(ordinal, Arc::clone(prepared));
+        Ok(Answer {
+            doc_id: prepared.id.clone(),
+            verdict: told,
+            group_id: Some(group),
+            canonical: Some(self.canonical(group)?),
+            best,
+            moved,
+            verified,
+            limited,
+            seq: Some(ordinal),
+            durable: true,
+        })
+    }
+
+    /// The same text under the same id again: what is kept beside it may have changed.
+    fn refresh(&mut self, old: &Row, prepared: &Prepared) -> Result<Answer, CollectionError> {
+        let before = self.tables.document(old.ordinal)?;
+        let seq = self.tables.next();
+        let record = DocumentRecord {
+            details: prepared.details.clone(),
+            seq,
+            changed: self.now,
+            ..before.clone()
+        };
+        self.tables.place(&before, old.ordinal, false)?;
+        self.tables.place(&record, old.ordinal, true)?;
+        self.tables.put_document(old.ordinal, &record)?;
+        self.tables.count(&record, |counts| counts.updated += 1)?;
+        if old.expires != prepared.row.expires {
+            self.replace(Row {
+                expires: prepared.row.expires,
+                ..old.clone()
+            })?;
+        }
+        if before.details != record.details {
+            self.choose_canonical(old.group)?;
+        }
+        self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
+        let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
+        Ok(Answer {
+            doc_id: prepared.id.clone(),
+            verdict: Verdict::Updated,
+            group_id: Some(old.group),
+            canonical: Some(self.canonical(old.group)?),
+            best: before.best,
+            moved: Some(0),
+            verified,
+            limited: false,
+            seq: Some(seq),
+            durable: true,
+        })
+    }
+
+    /// Deletes the document of an id; tells the number of the change, or that there was none.
+    pub(crate) fn delete(&mut self, id: u128, kind: ChangeKind) -> Result<Option<u64>, CollectionError> {
+        let Some(row) = self.by_id(id).cloned() else {
+            return Ok(None);
+        };
+        let record = self.remove(&row)?;
+        self.tables.count(&record, |counts| counts.deleted += 1)?;
+        let seq = self.tables.next();
+        self.note(seq, kind, &record.id, row.group)?;
+        Ok(Some(seq))
+    }
+
+    /// Deletes what has expired, at most so many.
+    pub(crate) fn expire(&mut self, most: usize) -> Result<(), CollectionError> {
+        for ordinal in self.settled.expired(self.now, most) {
+            if let Some(row) = self.row(ordinal).filter(|row| row.is_expired(self.now)) {
+                let id = row.id;
+                self.delete(id, ChangeKind::Expired)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, seq: u64, change: ChangeKind, id: &str, group: u64) -> Result<(), CollectionError> {
+        self.tables.put_change(&Change {
+            seq,
+            change,
+            doc_id: id.to_owned(),
+            group_id: group,
+        })
+    }
+
+    fn write(
+        &mut self,
+        row: &Row,
+        record: &DocumentRecord,
+        prepared: &Prepared,
+    ) -> Result<(), CollectionError> {
+        let ordinal = row.ordinal;
+        self.tables.put_row(row)?;
+        self.tables.put_document(ordinal, record)?;
+        self.tables.place(record, ordinal, true)?;
+        if self.settings.store != super::settings::Store::None {
+            self.tables.put_text(ordinal, &prepared.stored)?;
+        }
+        self.tables.add_member(row.group, ordinal)?;
+        if row.leads {
+            let record = GroupRecord {
+                leader: ordinal,
+                canonical: ordinal,
+                size: 1,
+            };
+            return self.tables.put_group(row.group, record);
+        }
+        let group = self.tables.group(row.group)?;
+        let stands = self.tables.document(group.canonical)?;
+        let better = stands_better(
+            (record, ordinal),
+            (&stands, group.canonical),
+            self.settings.canonical,
+        );
+        let canonical = if better { ordinal } else { group.canonical };
+        let size = group.size + 1;
+        self.tables.put_group(
+            row.group,
+            GroupRecord {
+                canonical,
+                size,
+                ..group
+            },
+        )
+    }
+
+    /// Puts a changed row in place of the one of its number.
+    fn replace(&mut self, row: Row) -> Result<(), CollectionError> {
+        self.tables.put_row(&row)?;
+        if self.fresh.remove(row.ordinal).is_none() {
+            self.removed.insert(row.ordinal);
+        }
+        self.fresh.insert(row);
+        Ok(())
+    }
+
+    fn remove(&mut self, row: &Row) -> Result<DocumentRecord, CollectionError> {
+        let ordinal = row.ordinal;
+        let record = self.tables.document(ordinal)?;
+        self.tables.remove_row(ordinal)?;
+        self.tables.remove_document(ordinal, &record)?;
+        self.tables.remove_member(row.group, ordinal)?;
+        if self.settled.row(ordinal).is_some() {
+            self.removed.insert(ordinal);
+        }
+        self.fresh.remove(ordinal);
+        self.prepared.remove(&ordinal);
+        let mut group = self.tables.group(row.group)?;
+        group.size = group.size.saturating_sub(1);
+        let Some(&first) = self.tables.members(row.group, 1)?.first() else {
+            self.tables.remove_group(row.group)?;
+            return Ok(record);
+        };
+        if group.leader == ordinal {
+            group.leader = first;
+            if let Some(member) = self.row(first).cloned() {
+                self.replace(Row {
+                    leads: true,
+                    ..member
+                })?;
+            }
+        }
+        let stood = group.canonical == ordinal;
+        if stood {
+            group.canonical = first;
+        }
+        self.tables.put_group(row.group, group)?;
+        if stood {
+            self.choose_canonical(row.group)?;
+        }
+        Ok(record)
+    }
+
+    /// Chooses among the first members of a group the one that stands for it.
+    fn choose_canonical(&mut self, number: u64) -> Result<(), CollectionError> {
+        let group = self.tables.group(number)?;
+        let mut best: Option<(u64, DocumentRecord)> = None;
+        for member in self.tables.members(number, MEMBERS_COMPARED)? {
+            let record = self.tables.document(member)?;
+            let better = best.as_ref().is_none_or(|(at, stands)| {
+                stands_better((&record, member), (stands, *at), self.settings.canonical)
+            });
+            if better {
+                best = Some((member, record));
+            }
+        }
+        let canonical = best.map_or(group.canonical, |(member, _)| member);
+        self.tables.put_group(number, GroupRecord { canonical, ..group })
+    }
+
+    fn canonical(&self, group: u64) -> Result<Named, CollectionError> {
+        let record = self.tables.document(self.tables.group(group)?.canonical)?;
+        Ok(Named {
+            doc_id: record.id,
+            url: record.details.url,
+        })
+    }
+
+    fn best(&self, decided: Match) -> Result<Best, CollectionError> {
+        Ok(Best {
+            doc_id: self.tables.document(decided.ordinal)?.id,
+            hamming: decided.distance,
+            jaccard: decided.similarity.map(|(jaccard, _)| jaccard),
+            containment: decided.similarity.map(|(_, containment)| containment),
+        })
+    }
+}
+
+/// Whether a member stands for its group rather than another; ties go to the earlier.
+fn stands_better(
+    (a, a_at): (&DocumentRecord, u64),
+    (b, b_at): (&DocumentRecord, u64),
+    by: CanonicalBy,
+) -> bool {
+    let earlier = a_at < b_at;
+    let order = match by {
+        CanonicalBy::First => return earlier,
+        CanonicalBy::Score => {
+            let score = |record: &DocumentRecord| record.details.score.unwrap_or(f64::NEG_INFINITY);
+            score(a).total_cmp(&score(b))
+        }
+        CanonicalBy::Newest => a.details.time.cmp(&b.details.time),
+        CanonicalBy::ShortestUrl => {
+            let length =
+                |record: &DocumentRecord| record.details.url.as_ref().map_or(usize::MAX, String::len);
+            length(b).cmp(&length(a))
+        }
+    };
+    order.is_gt() || order.is_eq() && earlier
+}

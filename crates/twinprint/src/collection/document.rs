@@ -1,0 +1,236 @@
+//! Documents as they come in, and the answers that go out.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::CollectionError;
+
+/// Bytes of an id at most.
+pub(crate) const MAX_ID: usize = 2048;
+/// Bytes of a url or of a source at most.
+pub(crate) const MAX_URL: usize = 8192;
+/// Bytes of a text at most.
+pub const MAX_TEXT: usize = 16 << 20;
+/// Bytes of the JSON of the fields at most.
+pub(crate) const MAX_FIELDS: usize = 64 << 10;
+/// Seconds a document may be kept by its own wish: a thousand years.
+pub(crate) const MAX_TTL: u64 = 31_557_600_000;
+
+/// What a document says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Its text.
+    Text(String),
+    /// Its markup, of which the main content is the text (feature `html`).
+    Html(String),
+    /// A fingerprint made elsewhere under the collection's profile.
+    Fingerprint(u128),
+}
+
+/// A document to be added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewDocument {
+    /// Its name; the same one again is an update.
+    pub id: String,
+    /// What it says.
+    pub content: Content,
+    /// What is kept beside it.
+    pub details: Details,
+    /// Seconds until it expires; the collection's own unless given.
+    pub ttl: Option<u64>,
+}
+
+/// What is kept beside a document and decides nothing about likeness.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Details {
+    /// Where it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What it belongs to: the host of its url unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// When it was found or written, in RFC 3339 or as the caller orders times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// How good it is, for the choice of a group's canonical document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Anything else.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub fields: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Details {
+    /// The source, or the host of the url.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.source
+            .as_deref()
+            .or_else(|| self.url.as_deref().and_then(host))
+    }
+}
+
+/// The host of a url.
+fn host(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = match host.strip_prefix('[') {
+        Some(_) => host.get(..=host.find(']')?)?,
+        None => host.split(':').next()?,
+    };
+    (!host.is_empty()).then_some(host)
+}
+
+/// Refuses what is too long or makes no sense.
+pub(crate) fn check(document: &NewDocument) -> Result<(), CollectionError> {
+    let limit = |what, got: usize, limit: usize| {
+        if got > limit {
+            return Err(CollectionError::Limit {
+                what,
+                limit: limit as u64,
+                got: got as u64,
+            });
+        }
+        Ok(())
+    };
+    if document.id.is_empty() {
+        return Err(CollectionError::invalid("doc_id: an id has one byte at least"));
+    }
+    limit("doc_id in bytes", document.id.len(), MAX_ID)?;
+    let details = &document.details;
+    limit(
+        "url in bytes",
+        details.url.as_deref().map_or(0, str::len),
+        MAX_URL,
+    )?;
+    limit(
+        "source in bytes",
+        details.source.as_deref().map_or(0, str::len),
+        MAX_URL,
+    )?;
+    limit("time in bytes", details.time.as_deref().map_or(0, str::len), 64)?;
+    if details.score.is_some_and(|score| !score.is_finite()) {
+        return Err(CollectionError::invalid("score: not a finite number"));
+    }
+    if let Content::Text(text) | Content::Html(text) = &document.content {
+        limit("text in bytes", text.len(), MAX_TEXT)?;
+    }
+    let fields = serde_json::to_vec(&details.fields).map_or(0, |json| json.len());
+    limit("fields in bytes of JSON", fields, MAX_FIELDS)?;
+    match document.ttl {
+        Some(0) => Err(CollectionError::invalid("ttl: 0 seconds would keep nothing")),
+        Some(ttl) if ttl > MAX_TTL => Err(CollectionError::Limit {
+            what: "ttl in seconds",
+            limit: MAX_TTL,
+            got: ttl,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What a document is beside those that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Verdict {
+    /// Nothing like it was there: it leads a group of its own.
+    New,
+    /// A document of the same canonical text was there.
+    Exact,
+    /// A near-duplicate was there.
+    Near,
+    /// A document of the same id was there, and this took its place.
+    Updated,
+}
+
+/// The document that decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Best {
+    /// Its id.
+    pub doc_id: String,
+    /// Bits in which the fingerprints differ.
+    pub hamming: u32,
+    /// Exact shingle Jaccard; absent where there was nothing to verify on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jaccard: Option<f64>,
+    /// Shingles in common over those of the smaller text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<f64>,
+}
+
+/// A document named in an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Named {
+    /// Its id.
+    pub doc_id: String,
+    /// Where it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// What was found out about one document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Answer {
+    /// The document asked about.
+    pub doc_id: String,
+    /// New, or seen.
+    pub verdict: Verdict,
+    /// The group it belongs to; of a check that found nothing, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<u64>,
+    /// The document that stands for the group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<Named>,
+    /// The document that decided; none where the verdict is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
+    /// Of an update: bits by which the fingerprint moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<u32>,
+    /// Whether a text was compared, or fingerprints alone.
+    pub verified: bool,
+    /// The limit of texts looked at was reached, so a duplicate farther away may have been missed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limited: bool,
+    /// Number of the change; of a check, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// Whether the change survives a power cut by now.
+    pub durable: bool,
+}
+
+/// What survives once a write is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The write is on the disk: it survives a crash of the process, of the system, and a power cut.
+    #[default]
+    Synced,
+    /// The write is in memory and seen by every later call. It is on the disk at the latest a second later, and a crash before that
+    /// loses it, never a part of it, and never something acknowledged before it while keeping something after.
+    Buffered,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_is_the_host_unless_given() {
+        let of = |url: &str| {
+            let details = Details {
+                url: Some(url.to_owned()),
+                ..Details::default()
+            };
+            details.source().map(str::to_owned)
+        };
+        assert_eq!(of("https://a.example/b?c").as_deref(), Some("a.example"));
+        assert_eq!(of("https://u:p@a.example:8080").as_deref(), Some("a.example"));
+        assert_eq!(of("http://[::1]:80/x").as_deref(), Some("[::1]"));
+        assert_eq!(of("nothing"), None);
+        assert_eq!(of("http:///x"), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What a collection refuses or cannot do.
+
+use std::path::PathBuf;
+
+/// Why a call on a collection failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectionError {
+    /// No collection at that place.
+    #[error("{}: no collection here ({why}); make one with twinprint collection create", .path.display())]
+    NotThere {
+        /// The directory asked for.
+        path: PathBuf,
+        /// What was missing.
+        why: String,
+    },
+    /// Something is at the place where a new collection or a backup was to be made.
+    #[error("{}: the directory is not empty; choose another", .path.display())]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another process has the collection open.
+    #[error("{}: the collection is open in another process; a collection has one at a time", .path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// What was asked for cannot be: the caller's mistake.
+    #[error("{0}")]
+    Invalid(String),
+    /// A figure is beyond its limit.
+    #[error("{what}: {got} is more than the limit of {limit}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+        /// What was given.
+        got: u64,
+    },
+    /// No document of that id.
+    #[error("no document {id:?}")]
+    NoDocument {
+        /// The id.
+        id: String,
+    },
+    /// No group of that number.
+    #[error("no group {0}")]
+    NoGroup(u64),
+    /// The stored bytes are not what was written.
+    #[error("{}: damaged: {what}; restore a backup, or save what is whole with twinprint collection repair", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// The disk failed now or before.
+    #[error("{}: {why}; the collection takes no more writes until it is opened again", .path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// What failed first.
+        why: String,
+    },
+    /// The store was written by a newer version.
+    #[error("{}: written in format {got}, and this version reads up to {known}; use a newer twinprint", .path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        got: u32,
+        /// The newest format known here.
+        known: u32,
+    },
+    /// Reading or writing beside the store itself failed.
+    #[error("{}: {why}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// More work waits than the queue holds.
+    #[error("{waiting} documents wait to be written, as many as may; try again in a moment")]
+    Busy {
+        /// Documents waiting.
+        waiting: u64,
+    },
+    /// The collection is being closed.
+    #[error("the collection is closed")]
+    Closed,
+}
+
+impl CollectionError {
+    pub(crate) fn io(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            why: error.to_string(),
+        }
+    }
+
+    pub(crate) fn invalid(why: impl Into<String>) -> Self {
+        Self::Invalid(why.into())
+    }
+}

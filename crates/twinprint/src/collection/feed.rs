@@ -1,0 +1,95 @@
+//! Documents out of files, for a collection.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::document::{Content, Details, NewDocument};
+use crate::error::DedupError;
+use crate::progress::{Progress, Unit};
+use crate::source::{RecordKind, SourceOptions, Sources};
+use crate::work_dir::WorkDir;
+
+/// Documents handed on at a time.
+const AT_A_TIME: usize = 200;
+/// Bytes of text handed on at a time, about.
+const BYTES: usize = 4 << 20;
+
+/// One record of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fed {
+    /// The file, as named in all output.
+    pub source: String,
+    /// Its line, from 1.
+    pub line: u64,
+    /// The document, or why there is none. Its id is the record's own, or else file and line; an id that is a url is its url as well.
+    pub document: Result<NewDocument, String>,
+}
+
+/// Hands on every record of the inputs in order, some at a time. Memory for a few batches.
+///
+/// # Errors
+/// What stops reading; what `take` returns ends the work.
+pub fn feed<E: From<DedupError>>(
+    inputs: &[String],
+    options: &SourceOptions,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+    mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+) -> Result<(), E> {
+    let work = WorkDir::temporary()?;
+    let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))
+        .map_err(DedupError::from)?;
+    progress.stage("read", sources.total_bytes(), Unit::Bytes);
+    for batch in sources.read(8 << 20) {
+        let batch = batch.map_err(DedupError::from)?;
+        for chunk in &batch.chunks {
+            let mut waiting = Vec::new();
+            let mut bytes = 0;
+            let mut failed = None;
+            chunk.documents(options, &mut |record| {
+                let file = &sources.list()[record.source as usize];
+                let document = match record.kind {
+                    RecordKind::Blank | RecordKind::Other { .. } => return,
+                    RecordKind::Rejected { reason } => Err(reason.to_string()),
+                    RecordKind::Document { id, text, .. } => {
+                        bytes += text.len();
+                        let id = id.map_or_else(|| file.name_of(record.line), std::borrow::Cow::into_owned);
+                        Ok(document(id, text.into_owned()))
+                    }
+                };
+                waiting.push(Fed {
+                    source: file.label.clone(),
+                    line: record.line,
+                    document,
+                });
+                if failed.is_none() && (waiting.len() == AT_A_TIME || bytes > BYTES) {
+                    bytes = 0;
+                    failed = take(std::mem::take(&mut waiting)).err();
+                }
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if !waiting.is_empty() {
+                take(waiting)?;
+            }
+        }
+        progress.advance(batch.input_bytes());
+    }
+    Ok(())
+}
+
+fn document(id: String, text: String) -> NewDocument {
+    let url = ["http://", "https://"]
+        .iter()
+        .any(|scheme| id.starts_with(scheme));
+    NewDocument {
+        content: Content::Text(text),
+        details: Details {
+            url: url.then(|| id.clone()),
+            ..Details::default()
+        },
+        ttl: None,
+        id,
+    }
+}

@@ -1,0 +1,219 @@
+//! Reading sealed values out of the tables, inside a transaction of either kind.
+
+use redb::{ReadTransaction, ReadableTable};
+
+use super::error::CollectionError;
+use super::record::{DocumentRecord, SourceRecord};
+use super::row::Row;
+use super::seal::unseal;
+use super::store::{CHANGES, DOCUMENTS, GROUPS, GroupRecord, ROWS, SOURCES, State, Store, TEXTS};
+use super::store::{Config, FORMAT, META};
+
+/// A table by number.
+pub(crate) trait Numbered: ReadableTable<u64, &'static [u8]> {}
+impl<T: ReadableTable<u64, &'static [u8]>> Numbered for T {}
+/// A table by name.
+pub(crate) trait ByName: ReadableTable<&'static str, &'static [u8]> {}
+impl<T: ReadableTable<&'static str, &'static [u8]>> ByName for T {}
+
+impl Store {
+    fn sealed(
+        &self,
+        table: &impl Numbered,
+        name: &str,
+        number: u64,
+    ) -> Result<Option<Vec<u8>>, CollectionError> {
+        let Some(value) = table.get(number).map_err(|error| self.unreadable(error))? else {
+            return Ok(None);
+        };
+        match unseal(name, &number.to_le_bytes(), value.value()) {
+            Some(bytes) => Ok(Some(bytes.to_vec())),
+            None => Err(self.wrong(name, number)),
+        }
+    }
+
+    fn sealed_by_name(
+        &self,
+        table: &impl ByName,
+        name: &str,
+        key: &str,
+    ) -> Result<Option<Vec<u8>>, CollectionError> {
+        let Some(value) = table.get(key).map_err(|error| self.unreadable(error))? else {
+            return Ok(None);
+        };
+        match unseal(name, key.as_bytes(), value.value()) {
+            Some(bytes) => Ok(Some(bytes.to_vec())),
+            None => Err(self.damaged(format!("the entry {key:?} of {name} has a wrong checksum"))),
+        }
+    }
+
+    /// A value that is not what was written.
+    pub(crate) fn wrong(&self, table: &str, number: u64) -> CollectionError {
+        self.damaged(format!("entry {number} of {table} has a wrong checksum"))
+    }
+
+    pub(crate) fn document(
+        &self,
+        table: &impl Numbered,
+        number: u64,
+    ) -> Result<Option<DocumentRecord>, CollectionError> {
+        let Some(bytes) = self.sealed(table, "documents", number)? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| self.damaged(format!("entry {number} of documents: {error}")))
+    }
+
+    pub(crate) fn group(
+        &self,
+        table: &impl Numbered,
+        group: u64,
+    ) -> Result<Option<GroupRecord>, CollectionError> {
+        let Some(bytes) = self.sealed(table, "groups", group)? else {
+            return Ok(None);
+        };
+        let record = GroupRecord::decode(&bytes);
+        record
+            .map(Some)
+            .ok_or_else(|| self.damaged(format!("entry {group} of groups is too short")))
+    }
+
+    pub(crate) fn text(
+        &self,
+        table: &impl Numbered,
+        number: u64,
+    ) -> Result<Option<Vec<u8>>, CollectionError> {
+        self.sealed(table, "texts", number)
+    }
+
+    pub(crate) fn source(
+        &self,
+        table: &impl ByName,
+        source: &str,
+    ) -> Result<Option<SourceRecord>, CollectionError> {
+        let Some(bytes) = self.sealed_by_name(table, "sources", source)? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| self.damaged(format!("source {source:?}: {error}")))
+    }
+
+    pub(crate) fn state(&self, table: &impl ByName) -> Result<State, CollectionError> {
+        self.sealed_by_name(table, "meta", "state")?
+            .and_then(|bytes| State::decode(&bytes))
+            .ok_or_else(|| self.damaged("it has no state"))
+    }
+
+    /// What the collection was made with.
+    ///
+    /// # Errors
+    /// Damage, or a format from the future.
+    pub(crate) fn config(&self) -> Result<Config, CollectionError> {
+        self.reading(|transaction| {
+            let Ok(table) = transaction.open_table(META) else {
+                return Err(self.damaged("it is not a collection's store, or was never finished"));
+            };
+            let bytes = self.sealed_by_name(&table, "meta", "config")?;
+            let bytes = bytes.ok_or_else(|| self.damaged("it has no settings"))?;
+            let format = serde_json::from_slice::<serde_json::Value>(&bytes)
+                .ok()
+                .and_then(|config| config.get("format")?.as_u64())
+                .unwrap_or(0);
+            if format > u64::from(FORMAT) {
+                return Err(CollectionError::Newer {
+                    path: self.path.clone(),
+                    got: format as u32,
+                    known: FORMAT,
+                });
+            }
+            serde_json::from_slice(&bytes).map_err(|error| self.damaged(format!("settings: {error}")))
+        })
+    }
+
+    /// Calls `each` with every row.
+    pub(crate) fn each_row(
+        &self,
+        transaction: &ReadTransaction,
+        mut each: impl FnMut(Row, u64),
+    ) -> Result<(), CollectionError> {
+        let table = self.table(transaction, ROWS)?;
+        for entry in table.iter().map_err(|error| self.unreadable(error))? {
+            let (key, value) = entry.map_err(|error| self.unreadable(error))?;
+            let (number, sealed) = (key.value(), value.value());
+            let row = unseal("rows", &number.to_le_bytes(), sealed)
+                .and_then(|bytes| Row::decode(number, bytes))
+                .ok_or_else(|| self.wrong("rows", number))?;
+            each(row, super::seal::seal_of(sealed));
+        }
+        Ok(())
+    }
+
+    /// A table of a reading transaction.
+    pub(crate) fn table<K: redb::Key + 'static, V: redb::Value + 'static>(
+        &self,
+        transaction: &ReadTransaction,
+        table: redb::TableDefinition<'_, K, V>,
+    ) -> Result<redb::ReadOnlyTable<K, V>, CollectionError> {
+        transaction
+            .open_table(table)
+            .map_err(|error| self.unreadable(error))
+    }
+
+    /// Document, by a reading transaction.
+    pub(crate) fn read_document(
+        &self,
+        transaction: &ReadTransaction,
+        number: u64,
+    ) -> Result<Option<DocumentRecord>, CollectionError> {
+        self.document(&self.table(transaction, DOCUMENTS)?, number)
+    }
+
+    /// Stored text, by a reading transaction.
+    pub(crate) fn read_text(
+        &self,
+        transaction: &ReadTransaction,
+        number: u64,
+    ) -> Result<Option<Vec<u8>>, CollectionError> {
+        self.text(&self.table(transaction, TEXTS)?, number)
+    }
+
+    /// Group, by a reading transaction.
+    pub(crate) fn read_group(
+        &self,
+        transaction: &ReadTransaction,
+        group: u64,
+    ) -> Result<Option<GroupRecord>, CollectionError> {
+        self.group(&self.table(transaction, GROUPS)?, group)
+    }
+
+    /// Source, by a reading transaction.
+    pub(crate) fn read_source(
+        &self,
+        transaction: &ReadTransaction,
+        source: &str,
+    ) -> Result<Option<SourceRecord>, CollectionError> {
+        self.source(&self.table(transaction, SOURCES)?, source)
+    }
+
+    /// Changes from `since` on, at most `limit`.
+    pub(crate) fn read_changes(
+        &self,
+        transaction: &ReadTransaction,
+        since: u64,
+        limit: usize,
+    ) -> Result<Vec<super::record::Change>, CollectionError> {
+        let table = self.table(transaction, CHANGES)?;
+        let range = table.range(since..).map_err(|error| self.unreadable(error))?;
+        range
+            .take(limit)
+            .map(|entry| {
+                let (key, value) = entry.map_err(|error| self.unreadable(error))?;
+                unseal("changes", &key.value().to_le_bytes(), value.value())
+                    .and_then(|bytes| serde_json::from_slice(bytes).ok())
+                    .ok_or_else(|| self.wrong("changes", key.value()))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,130 @@
+//! What of a document is held in memory, and its bytes on disk.
+//!
+//! A row is all that decides where a document belongs, but for its text. The rows are read whole when a collection is opened; search,
+//! ids and equal texts are made of them, so that no index on disk can disagree with the documents.
+
+use text::Measure;
+
+/// A document's row. About 100 bytes, and 8 for each token of its prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Number of the change that brought the document: its name inside the collection.
+    pub(crate) ordinal: u64,
+    /// The fingerprint, in the low bits that the profile asks for.
+    pub(crate) fingerprint: u128,
+    /// Keyed hash of the id.
+    pub(crate) id: u128,
+    /// Keyed hash of the canonical text; of a document that is a fingerprint alone, of that.
+    pub(crate) text: u128,
+    /// The group it belongs to.
+    pub(crate) group: u64,
+    /// Unix time in seconds at which it expires; [`i64::MAX`] for never.
+    pub(crate) expires: i64,
+    /// Distinct features.
+    pub(crate) features: u32,
+    /// How its shingles are cut.
+    pub(crate) measure: Measure,
+    /// Whether it leads its group.
+    pub(crate) leads: bool,
+    /// Whether the fingerprint is to be searched: not where it hangs on too few features.
+    pub(crate) by_fingerprint: bool,
+    /// Of a short text, the size of its shingle set and the prefix it is found by; 0 and empty otherwise.
+    pub(crate) set_size: u32,
+    /// See [`set_size`](Self::set_size).
+    pub(crate) prefix: Box<[u64]>,
+}
+
+const FIXED: usize = 16 * 3 + 8 + 8 + 4 + 1 + 4;
+const CHAR_GRAMS: u8 = 1;
+const LEADS: u8 = 2;
+const BY_FINGERPRINT: u8 = 4;
+
+impl Row {
+    /// The bytes, little-endian: fingerprint, id, text, group, expires, features, flags, size of the set, prefix.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(FIXED + self.prefix.len() * 8 + super::seal::SEAL);
+        for hash in [self.fingerprint, self.id, self.text] {
+            out.extend_from_slice(&hash.to_le_bytes());
+        }
+        out.extend_from_slice(&self.group.to_le_bytes());
+        out.extend_from_slice(&self.expires.to_le_bytes());
+        out.extend_from_slice(&self.features.to_le_bytes());
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        out.push(
+            flag(self.measure == Measure::CharGrams, CHAR_GRAMS)
+                | flag(self.leads, LEADS)
+                | flag(self.by_fingerprint, BY_FINGERPRINT),
+        );
+        out.extend_from_slice(&self.set_size.to_le_bytes());
+        for token in &self.prefix {
+            out.extend_from_slice(&token.to_le_bytes());
+        }
+        out
+    }
+
+    /// The row of an ordinal; none where the bytes are not one.
+    pub(crate) fn decode(ordinal: u64, bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes;
+        let fingerprint = u128::from_le_bytes(take(&mut rest)?);
+        let id = u128::from_le_bytes(take(&mut rest)?);
+        let text = u128::from_le_bytes(take(&mut rest)?);
+        let group = u64::from_le_bytes(take(&mut rest)?);
+        let expires = i64::from_le_bytes(take(&mut rest)?);
+        let features = u32::from_le_bytes(take(&mut rest)?);
+        let [flags] = take(&mut rest)?;
+        let set_size = u32::from_le_bytes(take(&mut rest)?);
+        let (tokens, left) = rest.as_chunks::<8>();
+        if !left.is_empty() {
+            return None;
+        }
+        Some(Self {
+            ordinal,
+            fingerprint,
+            id,
+            text,
+            group,
+            expires,
+            features,
+            measure: if flags & CHAR_GRAMS == 0 {
+                Measure::WordGrams
+            } else {
+                Measure::CharGrams
+            },
+            leads: flags & LEADS != 0,
+            by_fingerprint: flags & BY_FINGERPRINT != 0,
+            set_size,
+            prefix: tokens.iter().map(|&token| u64::from_le_bytes(token)).collect(),
+        })
+    }
+
+    /// Whether it is gone at a time.
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
+        self.expires <= now
+    }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, after) = rest.split_first_chunk::<N>()?;
+    *rest = after;
+    Some(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_come_back(a: (u128, u128, u128, u64, i64), b: (u32, bool, bool, bool, u32), prefix: Vec<u64>) {
+            let row = Row {
+                ordinal: 7, fingerprint: a.0, id: a.1, text: a.2, group: a.3, expires: a.4, features: b.0,
+                measure: if b.1 { Measure::CharGrams } else { Measure::WordGrams },
+                leads: b.2, by_fingerprint: b.3, set_size: b.4, prefix: prefix.into(),
+            };
+            let bytes = row.encode();
+            prop_assert_eq!(Row::decode(7, &bytes), Some(row));
+            prop_assert_eq!(Row::decode(7, &bytes[..bytes.len() - 1]), None);
+        }
+    }
+}

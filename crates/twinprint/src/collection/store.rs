@@ -1,0 +1,198 @@
+//! The documents on disk: tables of the embedded store, every value under a checksum.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | `meta` | name | `config` (JSON: format, settings, secrets), `state` |
+//! | `rows` | number | [`Row`] |
+//! | `documents` | number | [`DocumentRecord`], JSON |
+//! | `texts` | number | compressed text, or shingles |
+//! | `groups` | group | [`GroupRecord`] |
+//! | `members` | group, number | nothing |
+//! | `by_source` | source, number | nothing |
+//! | `sources` | source | [`SourceRecord`], JSON |
+//! | `changes` | sequence number | [`Change`], JSON |
+//!
+//! `state` holds the next sequence number, how many rows there are, and the exclusive or of their checksums: a row that got lost with the
+//! page it stood on is noticed when the collection is opened. The store commits atomically and syncs before it says so; it is
+//! the write-ahead log of everything in memory.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use redb::{Database, ReadableDatabase, TableDefinition};
+use serde::{Deserialize, Serialize};
+
+use super::error::CollectionError;
+use super::settings::Settings;
+
+/// The format written.
+pub(crate) const FORMAT: u32 = 1;
+/// Bytes of the file held in memory.
+const CACHE: usize = 128 << 20;
+
+pub(crate) const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
+pub(crate) const ROWS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("rows");
+pub(crate) const DOCUMENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("documents");
+pub(crate) const TEXTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("texts");
+pub(crate) const GROUPS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("groups");
+pub(crate) const MEMBERS: TableDefinition<'static, (u64, u64), ()> = TableDefinition::new("members");
+pub(crate) const BY_SOURCE: TableDefinition<'static, (&str, u64), ()> = TableDefinition::new("by_source");
+pub(crate) const SOURCES: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("sources");
+pub(crate) const CHANGES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("changes");
+
+/// What `config` holds.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Config {
+    pub(crate) format: u32,
+    /// Checksum of the profile's parts, which also tell versions of Unicode and of the segmenter.
+    pub(crate) profile_checksum: u64,
+    pub(crate) settings: Settings,
+    /// Two words each: names, shingles, features. They never leave the collection but with its backup.
+    pub(crate) secrets: [u64; 6],
+}
+
+/// What `state` holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The number of the next change.
+    pub(crate) next: u64,
+    /// Rows there are.
+    pub(crate) rows: u64,
+    /// The exclusive or of their checksums.
+    pub(crate) digest: u64,
+}
+
+impl State {
+    pub(crate) fn encode(self) -> Vec<u8> {
+        [self.next, self.rows, self.digest]
+            .into_iter()
+            .flat_map(u64::to_le_bytes)
+            .collect()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let [next, rows, digest] = words(bytes)?;
+        Some(Self { next, rows, digest })
+    }
+}
+
+/// What is kept of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupRecord {
+    pub(crate) leader: u64,
+    pub(crate) canonical: u64,
+    pub(crate) size: u64,
+}
+
+impl GroupRecord {
+    pub(crate) fn encode(self) -> Vec<u8> {
+        [self.leader, self.canonical, self.size]
+            .into_iter()
+            .flat_map(u64::to_le_bytes)
+            .collect()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let [leader, canonical, size] = words(bytes)?;
+        Some(Self {
+            leader,
+            canonical,
+            size,
+        })
+    }
+}
+
+fn words(bytes: &[u8]) -> Option<[u64; 3]> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words: &[[u8; 8]; 3] = words.try_into().ok()?;
+    rest.is_empty().then(|| words.map(u64::from_le_bytes))
+}
+
+/// An open store.
+pub(crate) struct Store {
+    pub(crate) path: PathBuf,
+    pub(crate) db: Database,
+}
+
+impl Store {
+    /// Opens the store in a file. redb may panic on a file that something else wrote to: that is damage as well.
+    pub(crate) fn open(path: &Path) -> Result<Self, CollectionError> {
+        Self::guarded(path, || builder().open(path))
+    }
+
+    /// Makes a store in a file that is not there.
+    pub(crate) fn create(path: &Path) -> Result<Self, CollectionError> {
+        Self::guarded(path, || builder().create(path))
+    }
+
+    /// A store over anything that holds bytes, made where there are none.
+    #[cfg(test)]
+    pub(crate) fn with_backend(
+        path: &Path,
+        backend: impl redb::StorageBackend,
+    ) -> Result<Self, CollectionError> {
+        Self::guarded(path, || builder().create_with_backend(backend))
+    }
+
+    fn guarded(
+        path: &Path,
+        open: impl FnOnce() -> Result<Database, redb::DatabaseError>,
+    ) -> Result<Self, CollectionError> {
+        let opened = catch_unwind(AssertUnwindSafe(open)).map_err(|_| CollectionError::Damaged {
+            path: path.to_owned(),
+            what: "the store cannot be read".to_owned(),
+        })?;
+        match opened {
+            Ok(db) => Ok(Self {
+                path: path.to_owned(),
+                db,
+            }),
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(CollectionError::InUse {
+                path: path.to_owned(),
+            }),
+            Err(redb::DatabaseError::Storage(redb::StorageError::Io(error)))
+                if error.kind() != std::io::ErrorKind::InvalidData =>
+            {
+                Err(CollectionError::io(path, &error))
+            }
+            Err(error) => Err(CollectionError::Damaged {
+                path: path.to_owned(),
+                what: error.to_string(),
+            }),
+        }
+    }
+
+    /// What stands for a failure while reading.
+    pub(crate) fn unreadable(&self, error: impl Into<redb::Error>) -> CollectionError {
+        match error.into() {
+            redb::Error::Io(error) => CollectionError::io(&self.path, &error),
+            error => self.damaged(error.to_string()),
+        }
+    }
+
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> CollectionError {
+        CollectionError::Damaged {
+            path: self.path.clone(),
+            what: what.into(),
+        }
+    }
+
+    /// Runs what reads the store; a panic of the store on damaged pages is an error.
+    pub(crate) fn reading<T>(
+        &self,
+        read: impl FnOnce(&redb::ReadTransaction) -> Result<T, CollectionError>,
+    ) -> Result<T, CollectionError> {
+        let run = || {
+            let transaction = self.db.begin_read().map_err(|error| self.unreadable(error))?;
+            read(&transaction)
+        };
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Err(self.damaged("a page of the store makes no sense")))
+    }
+}
+
+fn builder() -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE);
+    builder
+}

@@ -1,0 +1,271 @@
+//! The tables of a write transaction, and what is written to them.
+
+use redb::{ReadableTable, Table, WriteTransaction};
+use rustc_hash::FxHashMap;
+
+use super::error::CollectionError;
+use super::record::{Change, DocumentRecord, SourceRecord};
+use super::row::Row;
+use super::seal::{seal, seal_of};
+use super::store::{
+    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, META, ROWS, SOURCES, State, Store, TEXTS,
+};
+
+/// Changes kept for readers of the feed.
+pub(crate) const CHANGES_KEPT: u64 = 1_000_000;
+
+/// All tables, open for writing. What is counted is held until [`finish`](Self::finish).
+pub(crate) struct Tables<'t> {
+    store: &'t Store,
+    meta: Table<'t, &'static str, &'static [u8]>,
+    rows: Table<'t, u64, &'static [u8]>,
+    pub(crate) documents: Table<'t, u64, &'static [u8]>,
+    texts: Table<'t, u64, &'static [u8]>,
+    groups: Table<'t, u64, &'static [u8]>,
+    members: Table<'t, (u64, u64), ()>,
+    by_source: Table<'t, (&'static str, u64), ()>,
+    sources: Table<'t, &'static str, &'static [u8]>,
+    changes: Table<'t, u64, &'static [u8]>,
+    pub(crate) state: State,
+    counted: FxHashMap<String, SourceRecord>,
+}
+
+impl<'t> Tables<'t> {
+    /// Opens all tables; those of a new store are made.
+    pub(crate) fn open(store: &'t Store, transaction: &'t WriteTransaction) -> Result<Self, CollectionError> {
+        let failed = |error: redb::TableError| store.unreadable(error);
+        let meta = transaction.open_table(META).map_err(failed)?;
+        let new = meta
+            .get("state")
+            .map_err(|error| store.unreadable(error))?
+            .is_none();
+        let state = if new {
+            State {
+                next: 1,
+                ..State::default()
+            }
+        } else {
+            store.state(&meta)?
+        };
+        Ok(Self {
+            store,
+            meta,
+            rows: transaction.open_table(ROWS).map_err(failed)?,
+            documents: transaction.open_table(DOCUMENTS).map_err(failed)?,
+            texts: transaction.open_table(TEXTS).map_err(failed)?,
+            groups: transaction.open_table(GROUPS).map_err(failed)?,
+            members: transaction.open_table(MEMBERS).map_err(failed)?,
+            by_source: transaction.open_table(BY_SOURCE).map_err(failed)?,
+            sources: transaction.open_table(SOURCES).map_err(failed)?,
+            changes: transaction.open_table(CHANGES).map_err(failed)?,
+            state,
+            counted: FxHashMap::default(),
+        })
+    }
+
+    fn failed(&self, error: redb::StorageError) -> CollectionError {
+        self.store.unreadable(error)
+    }
+
+    /// The number of a new change.
+    pub(crate) fn next(&mut self) -> u64 {
+        let number = self.state.next;
+        self.state.next += 1;
+        number
+    }
+
+    pub(crate) fn put_config(&mut self, config: &[u8]) -> Result<(), CollectionError> {
+        let sealed = seal("meta", b"config", config.to_vec());
+        self.meta
+            .insert("config", sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    /// Writes a row, new or in place of one of its number.
+    pub(crate) fn put_row(&mut self, row: &Row) -> Result<(), CollectionError> {
+        let sealed = seal("rows", &row.ordinal.to_le_bytes(), row.encode());
+        let before = self
+            .rows
+            .insert(row.ordinal, sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?
+            .map(|before| seal_of(before.value()));
+        match before {
+            Some(before) => self.state.digest ^= before,
+            None => self.state.rows += 1,
+        }
+        self.state.digest ^= seal_of(&sealed);
+        Ok(())
+    }
+
+    pub(crate) fn remove_row(&mut self, number: u64) -> Result<(), CollectionError> {
+        let before = self
+            .rows
+            .remove(number)
+            .map_err(|error| self.store.unreadable(error))?
+            .map(|before| seal_of(before.value()));
+        let Some(before) = before else {
+            return Err(self.store.damaged(format!("row {number} is lost")));
+        };
+        self.state.digest ^= before;
+        self.state.rows = self.state.rows.saturating_sub(1);
+        Ok(())
+    }
+
+    pub(crate) fn document(&self, number: u64) -> Result<DocumentRecord, CollectionError> {
+        let record = self.store.document(&self.documents, number)?;
+        record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
+    }
+
+    pub(crate) fn put_document(
+        &mut self,
+        number: u64,
+        record: &DocumentRecord,
+    ) -> Result<(), CollectionError> {
+        let json = json(record)?;
+        let sealed = seal("documents", &number.to_le_bytes(), json);
+        self.documents
+            .insert(number, sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    pub(crate) fn put_text(&mut self, number: u64, stored: &[u8]) -> Result<(), CollectionError> {
+        let sealed = seal("texts", &number.to_le_bytes(), stored.to_vec());
+        self.texts
+            .insert(number, sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    /// Takes away a document, its text, and its place under its source.
+    pub(crate) fn remove_document(
+        &mut self,
+        number: u64,
+        record: &DocumentRecord,
+    ) -> Result<(), CollectionError> {
+        self.documents
+            .remove(number)
+            .map_err(|error| self.store.unreadable(error))?;
+        self.texts
+            .remove(number)
+            .map_err(|error| self.store.unreadable(error))?;
+        self.place(record, number, false)
+    }
+
+    /// Enters a document under its source, or takes it out.
+    pub(crate) fn place(
+        &mut self,
+        record: &DocumentRecord,
+        number: u64,
+        there: bool,
+    ) -> Result<(), CollectionError> {
+        let Some(source) = record.details.source() else {
+            return Ok(());
+        };
+        if there {
+            let inserted = self.by_source.insert((source, number), ());
+            inserted.map_err(|error| self.store.unreadable(error))?;
+        } else {
+            let removed = self.by_source.remove((source, number));
+            removed.map_err(|error| self.store.unreadable(error))?;
+        }
+        self.count(record, |counts| {
+            counts.documents = if there {
+                counts.documents + 1
+            } else {
+                counts.documents.saturating_sub(1)
+            };
+        })
+    }
+
+    /// Changes what is counted of a document's source.
+    pub(crate) fn count(
+        &mut self,
+        record: &DocumentRecord,
+        change: impl FnOnce(&mut SourceRecord),
+    ) -> Result<(), CollectionError> {
+        let Some(source) = record.details.source() else {
+            return Ok(());
+        };
+        if !self.counted.contains_key(source) {
+            let counts = self.store.source(&self.sources, source)?.unwrap_or_default();
+            self.counted.insert(source.to_owned(), counts);
+        }
+        if let Some(counts) = self.counted.get_mut(source) {
+            change(counts);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn group(&self, group: u64) -> Result<GroupRecord, CollectionError> {
+        let record = self.store.group(&self.groups, group)?;
+        record.ok_or_else(|| self.store.damaged(format!("group {group} is lost")))
+    }
+
+    pub(crate) fn put_group(&mut self, group: u64, record: GroupRecord) -> Result<(), CollectionError> {
+        let sealed = seal("groups", &group.to_le_bytes(), record.encode());
+        self.groups
+            .insert(group, sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    pub(crate) fn remove_group(&mut self, group: u64) -> Result<(), CollectionError> {
+        let removed = self.groups.remove(group);
+        removed.map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    pub(crate) fn add_member(&mut self, group: u64, number: u64) -> Result<(), CollectionError> {
+        let inserted = self.members.insert((group, number), ());
+        inserted.map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    pub(crate) fn remove_member(&mut self, group: u64, number: u64) -> Result<(), CollectionError> {
+        let removed = self.members.remove((group, number));
+        removed.map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+
+    /// The first members of a group, at most so many.
+    pub(crate) fn members(&self, group: u64, most: usize) -> Result<Vec<u64>, CollectionError> {
+        let range = self.members.range((group, 0)..=(group, u64::MAX));
+        let members = range.map_err(|error| self.failed(error))?.take(most);
+        members
+            .map(|entry| entry.map(|(key, _)| key.value().1))
+            .map(|number| number.map_err(|error| self.failed(error)))
+            .collect()
+    }
+
+    pub(crate) fn put_change(&mut self, change: &Change) -> Result<(), CollectionError> {
+        let sealed = seal("changes", &change.seq.to_le_bytes(), json(change)?);
+        self.changes
+            .insert(change.seq, sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?;
+        if let Some(old) = change.seq.checked_sub(CHANGES_KEPT) {
+            let removed = self.changes.remove(old);
+            removed.map_err(|error| self.store.unreadable(error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was counted.
+    pub(crate) fn finish(mut self) -> Result<(), CollectionError> {
+        for (source, counts) in std::mem::take(&mut self.counted) {
+            let sealed = seal("sources", source.as_bytes(), json(&counts)?);
+            let inserted = self.sources.insert(source.as_str(), sealed.as_slice());
+            inserted.map_err(|error| self.store.unreadable(error))?;
+        }
+        let sealed = seal("meta", b"state", self.state.encode());
+        self.meta
+            .insert("state", sealed.as_slice())
+            .map_err(|error| self.store.unreadable(error))?;
+        Ok(())
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CollectionError> {
+    serde_json::to_vec(value).map_err(|error| CollectionError::Invalid(error.to_string()))
+}

@@ -1,0 +1,143 @@
+//! Storage that fails: at the n-th write or sync, and at a power cut, which loses, tears or keeps each write since the last sync.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+/// What is on the disk, and what is not yet.
+#[derive(Debug, Default)]
+struct Disk {
+    /// What survives for certain.
+    synced: Vec<u8>,
+    /// What reads see.
+    seen: Vec<u8>,
+    /// Writes since the last sync, in order; a change of length is one as well.
+    pending: Vec<Write>,
+    /// Writes and syncs that still succeed.
+    left: Option<u64>,
+    failure: Option<io::ErrorKind>,
+    calls: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Write {
+    Bytes(usize, Vec<u8>),
+    Length(usize),
+}
+
+/// A handle on the storage, which outlives what is opened on it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FaultyStore(Arc<Mutex<Disk>>);
+
+impl FaultyStore {
+    /// Storage that holds these bytes.
+    pub(super) fn holding(bytes: Vec<u8>) -> Self {
+        let disk = Disk {
+            synced: bytes.clone(),
+            seen: bytes,
+            ..Disk::default()
+        };
+        Self(Arc::new(Mutex::new(disk)))
+    }
+
+    /// From now on `calls` writes and syncs succeed, and all later ones fail.
+    pub(super) fn fail_after(&self, calls: u64, failure: io::ErrorKind) {
+        let mut disk = self.0.lock().unwrap();
+        disk.left = Some(calls);
+        disk.failure = Some(failure);
+    }
+
+    /// Writes and syncs so far.
+    pub(super) fn calls(&self) -> u64 {
+        self.0.lock().unwrap().calls
+    }
+
+    /// The bytes as readers see them.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().seen.clone()
+    }
+
+    /// What a power cut leaves: all that was synced, and of each write since then nothing, a part, or all, as `random` says, in any
+    /// combination.
+    pub(super) fn power_cut(&self, mut random: impl FnMut() -> u64) -> Vec<u8> {
+        let disk = self.0.lock().unwrap();
+        let mut left = disk.synced.clone();
+        for write in &disk.pending {
+            match write {
+                Write::Length(length) if random().is_multiple_of(2) => left.resize(*length, 0),
+                Write::Length(_) => {}
+                Write::Bytes(at, bytes) => {
+                    let kept = match random() % 4 {
+                        0 => 0,
+                        1 => (random() as usize) % (bytes.len() + 1),
+                        _ => bytes.len(),
+                    };
+                    if left.len() < at + kept {
+                        left.resize(at + kept, 0);
+                    }
+                    left[*at..at + kept].copy_from_slice(&bytes[..kept]);
+                }
+            }
+        }
+        left
+    }
+}
+
+impl Disk {
+    fn attempt(&mut self) -> io::Result<()> {
+        self.calls += 1;
+        match &mut self.left {
+            Some(0) => Err(self.failure.unwrap_or(io::ErrorKind::Other).into()),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl redb::StorageBackend for FaultyStore {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().seen.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let disk = self.0.lock().unwrap();
+        let at = offset as usize;
+        let bytes = disk
+            .seen
+            .get(at..at + out.len())
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        let mut disk = self.0.lock().unwrap();
+        disk.attempt()?;
+        disk.seen.resize(length as usize, 0);
+        disk.pending.push(Write::Length(length as usize));
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut disk = self.0.lock().unwrap();
+        disk.attempt()?;
+        disk.synced = disk.seen.clone();
+        disk.pending.clear();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut disk = self.0.lock().unwrap();
+        disk.attempt()?;
+        let at = offset as usize;
+        let end = at + data.len();
+        if disk.seen.len() < end {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        disk.seen[at..end].copy_from_slice(data);
+        disk.pending.push(Write::Bytes(at, data.to_vec()));
+        Ok(())
+    }
+}

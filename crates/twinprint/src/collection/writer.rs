@@ -1,0 +1,247 @@
+//! The one thread that writes: it takes what waits, decides and commits it together, and answers.
+//!
+//! One commit costs one sync whatever it holds, so the more waits, the more is written at a time (group commit). What fails while
+//! it is written or synced leaves memory as it was, and the collection refuses writes from then on: after a failed sync the
+//! system may have dropped the pages and forgotten it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use redb::ReadableDatabase;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Inner;
+use super::commit::{Commit, Effects};
+use super::document::{Answer, Durability};
+use super::error::CollectionError;
+use super::live::Live;
+use super::prepare::Prepared;
+use super::record::ChangeKind;
+use super::tables::Tables;
+use super::verify::{Found, Stored, find};
+
+/// Documents committed together at most, but for a single request of more.
+const GROUP: usize = 2000;
+/// Expired documents deleted with one commit.
+const EXPIRED: usize = 1000;
+/// How long buffered writes wait for a sync, and how often what has expired is looked for.
+const TICK: Duration = Duration::from_millis(500);
+
+/// One write.
+pub(crate) enum Op {
+    /// Take in a document; only where it is new, if so asked.
+    Put { prepared: Arc<Prepared>, only_new: bool },
+    /// Delete the document with this keyed hash of its id.
+    Delete(u128),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Done {
+    Answer(Box<Answer>),
+    /// The number of the change, or none where there was nothing to delete.
+    Deleted(Option<u64>),
+}
+
+/// Writes that belong together: they are committed together or not at all.
+pub(crate) struct Request {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) durability: Durability,
+    pub(crate) reply: SyncSender<Result<Vec<Done>, CollectionError>>,
+}
+
+/// What a group of requests comes to.
+struct Outcome {
+    done: Vec<Vec<Done>>,
+    effects: Effects,
+}
+
+/// Writes until nobody can ask any more.
+pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
+    let mut unsynced = false;
+    let mut ticked = Instant::now();
+    loop {
+        let mut group = Vec::new();
+        let mut waiting = 0;
+        match requests.recv_timeout(TICK) {
+            Ok(request) => {
+                waiting += request.ops.len();
+                group.push(request);
+                while waiting < GROUP
+                    && let Ok(request) = requests.try_recv()
+                {
+                    waiting += request.ops.len();
+                    group.push(request);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        inner.waiting.fetch_sub(waiting as u64, Ordering::Relaxed);
+        let due = ticked.elapsed() >= TICK;
+        let expired = inner.has_expired();
+        let synced = group
+            .iter()
+            .any(|request| request.durability == Durability::Synced);
+        if group.is_empty() && !expired && !unsynced {
+            inner.tidy();
+            continue;
+        }
+        let sync = synced || due || group.is_empty();
+        if due {
+            ticked = Instant::now();
+        }
+        write(inner, group, sync);
+        unsynced = !sync;
+    }
+    if unsynced {
+        write(inner, Vec::new(), true);
+    }
+}
+
+fn write(inner: &Inner, group: Vec<Request>, sync: bool) {
+    let refused = inner.refusal();
+    let result = match refused {
+        Some(error) => Err(error),
+        None => commit(inner, &group, sync).inspect_err(|error| inner.poison(error)),
+    };
+    if let Ok(outcome) = result {
+        inner.absorb(outcome.effects);
+        for (request, done) in group.into_iter().zip(outcome.done) {
+            // Who asked may have gone away.
+            let _gone = request.reply.send(Ok(done));
+        }
+    } else {
+        inner.end_change();
+        let error = inner.refusal().unwrap_or(CollectionError::Closed);
+        for request in group {
+            let _gone = request.reply.send(Err(error.clone()));
+        }
+    }
+}
+
+/// Decides and commits. Any error, and any panic of the store, leaves the disk as it was before or, where only the last sync failed, in a
+/// state nobody was told of.
+fn commit(inner: &Inner, group: &[Request], sync: bool) -> Result<Outcome, CollectionError> {
+    let run = || decide_and_commit(inner, group, sync);
+    catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Err(inner.store.damaged("a page of the store makes no sense")))
+}
+
+fn decide_and_commit(inner: &Inner, group: &[Request], sync: bool) -> Result<Outcome, CollectionError> {
+    let store = &inner.store;
+    let now = inner.now();
+    let settled = inner.live.read().map_err(|_| CollectionError::Closed)?;
+    let snapshot = store.db.begin_read().map_err(|error| store.unreadable(error))?;
+    let shingles = Stored {
+        store,
+        transaction: &snapshot,
+        workshop: &inner.workshop,
+        cache: &inner.cache,
+    };
+    let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
+    let durability = if sync {
+        redb::Durability::Immediate
+    } else {
+        redb::Durability::None
+    };
+    transaction
+        .set_durability(durability)
+        .map_err(|error| store.unreadable(error))?;
+    transaction.set_quick_repair(true);
+    let (done, effects) = decide(inner, group, (&settled, &shingles), &transaction, (now, sync))?;
+    // From here until memory follows, disk and memory differ: readers that trip over it look again.
+    inner.begin_change();
+    let began = Instant::now();
+    transaction.commit().map_err(|error| store.unreadable(error))?;
+    inner.note_commit(
+        began.elapsed(),
+        group.iter().map(|request| request.ops.len()).sum(),
+    );
+    Ok(Outcome { done, effects })
+}
+
+/// Decides every write of the group and writes what comes of it to the transaction.
+fn decide(
+    inner: &Inner,
+    group: &[Request],
+    (settled, shingles): (&Live, &Stored<'_>),
+    transaction: &redb::WriteTransaction,
+    (now, sync): (i64, bool),
+) -> Result<(Vec<Vec<Done>>, Effects), CollectionError> {
+    let found = find_all(inner, group, settled, shingles, now)?;
+    let settings = &inner.settings;
+    let mut commit = Commit {
+        settings,
+        settled,
+        tables: Tables::open(&inner.store, transaction)?,
+        shingles,
+        now,
+        fresh: Live::new(inner.workshop.profile().bits(), settings.k, settings.threshold),
+        removed: FxHashSet::default(),
+        prepared: FxHashMap::default(),
+    };
+    commit.expire(EXPIRED)?;
+    let mut found = found.into_iter();
+    let mut done = Vec::with_capacity(group.len());
+    for request in group {
+        let mut answers = Vec::with_capacity(request.ops.len());
+        for op in &request.ops {
+            answers.push(match op {
+                Op::Put { prepared, only_new } => {
+                    let settled = found.next().unwrap_or_default();
+                    let mut answer = commit.put(prepared, &settled, *only_new)?;
+                    answer.durable = sync || answer.seq.is_none();
+                    Done::Answer(Box::new(answer))
+                }
+                Op::Delete(id) => Done::Deleted(commit.delete(*id, ChangeKind::Deleted)?),
+            });
+        }
+        done.push(answers);
+    }
+    let Commit {
+        tables,
+        fresh,
+        removed,
+        ..
+    } = commit;
+    tables.finish()?;
+    Ok((done, Effects { fresh, removed }))
+}
+
+/// What every document of the group finds among settled ones, in order.
+fn find_all(
+    inner: &Inner,
+    group: &[Request],
+    settled: &Live,
+    shingles: &Stored<'_>,
+    now: i64,
+) -> Result<Vec<Found>, CollectionError> {
+    let puts: Vec<&Prepared> = group
+        .iter()
+        .flat_map(|request| &request.ops)
+        .filter_map(|op| match op {
+            Op::Put { prepared, .. } => Some(&**prepared),
+            Op::Delete(_) => None,
+        })
+        .collect();
+    let one = |prepared: &&Prepared| {
+        // An equal text decides by itself; should it be deleted in this group, its group is looked for after all.
+        find(
+            prepared,
+            settled,
+            shingles,
+            (&inner.settings, inner.settings.k),
+            now,
+        )
+    };
+    if puts.len() < 4 {
+        puts.iter().map(one).collect()
+    } else {
+        puts.par_iter().map(one).collect()
+    }
+}

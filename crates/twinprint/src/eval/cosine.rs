@@ -1,0 +1,83 @@
+//! The baseline: cosine of word counts, Chinese cut into words by jieba (bag of words).
+
+use fingerprint::HashKey;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use text::{Analyzer, Features, Profile, Weight};
+
+use super::documents::Documents;
+
+/// Bins of a similarity from 1 down to 0.
+pub(super) const BINS: usize = 1000;
+
+/// Count vectors of length 1, with lists of the documents that have each word.
+pub(super) struct Vectors {
+    /// Word number and share, by document.
+    words: Vec<Vec<(u32, f32)>>,
+    /// Documents in order and the word's share in each, by word.
+    postings: Vec<Vec<(u32, f32)>>,
+}
+
+/// The least cosine of a bin.
+pub(super) fn least(bin: usize) -> f64 {
+    1.0 - bin as f64 / BINS as f64
+}
+
+impl Vectors {
+    pub(super) fn of(documents: &Documents) -> Self {
+        // Of all profiles, since the default cannot be refused, only the words are used.
+        let profile = Profile::new(Features::Words, Weight::Tf, 64);
+        let analyzer = || Some(Analyzer::new(profile.as_ref().ok()?, HashKey::PUBLIC));
+        let terms = |analyzer: &mut Option<Analyzer>, text: &String| -> Vec<(u128, f32)> {
+            let Some(analyzer) = analyzer else {
+                return Vec::new();
+            };
+            let features = analyzer.explain(text);
+            let square: f64 = features.iter().map(|f| f64::from(f.tf).powi(2)).sum();
+            let length = square.sqrt();
+            let share = |tf: u32| (f64::from(tf) / length) as f32;
+            features.iter().map(|f| (f.hash, share(f.tf))).collect()
+        };
+        let terms: Vec<Vec<(u128, f32)>> = documents.canonical.par_iter().map_init(analyzer, terms).collect();
+        let mut numbers: FxHashMap<u128, u32> = FxHashMap::default();
+        let mut postings: Vec<Vec<(u32, f32)>> = Vec::new();
+        let mut words = Vec::with_capacity(terms.len());
+        for (document, terms) in (0u32..).zip(terms) {
+            let number = |(hash, share): (u128, f32)| {
+                let next = numbers.len() as u32;
+                let word = *numbers.entry(hash).or_insert(next);
+                if word == next {
+                    postings.push(Vec::new());
+                }
+                postings[word as usize].push((document, share));
+                (word, share)
+            };
+            words.push(terms.into_iter().map(number).collect());
+        }
+        Self { words, postings }
+    }
+
+    /// Pushes the bins of the pairs of a document with all before it.
+    pub(super) fn row(&self, document: usize, bins: &mut Vec<u16>) {
+        let mut cosines = vec![0f32; document];
+        for &(word, share) in &self.words[document] {
+            for &(other, its) in &self.postings[word as usize] {
+                let Some(cosine) = cosines.get_mut(other as usize) else {
+                    break;
+                };
+                *cosine += share * its;
+            }
+        }
+        let bin = |cosine: f32| {
+            ((1.0 - f64::from(cosine).clamp(0.0, 1.0)) * BINS as f64 - 1e-3)
+                .ceil()
+                .max(0.0) as u16
+        };
+        bins.extend(cosines.into_iter().map(bin));
+    }
+
+    /// Bytes of all vectors: a word's number and its share.
+    pub(super) fn bytes(&self) -> f64 {
+        self.words.iter().map(|words| words.len() as f64 * 8.0).sum()
+    }
+}

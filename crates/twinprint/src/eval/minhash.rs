@@ -1,0 +1,98 @@
+//! The baseline: MinHash with 128 slots (Broder 1997) and banding, as in datasketch, which a test holds it against.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use text::overlap::ShingleSet;
+
+/// Slots of a signature.
+pub(super) const SLOTS: usize = 128;
+
+/// A signature a document.
+pub(super) struct Signatures(Vec<[u64; SLOTS]>);
+
+impl Signatures {
+    pub(super) const BYTES: usize = SLOTS * 8;
+
+    /// Slot i of a set is the least of its members under the i-th of [`SLOTS`] permutations x → a x + b, a odd. Members are
+    /// uniform hashes already.
+    pub(super) fn of(sets: &[ShingleSet]) -> Self {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+            mixed ^ mixed >> 31
+        };
+        let permutations: Vec<(u64, u64)> = (0..SLOTS).map(|_| (next() | 1, next())).collect();
+        let sign = |set: &ShingleSet| {
+            let mut slots = [u64::MAX; SLOTS];
+            for &member in set.shingles() {
+                for (slot, &(a, b)) in slots.iter_mut().zip(&permutations) {
+                    *slot = (*slot).min(member.wrapping_mul(a).wrapping_add(b));
+                }
+            }
+            slots
+        };
+        Self(sets.par_iter().map(sign).collect())
+    }
+
+    /// Slots in which two signatures agree; their share estimates the Jaccard.
+    pub(super) fn equal_slots(&self, a: usize, b: usize) -> usize {
+        self.0[a].iter().zip(&self.0[b]).filter(|(a, b)| a == b).count()
+    }
+
+    /// Pairs that agree in all slots of a band, each once: in the first such band.
+    pub(super) fn candidates(&self, bands: usize, rows: usize) -> Vec<(u32, u32)> {
+        let band = |document: usize, band: usize| &self.0[document][band * rows..(band + 1) * rows];
+        let in_band = |number: usize| {
+            let mut buckets: HashMap<&[u64], Vec<u32>> = HashMap::new();
+            for document in 0..self.0.len() {
+                buckets
+                    .entry(band(document, number))
+                    .or_default()
+                    .push(document as u32);
+            }
+            let mut pairs = Vec::new();
+            for bucket in buckets.into_values() {
+                for (i, &b) in bucket.iter().enumerate() {
+                    let before = |&&a: &&u32| (0..number).any(|n| band(a as usize, n) == band(b as usize, n));
+                    pairs.extend(bucket[..i].iter().filter(|a| !before(a)).map(|&a| (a, b)));
+                }
+            }
+            pairs
+        };
+        (0..bands).into_par_iter().flat_map_iter(in_band).collect()
+    }
+}
+
+/// Equal slots from which on the estimate reaches a Jaccard.
+pub(super) fn least_slots(threshold: f64) -> usize {
+    (threshold * SLOTS as f64 - 1e-9).ceil() as usize
+}
+
+/// Bands and rows whose curve 1 − (1 − sʳ)ᵇ errs least about a threshold: the area of false positives below it and that of false
+/// negatives above it, weighed alike and summed in steps of 0.001, as datasketch does.
+pub(super) fn bands(threshold: f64) -> (usize, usize) {
+    const STEP: f64 = 0.001;
+    let area = |from: f64, to: f64, f: &dyn Fn(f64) -> f64| {
+        let steps = ((to - from) / STEP).ceil() as usize;
+        (0..steps)
+            .map(|i| f(from + (i as f64 + 0.5) * STEP) * STEP)
+            .sum::<f64>()
+    };
+    let mut best = (f64::INFINITY, (1, 1));
+    for bands in 1..=SLOTS {
+        for rows in 1..=SLOTS / bands {
+            let miss = |s: f64| (1.0 - s.powi(rows as i32)).powi(bands as i32);
+            let error = f64::midpoint(
+                area(0.0, threshold, &|s| 1.0 - miss(s)),
+                area(threshold, 1.0, &miss),
+            );
+            if error < best.0 {
+                best = (error, (bands, rows));
+            }
+        }
+    }
+    best.1
+}

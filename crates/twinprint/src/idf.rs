@@ -1,0 +1,57 @@
+//! Tables of idf weights from documents: the one place where statistics of a corpus are taken for fingerprints.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fingerprint::HashKey;
+use rayon::prelude::*;
+use text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
+
+use crate::error::DedupError;
+use crate::idle::Idle;
+use crate::progress::{Progress, Unit};
+use crate::source::{Chunk, RecordKind, SourceOptions, Sources};
+use crate::work_dir::WorkDir;
+
+/// Counts the features of `profile` in all documents of `inputs` and makes a table of the `most` most frequent. Memory: the distinct
+/// features of the whole input.
+///
+/// # Errors
+/// What stops reading; fewer than ten documents; a name with other than letters and digits.
+pub fn build_idf(
+    inputs: &[String],
+    source_options: &SourceOptions,
+    profile: &Profile,
+    (name, most): (&str, usize),
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<IdfTable, DedupError> {
+    let work = WorkDir::temporary()?;
+    let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+    progress.stage("read", sources.total_bytes(), Unit::Bytes);
+    let mut builder = IdfBuilder::default();
+    let idle = Idle::new();
+    let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
+    let explain = |chunk: &Chunk| idle.with(analyzer, |analyzer| features(chunk, &sources, analyzer));
+    for batch in sources.read(8 << 20) {
+        let batch = batch?;
+        let chunks: Vec<Vec<Vec<Feature>>> = batch.chunks.par_iter().map(explain).collect();
+        for features in chunks.iter().flatten() {
+            builder.add(features);
+        }
+        progress.advance(batch.input_bytes());
+    }
+    builder
+        .finish(name, most)
+        .map_err(|error| DedupError::Option(format!("idf build: {error}")))
+}
+
+fn features(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Vec<Feature>> {
+    let mut documents = Vec::new();
+    chunk.documents(sources.options(), &mut |record| {
+        if let RecordKind::Document { text, .. } = record.kind {
+            documents.push(analyzer.explain(&text));
+        }
+    });
+    documents
+}

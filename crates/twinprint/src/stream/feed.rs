@@ -1,0 +1,105 @@
+//! From a batch of input to documents ready to be placed, on all threads.
+
+use fingerprint::HashKey;
+use rayon::prelude::*;
+use text::Profile;
+
+use super::fields::{FieldKeys, Fields};
+use super::prepare::{Document, Prepared, Preparer};
+use super::{Stream, time};
+use crate::idle::Idle;
+use crate::source::{Batch, Chunk, Format, RecordKind, RejectReason, SourceOptions, Sources};
+
+/// A record on its way to the stream.
+pub(super) enum Row {
+    Document {
+        source: u32,
+        line: u64,
+        label: Option<String>,
+        prepared: Box<Prepared>,
+    },
+    Reject {
+        source: u32,
+        line: u64,
+        reason: RejectReason,
+    },
+}
+
+/// Prepares batches; lends its preparers, with their grown buffers, to whichever thread needs one.
+pub(super) struct Feed<'f> {
+    sources: &'f Sources,
+    keys: &'f FieldKeys,
+    profile: Profile,
+    key: HashKey,
+    idle: Idle<Preparer>,
+}
+
+impl<'f> Feed<'f> {
+    pub(super) fn new(sources: &'f Sources, keys: &'f FieldKeys, stream: &Stream) -> Self {
+        Self {
+            sources,
+            keys,
+            profile: stream.options.profile.clone(),
+            key: stream.key,
+            idle: Idle::new(),
+        }
+    }
+
+    /// The records of a batch, in order.
+    pub(super) fn prepare(&self, batch: &Batch) -> Vec<Row> {
+        let rows: Vec<Vec<Row>> = batch.chunks.par_iter().map(|chunk| self.chunk(chunk)).collect();
+        rows.into_iter().flatten().collect()
+    }
+
+    fn chunk(&self, chunk: &Chunk) -> Vec<Row> {
+        let preparer = || Preparer::new(&self.profile, self.key);
+        self.idle.with(preparer, |preparer| self.rows(chunk, preparer))
+    }
+
+    fn rows(&self, chunk: &Chunk, preparer: &mut Preparer) -> Vec<Row> {
+        let fields = Fields::read(chunk, self.sources, self.keys);
+        let mut rows = Vec::with_capacity(chunk.records() as usize);
+        let mut records = 0;
+        let archive = |source: u32| {
+            let file = self.sources.list().get(source as usize);
+            file.is_some_and(|file| file.format == Format::Warc)
+        };
+        let time_key = if archive(chunk.source()) {
+            "date"
+        } else {
+            &self.keys.time
+        };
+        let options = SourceOptions {
+            sort_key: Some(time_key.to_owned()),
+            ..self.sources.options().clone()
+        };
+        chunk.documents(&options, &mut |record| {
+            let (number, source, line) = (records, record.source, record.line);
+            records += 1;
+            match record.kind {
+                RecordKind::Blank | RecordKind::Other { .. } => {}
+                RecordKind::Rejected { reason } => rows.push(Row::Reject { source, line, reason }),
+                RecordKind::Document { id, text, sort_value } => {
+                    let name =
+                        id.unwrap_or_else(|| self.sources.list()[source as usize].name_of(line).into());
+                    let document = Document {
+                        name: &name,
+                        text: &text,
+                        title: fields.title(number),
+                        url: fields.url(number).or(archive(source).then_some(&*name)),
+                        time: sort_value.as_ref().and_then(time::seconds),
+                        score: fields.score(number),
+                    };
+                    let prepared = Box::new(preparer.prepare(&document));
+                    rows.push(Row::Document {
+                        source,
+                        line,
+                        label: fields.label(number),
+                        prepared,
+                    });
+                }
+            }
+        });
+        rows
+    }
+}

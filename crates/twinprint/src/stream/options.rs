@@ -1,0 +1,101 @@
+//! What a user can choose for a stream.
+
+use cluster::groups::GroupOptions;
+use cluster::stories::{Method, StoryOptions};
+use serde::{Deserialize, Serialize};
+use text::{Features, Profile, ProfileError, Weight};
+
+use crate::error::DedupError;
+
+/// Whose copies compete for being canonical.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scope {
+    /// All of a group.
+    #[default]
+    None,
+    /// Those on one host; each host has its own.
+    Host,
+    /// Those on one registered domain; each has its own.
+    Domain,
+}
+
+/// How documents are placed. Everything that decides the result, besides the documents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamOptions {
+    /// What fingerprints are made of; 128 bits.
+    pub profile: Profile,
+    /// Least Jaccard of duplicates, in (0, 1].
+    pub threshold: f64,
+    /// Largest Hamming distance at 128 bits of what is compared.
+    pub radius: u32,
+    /// How groups are formed.
+    pub groups: GroupOptions,
+    /// How stories are formed.
+    pub stories: StoryOptions,
+    /// Whose copies compete for being canonical.
+    pub scope: Scope,
+}
+
+impl StreamOptions {
+    /// The defaults.
+    ///
+    /// # Errors
+    /// Never in practice: when the default profile were refused.
+    pub fn new() -> Result<Self, ProfileError> {
+        Ok(Self {
+            profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
+            threshold: 0.8,
+            radius: 20,
+            groups: GroupOptions::default(),
+            stories: StoryOptions::default(),
+            scope: Scope::None,
+        })
+    }
+
+    /// Refuses what makes no sense, naming the option.
+    ///
+    /// # Errors
+    /// [`DedupError::Option`].
+    pub fn check(&self) -> Result<(), DedupError> {
+        let share = |x: f64| x > 0.0 && x <= 1.0;
+        let checks = [
+            (
+                share(self.threshold),
+                "--threshold: give a Jaccard above 0 and at most 1",
+            ),
+            (
+                share(self.stories.threshold),
+                "--story-threshold: give a cosine above 0 and at most 1",
+            ),
+            (
+                self.stories.merge.is_none_or(share),
+                "--merge: give a cosine above 0 and at most 1, or none",
+            ),
+            (
+                self.radius <= 24,
+                "-k: the search is made for up to 24 of 128 bits",
+            ),
+            (
+                !matches!(self.stories.method, Method::EqualBits(bits) if !(8..=24).contains(&bits)),
+                "--equal-bits: give 8 to 24",
+            ),
+        ];
+        match checks.into_iter().find(|(holds, _)| !holds) {
+            Some((_, message)) => Err(DedupError::Option(message.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything in a line, by which a stored state knows its options.
+    pub(super) fn describe(&self) -> String {
+        format!(
+            "{} {} {} {:?} {:?} {:?}",
+            self.profile.id(),
+            self.threshold,
+            self.radius,
+            self.groups,
+            self.stories,
+            self.scope
+        )
+    }
+}

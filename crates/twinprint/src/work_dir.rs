@@ -1,0 +1,114 @@
+//! The directory of a run's temporary files.
+//!
+//! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
+//! directory, which ends with the process whatever ended it.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::error::DedupError;
+use crate::sink::WORK_DIR;
+
+/// The file that is locked.
+const LOCK: &str = "lock";
+/// Somebody may take a new directory for an old one before it is locked; then another is made.
+const TRIES: u32 = 8;
+
+/// A directory that goes away when it is dropped.
+#[derive(Debug)]
+pub(crate) struct WorkDir {
+    // Closed before the directory goes, as some systems want it.
+    _lock: File,
+    dir: TempDir,
+}
+
+impl WorkDir {
+    /// Makes one below `parent`, which is made if need be, and deletes those of dead runs there.
+    ///
+    /// # Errors
+    /// [`DedupError::WorkDir`].
+    pub(crate) fn create(parent: &Path) -> Result<Self, DedupError> {
+        let made = fs::create_dir_all(parent).and_then(|()| {
+            clear(parent);
+            (0..TRIES)
+                .find_map(|_| Self::locked(parent).transpose())
+                .unwrap_or_else(|| Err(io::Error::other("its lock is always held by another")))
+        });
+        made.map_err(|source| DedupError::WorkDir {
+            path: parent.to_owned(),
+            source,
+        })
+    }
+
+    /// Makes one where the system has its temporary files, for work that writes nothing else.
+    ///
+    /// # Errors
+    /// [`DedupError::WorkDir`].
+    pub(crate) fn temporary() -> Result<Self, DedupError> {
+        Self::create(&std::env::temp_dir())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A new directory with its lock; `None` if another took it for an old one.
+    fn locked(parent: &Path) -> io::Result<Option<Self>> {
+        let dir = tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent)?;
+        let lock = File::create(dir.path().join(LOCK))?;
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // Another had locked it, deleted the directory and let go.
+            _ if !dir.path().join(LOCK).exists() => Ok(None),
+            // A file system without locks: nobody else can lock it either.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Self { _lock: lock, dir })),
+        }
+    }
+}
+
+/// Deletes the directories whose lock nobody holds. What cannot be deleted, or is not locked yet, is left alone.
+fn clear(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let ours = entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(WORK_DIR.as_bytes());
+        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let lock = File::options().write(true).open(entry.path().join(LOCK));
+        if let Ok(lock) = lock
+            && lock.try_lock().is_ok()
+        {
+            let _stays_for_the_next = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_dead_runs_left_is_deleted_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = |name: &str| parent.path().join(format!("{WORK_DIR}{name}"));
+        for name in ["dead", "new"] {
+            fs::create_dir(path(name)).unwrap();
+            fs::write(path(name).join("texts"), "left").unwrap();
+        }
+        fs::write(path("dead").join(LOCK), "").unwrap();
+        fs::create_dir(parent.path().join("mine")).unwrap();
+        fs::write(parent.path().join("mine/lock"), "").unwrap();
+        let first = WorkDir::create(parent.path()).unwrap();
+        assert!(!path("dead").exists() && path("new").exists() && parent.path().join("mine/lock").exists());
+        let second = WorkDir::create(parent.path()).unwrap();
+        assert!(first.path().exists() && first.path() != second.path());
+        let gone = first.path().to_owned();
+        drop(first);
+        assert!(!gone.exists() && second.path().exists());
+    }
+}
