@@ -1,0 +1,137 @@
+//! The HTTP service: collections over the network.
+//!
+//! [`Service::start`] opens the collections of a directory and answers until [`Service::stop`]. Routes are in
+//! `route`, what a request may take in [`Limits`], who may do what in `tokens`.
+//!
+//! Invariants: nothing that takes a processor runs on the threads that serve connections; whatever waits is bounded, and beyond it the answer
+//! is 429; an error is a problem object; no secret key and no fingerprint made under one leaves a collection; the service fetches nothing.
+#![forbid(unsafe_code)]
+
+mod body;
+mod idempotency;
+mod jobs;
+mod limits;
+mod listen;
+mod log;
+mod metrics;
+mod model;
+mod openapi;
+mod page;
+mod problem;
+mod registry;
+mod route;
+mod tokens;
+mod work;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use limits::Limits;
+pub use listen::Service;
+pub use log::LogForm;
+
+use tokio::sync::Semaphore;
+
+use crate::body::Room;
+use crate::idempotency::Idempotency;
+use crate::jobs::Jobs;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::registry::Registry;
+use crate::tokens::Tokens;
+use crate::work::Work;
+
+/// How a service is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directory of the collections.
+    pub dir: PathBuf,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The token file; without one the service listens on the loopback interface alone.
+    pub tokens: Option<PathBuf>,
+    /// What requests may take.
+    pub limits: Limits,
+    /// What is written to stderr.
+    pub log: LogForm,
+}
+
+/// Why a service did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The directory of the collections cannot be used.
+    #[error("{}: {source}", .path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The token file cannot be used.
+    #[error("{}: {why}", .path.display())]
+    Tokens {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Everybody on the network could write.
+    #[error(
+        "{0} is not a loopback address: whoever reaches it could read and delete everything; give a token file with --tokens"
+    )]
+    Open(SocketAddr),
+    /// The address cannot be had.
+    #[error("{address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The threads cannot be started.
+    #[error("the service's threads cannot be started: {0}")]
+    Threads(std::io::Error),
+}
+
+/// What all requests share.
+struct App {
+    log: Log,
+    registry: Registry,
+    limits: Limits,
+    tokens: Option<Tokens>,
+    metrics: Metrics,
+    jobs: Arc<Jobs>,
+    idempotency: Idempotency,
+    work: Work,
+    room: Room,
+    exports: Arc<Semaphore>,
+    /// Set once the service is to stop; jobs end at the next step.
+    stopping: Arc<AtomicBool>,
+    openapi: String,
+}
+
+type Shared = Arc<App>;
+
+impl App {
+    fn open(dir: &Path, tokens: Option<Tokens>, options: &Options) -> Result<Self, ServeError> {
+        let (log, limits) = (Log::new(options.log), options.limits);
+        let stopping = Arc::new(AtomicBool::new(false));
+        Ok(Self {
+            registry: Registry::open(dir, log)?,
+            log,
+            limits,
+            tokens,
+            metrics: Metrics::default(),
+            jobs: Arc::new(Jobs::new(Arc::clone(&stopping))),
+            idempotency: Idempotency::default(),
+            work: Work::new(limits.requests, limits.request_time),
+            room: Room::new(limits.bodies),
+            exports: Arc::new(Semaphore::new(limits.exports)),
+            stopping,
+            openapi: openapi::document(),
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! Documents: asked about, taken in, shown, deleted.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use twinprint::collection::{
+    Answer, Collection, CollectionError, Document, Durability, NewDocument, Verdict,
+};
+
+use crate::body::Sent;
+use crate::idempotency::Begin;
+use crate::model::{BatchAnswer, Deleted, DocumentBody, DocumentsBody, Item, Job, WriteQuery};
+use crate::problem::Problem;
+use crate::{App, Shared};
+
+/// Would this document be new?
+///
+/// Answers what check-and-insert would, and keeps nothing.
+#[utoipa::path(post, path = "/v1/collections/{collection}/check", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection")), request_body = DocumentBody, responses(
+    (status = 200, body = Answer)))]
+pub(crate) async fn check(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    sent: Body,
+) -> Result<Json<Answer>, Problem> {
+    let collection = app.registry.get(&name)?;
+    let sent = Sent::receive(&app, &headers, sent).await?;
+    let answer = app
+        .work
+        .run(move || one(&collection, sent.json()?, |documents| collection.check(documents)));
+    Ok(Json(answer.await?))
+}
+
+/// Would these documents be new? Each is asked about by itself.
+#[utoipa::path(post, path = "/v1/collections/{collection}/checks", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection")), request_body = DocumentsBody, responses(
+    (status = 200, body = BatchAnswer)))]
+pub(crate) async fn checks(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    sent: Body,
+) -> Result<Json<BatchAnswer>, Problem> {
+    let collection = app.registry.get(&name)?;
+    let sent = Sent::receive(&app, &headers, sent).await?;
+    let most = app.limits.batch;
+    let answer = app.work.run(move || {
+        let batch: DocumentsBody = sent.json()?;
+        limit_batch(most, batch.documents.len())?;
+        each(&collection, batch.documents, |documents| {
+            collection.check(documents)
+        })
+    });
+    Ok(Json(answer.await?))
+}
+
+/// New, or seen? Remembered in the same step
+///
+/// Of any number of near-duplicates that come in at once exactly one is new. A document of the same id is updated.
+#[utoipa::path(post, path = "/v1/collections/{collection}/check-and-insert", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+    request_body = DocumentBody, responses((status = 200, body = Answer)))]
+pub(crate) async fn check_and_insert(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    Query(how): Query<WriteQuery>,
+    uri: Uri,
+    headers: HeaderMap,
+    sent: Body,
+) -> Result<Response, Problem> {
+    let collection = app.registry.get(&name)?;
+    let sent = Sent::receive(&app, &headers, sent).await?;
+    let work = move |shared: &App, sent: &Sent| {
+        let answer = one(&collection, sent.json()?, |documents| {
+            collection.add(documents, how.only_new, how.durability.into())
+        })?;
+        count(shared, std::iter::once(&answer));
+        Ok(answer)
+    };
+    once(&app, headers, &uri, sent, work).await
+}
+
+/// New, or seen? For many documents, one answer each, in order
+///
+/// Document i sees those before it. They are committed together; a document that cannot be one gets a problem of its own.
+#[utoipa::path(post, operation_id = "add_documents", path = "/v1/collections/{collection}/documents", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+    request_body = DocumentsBody, responses((status = 200, body = BatchAnswer)))]
+pub(crate) async fn add(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    Query(how): Query<WriteQuery>,
+    uri: Uri,
+    headers: HeaderMap,
+    sent: Body,
+) -> Result<Response, Problem> {
+    let collection = app.registry.get(&name)?;
+    let sent = Sent::receive(&app, &headers, sent).await?;
+    let work = move |shared: &App, sent: &Sent| {
+        let batch: DocumentsBody = sent.json()?;
+        limit_batch(shared.limits.batch, batch.documents.len())?;
+        let answer = each(&collection, batch.documents, |documents| {
+            collection.add(documents, how.only_new, how.durability.into())
+        })?;
+        count(
+            shared,
+            answer.items.iter().filter_map(|item| item.answer.as_ref()),
+        );
+        Ok(answer)
+    };
+    once(&app, headers, &uri, sent, work).await
+}
+
+/// Does a write once for each idempotency key.
+async fn once<T: serde::Serialize + 'static>(
+    app: &Shared,
+    headers: HeaderMap,
+    uri: &Uri,
+    sent: Sent,
+    work: impl FnOnce(&App, &Sent) -> Result<T, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let shared = Shared::clone(app);
+    let path = uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    let work = move || {
+        let attempt = match shared.idempotency.begin(&headers, &path, sent.bytes())? {
+            Begin::Again(answer) => return Ok(answer),
+            Begin::Go(attempt) => attempt,
+        };
+        let answer = work(&shared, &sent)?;
+        let json = serde_json::to_vec(&answer)
+            .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        attempt.answered(&json);
+        Ok(json)
+    };
+    let json = app.work.run(work).await?;
+    let kind = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, kind)], json).into_response())
+}
+
+/// Refuses a batch that is too long.
+pub(crate) fn limit_batch(limit: usize, documents: usize) -> Result<(), Problem> {
+    if documents > limit {
+        return Err(Problem::limit(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "documents of a batch",
+            limit as u64,
+            Some(documents as u64),
+        ));
+    }
+    Ok(())
+}
+
+/// Asks about one document.
+fn one(
+    collection: &Collection,
+    body: DocumentBody,
+    ask: impl FnOnce(Vec<NewDocument>) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError>,
+) -> Result<Answer, Problem> {
+    let document = body.into_document(collection.profile().bits())?;
+    let answers = ask(vec![document])?;
+    Ok(answers.into_iter().next().ok_or(CollectionError::Closed)??)
+}
+
+/// Asks about all documents that can be one, and puts the answers where they belong.
+fn each(
+    collection: &Collection,
+    bodies: Vec<DocumentBody>,
+    ask: impl FnOnce(Vec<NewDocument>) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError>,
+) -> Result<BatchAnswer, Problem> {
+    let bits = collection.profile().bits();
+    let mut documents = Vec::with_capacity(bodies.len());
+    let mut problems = Vec::with_capacity(bodies.len());
+    for body in bodies {
+        match body.into_document(bits) {
+            Ok(document) => {
+                documents.push(document);
+                problems.push(None);
+            }
+            Err(problem) => problems.push(Some(problem)),
+        }
+    }
+    let mut answers = ask(documents)?.into_iter();
+    let items = problems.into_iter().map(|problem| {
+        let answer = problem.map_or_else(
+            || {
+                let answer = answers.next().unwrap_or(Err(CollectionError::Closed));
+                answer.map_err(Problem::from)
+            },
+            Err,
+        );
+        Item::from(answer)
+    });
+    Ok(BatchAnswer {
+        items: items.collect(),
+    })
+}
+
+/// Counts verdicts.
+pub(crate) fn count<'a>(app: &App, answers: impl Iterator<Item = &'a Answer>) {
+    let mut verdicts = [0u64; 4];
+    for answer in answers {
+        verdicts[answer.verdict as usize] += 1;
+    }
+    let named = [Verdict::New, Verdict::Exact, Verdict::Near, Verdict::Updated];
+    for (verdict, more) in named.into_iter().zip(verdicts).filter(|(_, more)| *more > 0) {
+        app.metrics.verdict(name_of(verdict), more);
+    }
+}
+
+pub(crate) fn name_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::New => "new",
+        Verdict::Exact => "exact",
+        Verdict::Near => "near",
+        Verdict::Updated => "updated",
+    }
+}
+
+/// A stored document
+#[utoipa::path(get, operation_id = "show_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id")), responses(
+    (status = 200, body = Document)))]
+pub(crate) async fn show(
+    State(app): State<Shared>,
+    Path((name, id)): Path<(String, String)>,
+) -> Result<Json<Document>, Problem> {
+    let collection = app.registry.get(&name)?;
+    Ok(Json(app.work.run(move || Ok(collection.get(&id)?)).await?))
+}
+
+/// Delete a document
+#[utoipa::path(delete, operation_id = "delete_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id")), responses(
+    (status = 200, body = Deleted)))]
+pub(crate) async fn remove(
+    State(app): State<Shared>,
+    Path((name, id)): Path<(String, String)>,
+) -> Result<Json<Deleted>, Problem> {
+    let collection = app.registry.get(&name)?;
+    let work = move || {
+        let deleted = collection.delete(&[&id], Durability::Synced)?;
+        match deleted.first() {
+            Some(&Some(seq)) => Ok(Json(Deleted { seq })),
+            _ => Err(Problem::from(CollectionError::NoDocument { id })),
+        }
+    };
+    app.work.run(work).await
+}
+
+/// Delete all documents of a source, as a job
+#[utoipa::path(delete, operation_id = "delete_source", path = "/v1/collections/{collection}/sources/{source}", tag = "documents",
+    params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source")), responses(
+    (status = 202, body = Job)))]
+pub(crate) async fn remove_source(
+    State(app): State<Shared>,
+    Path((name, source)): Path<(String, String)>,
+) -> Result<(StatusCode, Json<Job>), Problem> {
+    let collection = app.registry.get(&name)?;
+    Ok((
+        StatusCode::ACCEPTED,
+        Json(app.jobs.delete_source(collection, source)?),
+    ))
+}

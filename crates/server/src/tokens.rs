@@ -1,0 +1,214 @@
+//! Who may do what: the token file.
+//!
+//! ```toml
+//! [[token]]
+//! name = "crawler"
+//! scopes = ["read", "write"]
+//! sha256 = "…"                     # of the token: printf %s "$TOKEN" | sha256sum
+//! expires = 2027-01-01T00:00:00Z   # or absent
+//! ```
+//!
+//! The file holds hashes, so that whoever reads it cannot use them. A token is a secret of high entropy, which needs no slow hash.
+//! Hashes are compared in constant time.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::ServeError;
+use crate::problem::Problem;
+
+/// What a token allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Scope {
+    /// Ask.
+    Read,
+    /// Add and delete documents.
+    Write,
+    /// Make and delete collections.
+    Admin,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    token: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    scopes: Vec<Scope>,
+    sha256: String,
+    expires: Option<toml::value::Datetime>,
+}
+
+struct Token {
+    name: String,
+    scopes: Vec<Scope>,
+    hash: [u8; 32],
+    /// Unix time in seconds.
+    expires: Option<i64>,
+}
+
+/// The tokens of a file.
+pub(crate) struct Tokens {
+    tokens: Vec<Token>,
+}
+
+impl Tokens {
+    /// Reads the file.
+    pub(crate) fn read(path: &Path) -> Result<Self, ServeError> {
+        let refuse = |why: String| ServeError::Tokens {
+            path: path.to_owned(),
+            why,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+        Self::parse(&text).map_err(refuse)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let token = |entry: Entry| {
+            let hash = unhex(&entry.sha256)
+                .ok_or_else(|| format!("token {:?}: sha256 is not 64 hexadecimal digits", entry.name))?;
+            let expires = entry.expires.map(|time| unix(&time).ok_or(time)).transpose();
+            let expires = expires.map_err(|time| {
+                format!(
+                    "token {:?}: expires is {time}, not a date and time with a zone",
+                    entry.name
+                )
+            })?;
+            Ok(Token {
+                name: entry.name,
+                scopes: entry.scopes,
+                hash,
+                expires,
+            })
+        };
+        let tokens = file
+            .token
+            .into_iter()
+            .map(token)
+            .collect::<Result<Vec<_>, String>>()?;
+        if tokens.is_empty() {
+            return Err("it has no [[token]]".to_owned());
+        }
+        Ok(Self { tokens })
+    }
+
+    /// Whether the request's bearer token allows `scope`.
+    pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Problem> {
+        let unauthorized = |why: &str| Err(Problem::new(StatusCode::UNAUTHORIZED, why));
+        let sent = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, sent)) = sent else {
+            return unauthorized("send a token: Authorization: Bearer …");
+        };
+        let hash: [u8; 32] = Sha256::digest(sent.trim().as_bytes()).into();
+        // All are compared, each in whole, so that the time tells nothing.
+        let mut found = None;
+        for token in &self.tokens {
+            let differ = token
+                .hash
+                .iter()
+                .zip(&hash)
+                .fold(0, |differ, (a, b)| differ | (a ^ b));
+            if differ == 0 {
+                found = Some(token);
+            }
+        }
+        let Some(token) = found else {
+            return unauthorized("this token is not known");
+        };
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        if token.expires.is_some_and(|expires| expires <= now as i64) {
+            return unauthorized("this token has expired");
+        }
+        if !token.scopes.contains(&scope) {
+            let why = format!("token {:?} does not have the scope {scope:?}", token.name).to_lowercase();
+            return Err(Problem::new(StatusCode::FORBIDDEN, why));
+        }
+        Ok(())
+    }
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    if digits.len() != 64 || !digits.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Unix time of a date and time with a zone (days from civil, as in Hinnant's "chrono-compatible low-level date algorithms").
+fn unix(time: &toml::value::Datetime) -> Option<i64> {
+    let (date, clock) = (time.date?, time.time?);
+    let offset = match time.offset? {
+        toml::value::Offset::Z => 0,
+        toml::value::Offset::Custom { minutes } => i64::from(minutes),
+    };
+    let (month, day) = (i64::from(date.month), i64::from(date.day));
+    let year = i64::from(date.year) - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719_468;
+    let second = i64::from(clock.second.unwrap_or(0));
+    let minutes = i64::from(clock.hour) * 60 + i64::from(clock.minute) - offset;
+    Some(days * 86_400 + minutes * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hash of "secret".
+    const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+
+    fn status(tokens: &Tokens, sent: Option<&str>, scope: Scope) -> u16 {
+        let mut headers = HeaderMap::new();
+        if let Some(sent) = sent {
+            headers.insert(header::AUTHORIZATION, sent.parse().unwrap());
+        }
+        tokens
+            .check(&headers, scope)
+            .map_or_else(|problem| problem.status, |()| 200)
+    }
+
+    #[test]
+    fn a_token_allows_its_scopes_until_it_expires() {
+        let entry = |expires: &str| {
+            format!(
+                "[[token]]\nname = \"a\"\nscopes = [\"read\"]\nsha256 = \"{SECRET}\"\nexpires = {expires}\n"
+            )
+        };
+        let tokens = Tokens::parse(&entry("2999-01-01T00:00:00Z")).unwrap();
+        assert_eq!(status(&tokens, Some("Bearer secret"), Scope::Read), 200);
+        assert_eq!(status(&tokens, Some("bearer secret"), Scope::Read), 200);
+        assert_eq!(status(&tokens, Some("Bearer secret"), Scope::Write), 403);
+        assert_eq!(status(&tokens, Some("Bearer other"), Scope::Read), 401);
+        assert_eq!(status(&tokens, Some("secret"), Scope::Read), 401);
+        assert_eq!(status(&tokens, None, Scope::Read), 401);
+        let expired = Tokens::parse(&entry("2020-02-29T12:00:00+02:00")).unwrap();
+        assert_eq!(status(&expired, Some("Bearer secret"), Scope::Read), 401);
+        assert_eq!(expired.tokens[0].expires, Some(1_582_970_400));
+        assert!(Tokens::parse("").is_err() && Tokens::parse(&entry("2020-02-29")).is_err());
+        assert!(Tokens::parse(&entry("2999-01-01T00:00:00Z").replace('5', "x")).is_err());
+    }
+}

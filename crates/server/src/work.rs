@@ -1,0 +1,74 @@
+//! Work that takes a processor: away from the threads that serve connections, and never more of it waiting than may be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::sync::Semaphore;
+
+use crate::problem::Problem;
+
+/// The workers' entrance.
+pub(crate) struct Work {
+    /// Requests worked on or waiting.
+    admitted: Arc<Semaphore>,
+    most: usize,
+    /// Requests worked on.
+    working: Arc<Semaphore>,
+    time: Duration,
+}
+
+impl Work {
+    /// At most `most` requests at a time, of which a few for each processor are worked on: those that wait for the disk take none.
+    pub(crate) fn new(most: usize, time: Duration) -> Self {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            admitted: Arc::new(Semaphore::new(most)),
+            most,
+            working: Arc::new(Semaphore::new((processors * 8).min(most))),
+            time,
+        }
+    }
+
+    /// Requests worked on or waiting.
+    pub(crate) fn admitted(&self) -> usize {
+        self.most - self.admitted.available_permits()
+    }
+
+    /// Runs `f` on a thread of its own; refuses when too much waits already, and gives up waiting (not the work) after the time.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let full = || Problem {
+            limit: Some(self.most as u64),
+            ..Problem::busy("too many requests at a time; try again in a moment")
+        };
+        let admitted = Arc::clone(&self.admitted)
+            .try_acquire_owned()
+            .map_err(|_| full())?;
+        let working = Arc::clone(&self.working);
+        let work = async move {
+            let permit = working.acquire_owned().await.map_err(|_| full())?;
+            let done = tokio::task::spawn_blocking(move || {
+                let _held = (permit, admitted);
+                f()
+            });
+            done.await.unwrap_or_else(|_| {
+                Err(Problem::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "the request failed for a reason of ours; it is in the log",
+                ))
+            })
+        };
+        match tokio::time::timeout(self.time, work).await {
+            Ok(result) => result,
+            Err(_) => Err(Problem::limit(
+                StatusCode::GATEWAY_TIMEOUT,
+                "seconds until the answer",
+                self.time.as_secs(),
+                None,
+            )),
+        }
+    }
+}

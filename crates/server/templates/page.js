@@ -1,0 +1,187 @@
+// The page's only script. What documents say is put in with textContent, never as markup.
+"use strict";
+
+const at = (id) => document.getElementById(id);
+let language = navigator.language.startsWith("zh") ? "zh" : "en";
+let after = 0;
+
+const words = {
+  documents: ["documents", "篇文档"], groups: ["groups", "个分组"], removed: ["followers in groups", "篇重复文档"], seq: ["last change", "最新变更号"],
+  new: ["new", "新"], exact: ["a copy", "相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有的标识"],
+  none: ["There is no collection yet. Make one: curl -X PUT http://…/v1/collections/NAME", "还没有集合。创建一个：curl -X PUT http://…/v1/collections/NAME"],
+  of: ["of", "与"], bits: ["bits differ", "位不同"], jaccard: ["Jaccard", "Jaccard 相似度"], group: ["group", "组"], show: ["show", "展开"],
+  weights: ["words that weigh differently", "权重不同的词"],
+};
+const say = (word) => words[word][language === "zh" ? 1 : 0];
+
+function node(name, text, kind) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function row(...cells) {
+  const made = node("tr");
+  for (const cell of cells) {
+    const td = node("td", undefined, typeof cell === "number" ? "number" : "");
+    td.append(typeof cell === "number" ? cell.toLocaleString(language) : cell);
+    made.append(td);
+  }
+  return made;
+}
+
+function translate() {
+  document.documentElement.lang = language;
+  for (const element of document.querySelectorAll("[data-en]")) element.textContent = element.dataset[language];
+}
+
+function tell(problem) {
+  at("problem").hidden = !problem;
+  at("problem").textContent = problem || "";
+}
+
+async function call(path, body) {
+  const headers = {};
+  if (at("token").value) headers.Authorization = "Bearer " + at("token").value;
+  if (body) headers["Content-Type"] = "application/json";
+  const response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.detail || response.statusText);
+  return answer;
+}
+
+const here = () => "/v1/collections/" + encodeURIComponent(at("collection").value);
+
+async function guarded(work) {
+  try {
+    tell("");
+    await work();
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+async function collections() {
+  const list = (await call("/v1/collections")).collections;
+  const chosen = at("collection").value || location.hash.slice(1);
+  at("collection").replaceChildren(...list.map((collection) => {
+    const option = node("option", collection.name);
+    option.selected = collection.name === chosen;
+    return option;
+  }));
+  if (list.length === 0) return tell(say("none"));
+  await overview();
+}
+
+async function overview() {
+  location.hash = at("collection").value;
+  const stats = await call(here() + "/stats?limit=50");
+  const counts = [["documents", stats.documents], ["groups", stats.groups], ["removed", stats.documents - stats.groups], ["seq", stats.seq]];
+  at("counts").replaceChildren(...counts.map(([word, value]) => {
+    const made = node("div");
+    made.append(node("b", value.toLocaleString(language)), say(word));
+    return made;
+  }));
+  const sources = Object.entries(stats.sources).sort((x, y) => y[1].documents - x[1].documents);
+  at("sources").replaceChildren(...sources.map(([name, s]) => row(name, s.documents, s.new, s.exact, s.near)));
+  if (stats.refusal) tell(stats.refusal);
+  after = 0;
+  at("groups").replaceChildren();
+  await groups();
+}
+
+async function groups() {
+  const list = await call(here() + `/groups?after=${after}&min_size=${at("size").value || 1}&limit=20`);
+  for (const group of list.groups) {
+    const button = node("button", say("show"));
+    button.type = "button";
+    button.onclick = () => guarded(() => members(group, button));
+    at("groups").append(row(group.group_id, group.size, group.canonical.doc_id, button));
+  }
+  after = list.next_after;
+  at("more").hidden = after === undefined;
+}
+
+async function members(group, button) {
+  const whole = await call(here() + `/groups/${group.group_id}?limit=200`);
+  const list = node("ul");
+  for (const member of whole.members) {
+    const item = node("li");
+    const link = node("button", member.doc_id);
+    link.type = "button";
+    link.onclick = () => {
+      at("a").value = whole.leader.doc_id;
+      at("b").value = member.doc_id;
+      guarded(compare);
+      at("comparison").scrollIntoView({ behavior: "smooth", block: "center" });
+    };
+    item.append(link, " " + (member.url || ""));
+    list.append(item);
+  }
+  const cell = node("td");
+  cell.colSpan = 4;
+  cell.append(list);
+  const below = node("tr");
+  below.append(cell);
+  button.closest("tr").after(below);
+  button.remove();
+}
+
+async function ask() {
+  const answer = await call(here() + "/check", { doc_id: "asked from the page", text: at("text").value });
+  const line = node("p");
+  line.append(node("span", say(answer.verdict), "verdict"));
+  if (answer.best) {
+    const jaccard = answer.best.jaccard === undefined ? "" : ` · ${say("jaccard")} ${answer.best.jaccard.toFixed(3)}`;
+    line.append(` ${say("of")} ${answer.best.doc_id} · ${answer.best.hamming} ${say("bits")}${jaccard} · ${say("group")} ${answer.group_id}`);
+  }
+  at("answer").replaceChildren(line);
+}
+
+const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
+
+// Words of one text that the other does not have are marked.
+function marked(text, others) {
+  const made = node("div");
+  for (const { segment, isWordLike } of segmenter.segment(text)) {
+    made.append(!isWordLike || others.has(segment.toLowerCase()) ? segment : node("mark", segment));
+  }
+  return made;
+}
+
+const vocabulary = (text) => new Set(Array.from(segmenter.segment(text), (piece) => piece.segment.toLowerCase()));
+
+async function compare() {
+  const [a, b] = [at("a").value, at("b").value];
+  const pair = `a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`;
+  const [difference, left, right] = await Promise.all([
+    call(here() + "/explain?" + pair),
+    call(here() + "/documents/" + encodeURIComponent(a)),
+    call(here() + "/documents/" + encodeURIComponent(b)),
+  ]);
+  const figures = node("p", `${difference.hamming} ${say("bits")} · ${say("jaccard")} ${difference.jaccard.toFixed(4)} (${difference.shingles})`);
+  const texts = node("div", undefined, "texts");
+  texts.append(marked(left.text, vocabulary(right.text)), marked(right.text, vocabulary(left.text)));
+  const features = difference.explanation.features.slice(0, 30);
+  const heavy = node("p", features.length ? say("weights") + ": " + features.map((f) => f.feature).join(", ") : "", "hint");
+  at("comparison").replaceChildren(figures, texts, heavy);
+}
+
+function on(id, kind, work) {
+  at(id).addEventListener(kind, (event) => {
+    event.preventDefault();
+    guarded(work);
+  });
+}
+
+on("collection", "change", overview);
+on("access", "submit", collections);
+on("token", "change", collections);
+on("ask", "submit", ask);
+on("filter", "submit", async () => { after = 0; at("groups").replaceChildren(); await groups(); });
+on("more", "click", groups);
+on("pair", "submit", compare);
+on("language", "click", async () => { language = language === "zh" ? "en" : "zh"; translate(); if (at("collection").value) await overview(); });
+translate();
+guarded(collections);

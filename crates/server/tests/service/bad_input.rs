@@ -1,0 +1,247 @@
+//! What no honest client sends: each has its documented status, and the service goes on as before.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::json;
+use twinprint_server::Limits;
+
+use crate::client::{Running, page, read};
+
+const JSON: &str = "Content-Type: application/json\r\n";
+
+fn strict() -> Running {
+    Running::with(
+        Limits {
+            body: 1 << 20,
+            unpacked: 4 << 20,
+            header_time: Duration::from_millis(500),
+            body_time: Duration::from_millis(800),
+            batch: 20,
+            connections: 30,
+            ..Limits::default()
+        },
+        None,
+    )
+}
+
+fn still_well(running: &Running) {
+    let answer = running
+        .post("check", &json!({"doc_id": "x", "text": page(1, 0)}))
+        .is(200)
+        .json();
+    assert_eq!(answer["verdict"], "new");
+    assert_eq!(
+        running.get("/v1/collections/c/stats").is(200).json()["documents"],
+        0
+    );
+}
+
+#[test]
+fn bodies_that_make_no_sense() {
+    let running = strict();
+    let path = "/v1/collections/c/check";
+    let send = |body: &str| running.call_with("POST", path, JSON, body.as_bytes()).status;
+    assert_eq!(send(""), 400);
+    assert_eq!(send("{"), 400);
+    assert_eq!(send("\u{0}"), 400);
+    assert_eq!(send(&"[".repeat(200_000)), 422);
+    let deep = format!(
+        "{{\"doc_id\":\"a\",\"text\":\"x\",\"fields\":{{\"x\":{}",
+        "[".repeat(200_000)
+    );
+    assert_eq!(send(&deep), 400);
+    assert_eq!(send("{\"doc_id\":\"a\",\"text\":\"\\ud800\"}"), 400);
+    assert_eq!(send("{\"doc_id\":\"a\",\"text\":\"x\",\"score\":NaN}"), 400);
+    for document in [
+        json!([]),
+        json!({"doc_id": "a"}),
+        json!({"doc_id": "", "text": "x"}),
+        json!({"doc_id": "a".repeat(3000), "text": "x"}),
+        json!({"doc_id": 7, "text": "x"}),
+        json!({"doc_id": "a", "text": "x", "html": "y"}),
+        json!({"doc_id": "a", "text": "x", "colour": "red"}),
+        json!({"doc_id": "a", "text": "x", "ttl": -1}),
+        json!({"doc_id": "a", "text": "x", "ttl": 0}),
+        json!({"doc_id": "a", "text": "x", "ttl": u64::MAX}),
+        json!({"doc_id": "a", "text": "x", "score": "good"}),
+        json!({"doc_id": "a", "fingerprint": "0123"}),
+        json!({"doc_id": "a", "fingerprint": "+".repeat(32)}),
+        json!({"doc_id": "a", "fingerprint": "é".repeat(16)}),
+        json!({"doc_id": "a", "text": "x", "fields": {"long": "y".repeat(70_000)}}),
+    ] {
+        let said = document.to_string();
+        let response = running.call("POST", path, &said);
+        assert_eq!(
+            response.status,
+            422,
+            "{} -> {response:?}",
+            &said[..said.len().min(80)]
+        );
+        response.is(422);
+    }
+    let many = json!({"documents": vec![json!({"doc_id": "a", "text": "x"}); 21]});
+    let refused = running.post("documents", &many).is(413).json();
+    assert_eq!((&refused["limit"], &refused["got"]), (&json!(20), &json!(21)));
+    running
+        .post(
+            "similar",
+            &json!({"document": {"doc_id": "a", "text": "x"}, "k": 99}),
+        )
+        .is(422);
+    running
+        .call_with("POST", path, "Content-Type: text/plain\r\n", b"{}")
+        .is(415);
+    running.call_with("POST", path, "", b"{}").is(415);
+    still_well(&running);
+}
+
+#[test]
+fn paths_that_lead_nowhere() {
+    let running = strict();
+    for name in [
+        "..",
+        "..%2f..%2fetc",
+        "A",
+        "a.b",
+        "%00",
+        "a%20b",
+        "~root",
+        &"a".repeat(65),
+    ] {
+        let status = running.call("PUT", &format!("/v1/collections/{name}"), "").status;
+        assert!(status == 422 || status == 404, "{name}: {status}");
+        assert_eq!(
+            running.get(&format!("/v1/collections/{name}/stats")).status,
+            404,
+            "{name}"
+        );
+    }
+    running.get("/v1/collections/%ff/stats").is(400);
+    running.get("/nowhere").is(404);
+    running.get("/v1/collections/c/groups/not-a-number").is(400);
+    running.get("/v1/collections/c/groups?limit=many").is(400);
+    running.get("/v1/collections/c/groups?unknown=1").is(400);
+    running
+        .get("/v1/collections/c/groups/18446744073709551615")
+        .is(404);
+    running.get("/v1/collections/c/documents/..%2f..%2fx").is(404);
+    running.get("/v1/collections/c/explain?a=x&b=y").is(404);
+    running.get("/v1/jobs/1").is(404);
+    running.call("PATCH", "/v1/collections/c", "").is(405);
+    running.call("PUT", "/v1/collections/d", "{\"k\": 99}").is(422);
+    running
+        .call("PUT", "/v1/collections/d", "{\"threshold\": 0}")
+        .is(422);
+    running
+        .call("PUT", "/v1/collections/d", "{\"colour\": 1}")
+        .is(422);
+    still_well(&running);
+}
+
+#[test]
+fn bodies_that_are_too_much() {
+    let running = strict();
+    let path = "/v1/collections/c/check";
+    let long = vec![b' '; 2 << 20];
+    running.call_with("POST", path, JSON, &long).is(413);
+    // A claim of a gigabyte is refused without waiting for it.
+    let mut stream = running.connect();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 1073741824\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    read(&mut stream).is(413);
+    // Chunks without end are refused once they are too much.
+    let mut stream = running.connect();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{JSON}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
+    // Nobody reads on after the answer, so writing ends in an error.
+    while stream.write_all(chunk.as_bytes()).is_ok() {}
+    let refused = read(&mut stream).status;
+    assert!(refused == 413 || refused == 0, "{refused}");
+    let pack = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let document = json!({"doc_id": "a", "text": page(1, 0)}).to_string();
+    let gzip = format!("{JSON}Content-Encoding: gzip\r\n");
+    running
+        .call_with("POST", path, &gzip, &pack(document.as_bytes()))
+        .is(200);
+    let zstd = format!("{JSON}Content-Encoding: zstd\r\n");
+    let packed = zstd::bulk::compress(document.as_bytes(), 1).unwrap();
+    running.call_with("POST", path, &zstd, &packed).is(200);
+    running
+        .call_with("POST", path, &gzip, &pack(&vec![b' '; 64 << 20]))
+        .is(413);
+    running
+        .call_with(
+            "POST",
+            path,
+            &zstd,
+            &zstd::bulk::compress(&vec![b' '; 64 << 20], 1).unwrap(),
+        )
+        .is(413);
+    running.call_with("POST", path, &gzip, b"no gzip").is(400);
+    for codings in ["gzip, gzip", "br", "gzip\r\nContent-Encoding: gzip"] {
+        let stacked = format!("{JSON}Content-Encoding: {codings}\r\n");
+        running
+            .call_with("POST", path, &stacked, &pack(document.as_bytes()))
+            .is(415);
+    }
+    let deep = json!({"doc_id": "deep", "html": "<div>".repeat(100_000)});
+    let status = running.post("check", &deep).status;
+    assert!(status == 200 || status == 422, "{status}");
+    still_well(&running);
+}
+
+#[test]
+fn clients_that_are_slow_or_many() {
+    let running = strict();
+    // Headers that never end.
+    let mut slow = running.connect();
+    slow.write_all(b"GET /livez HTTP/1.1\r\nHost: local").unwrap();
+    // A body that dribbles.
+    let mut dribble = running.connect();
+    let head = format!(
+        "POST /v1/collections/c/check HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 1000\r\n\r\n{{"
+    );
+    dribble.write_all(head.as_bytes()).unwrap();
+    read(&mut dribble).is(408);
+    // The connection of the first is closed, with or without a word.
+    let answered = read(&mut slow).status;
+    assert!(answered == 0 || answered == 408 || answered == 400, "{answered}");
+    let idle: Vec<_> = (0..60).map(|_| running.connect()).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    drop(idle);
+    std::thread::sleep(Duration::from_millis(300));
+    let headers = format!("X: {}\r\n", "y".repeat(1000)).repeat(200);
+    let status = running.call_with("GET", "/livez", &headers, b"").status;
+    assert!(status == 431 || status == 0, "{status}");
+    still_well(&running);
+}
+
+#[test]
+fn an_idempotency_key_stands_for_one_body() {
+    let running = Running::new();
+    let path = "/v1/collections/c/check-and-insert";
+    let body = |n: u64| json!({"doc_id": "a", "text": page(n, 0)}).to_string();
+    let key = format!("{JSON}Idempotency-Key: one\r\n");
+    let first = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
+    let again = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
+    assert_eq!(first.body, again.body);
+    assert_eq!(first.json()["verdict"], "new");
+    running.call_with("POST", path, &key, body(2).as_bytes()).is(422);
+    assert_eq!(
+        running.get("/v1/collections/c/changes").json()["changes"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    let long = format!("{JSON}Idempotency-Key: {}\r\n", "k".repeat(300));
+    running.call_with("POST", path, &long, body(1).as_bytes()).is(400);
+}

@@ -1,0 +1,293 @@
+//! Documents taken in, asked about, explained, grouped, exported, deleted.
+
+use serde_json::{Value, json};
+
+use crate::client::{Running, page};
+
+fn add(running: &Running, id: &str, text: &str) -> Value {
+    let body = json!({"doc_id": id, "text": text, "url": format!("http://a.example/{id}")});
+    running.post("check-and-insert", &body).is(200).json()
+}
+
+#[test]
+fn new_near_exact_updated_explained_and_deleted() {
+    let running = Running::new();
+    let first = add(&running, "a", &page(1, 0));
+    assert_eq!(
+        (&first["verdict"], &first["durable"]),
+        (&json!("new"), &json!(true))
+    );
+    let near = add(&running, "b", &page(1, 3));
+    assert_eq!(
+        (&near["verdict"], &near["best"]["doc_id"], &near["group_id"]),
+        (&json!("near"), &json!("a"), &first["group_id"])
+    );
+    assert!(near["best"]["jaccard"].as_f64().unwrap() > 0.9);
+    assert_eq!(add(&running, "c", &page(1, 0))["verdict"], "exact");
+    let moved = add(&running, "c", &page(2, 0));
+    assert!(
+        moved["verdict"] == "updated" && moved["moved"].as_u64().unwrap() > 5,
+        "{moved}"
+    );
+    let checked = running
+        .post("check", &json!({"doc_id": "x", "text": page(2, 1)}))
+        .is(200)
+        .json();
+    assert_eq!(
+        (&checked["verdict"], &checked["best"]["doc_id"]),
+        (&json!("near"), &json!("c"))
+    );
+    let explained = running.get("/v1/collections/c/explain?a=a&b=b").is(200).json();
+    assert!(
+        explained["explanation"]["features"]
+            .to_string()
+            .contains("edited3")
+    );
+    let similar = running
+        .post(
+            "similar",
+            &json!({"document": {"doc_id": "x", "text": page(1, 0)}}),
+        )
+        .is(200)
+        .json();
+    assert_eq!(similar["hits"][0]["doc_id"], "a");
+    let groups = running.get("/v1/collections/c/groups").is(200).json();
+    assert_eq!(groups["groups"].as_array().unwrap().len(), 1);
+    let group = running
+        .get(&format!("/v1/collections/c/groups/{}", first["group_id"]))
+        .is(200)
+        .json();
+    assert_eq!(group["members"].as_array().unwrap().len(), 2);
+    let stats = running
+        .get("/v1/collections/c/stats?source=a.example")
+        .is(200)
+        .json();
+    assert_eq!(
+        (&stats["documents"], &stats["sources"]["a.example"]["near"]),
+        (&json!(3), &json!(1))
+    );
+    running
+        .call("DELETE", "/v1/collections/c/documents/a", "")
+        .is(200);
+    running.get("/v1/collections/c/documents/a").is(404);
+    let promoted = running
+        .get(&format!("/v1/collections/c/groups/{}", first["group_id"]))
+        .is(200)
+        .json();
+    assert_eq!(promoted["leader"]["doc_id"], "b");
+    let changes = running.get("/v1/collections/c/changes?since=0").is(200).json();
+    let kinds: Vec<&str> = changes["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["change"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["new", "near", "exact", "updated", "deleted"]);
+}
+
+#[test]
+fn a_batch_has_one_answer_a_document_in_order() {
+    let running = Running::new();
+    let documents = json!([
+        {"doc_id": "a", "text": page(1, 0)}, {"doc_id": "b", "text": page(1, 2)}, {"doc_id": "bad"},
+        {"doc_id": "c", "html": format!("<html><body><p>{}</p></body></html>", page(1, 0))}, {"doc_id": "d", "text": page(3, 0), "ttl": 0},
+    ]);
+    let answer = running
+        .post("documents", &json!({"documents": documents}))
+        .is(200)
+        .json();
+    let told: Vec<String> = answer["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| {
+            let told = if item["answer"].is_null() {
+                &item["problem"]["status"]
+            } else {
+                &item["answer"]["verdict"]
+            };
+            told.to_string()
+        })
+        .collect();
+    assert_eq!(told, ["\"new\"", "\"near\"", "422", "\"exact\"", "422"]);
+    let checks = running.post(
+        "checks",
+        &json!({"documents": [{"doc_id": "a2", "text": page(1, 0)}, {"doc_id": "z", "text": page(9, 0)}]}),
+    );
+    let checks = checks.is(200).json();
+    assert_eq!(
+        (
+            &checks["items"][0]["answer"]["verdict"],
+            &checks["items"][1]["answer"]["verdict"]
+        ),
+        (&json!("exact"), &json!("new"))
+    );
+    let collapsed = running.post("collapse", &json!({"documents": [
+        {"doc_id": "1", "text": page(5, 0)}, {"doc_id": "2", "text": page(6, 0)}, {"doc_id": "3", "text": page(5, 1)}, {"doc_id": "4", "text": page(5, 0)}]}));
+    assert_eq!(
+        collapsed.is(200).json(),
+        json!({"groups": [{"doc_id": "1", "duplicates": ["3", "4"]}, {"doc_id": "2", "duplicates": []}]})
+    );
+}
+
+#[test]
+fn eight_clients_with_the_same_pages_get_one_new_for_each() {
+    let running = Running::new();
+    let pages = 60;
+    let new: usize = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..8u64)
+            .map(|client| {
+                let running = &running;
+                scope.spawn(move || {
+                    let mut new = 0;
+                    for batch in (0..pages).collect::<Vec<u64>>().chunks(10) {
+                        let documents: Vec<Value> = batch
+                            .iter()
+                            .map(|&n| json!({"doc_id": format!("{client}/{n}"), "text": page(n, client)}))
+                            .collect();
+                        let answer = running
+                            .post("documents", &json!({"documents": documents}))
+                            .is(200)
+                            .json();
+                        new += answer["items"]
+                            .as_array()
+                            .unwrap()
+                            .iter()
+                            .filter(|item| item["answer"]["verdict"] == "new")
+                            .count();
+                    }
+                    new
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).sum()
+    });
+    assert_eq!(new as u64, pages);
+}
+
+#[test]
+fn export_and_import_carry_everything_over() {
+    let running = Running::new();
+    for n in 0..30 {
+        add(&running, &format!("d{n}"), &page(n % 20, n / 20));
+    }
+    let lines = running.get("/v1/collections/c/export").is(200).body;
+    assert_eq!(lines.lines().count(), 30);
+    running.call("PUT", "/v1/collections/other", "{}").is(201);
+    let with_rubbish = format!("{lines}\nnot json\n{{\"doc_id\":\"no text\"}}\n");
+    let kind = "Content-Type: application/x-ndjson\r\n";
+    let imported = running
+        .call_with(
+            "POST",
+            "/v1/collections/other/import",
+            kind,
+            with_rubbish.as_bytes(),
+        )
+        .is(200)
+        .json();
+    assert_eq!(
+        (&imported["verdicts"], &imported["rejected"]),
+        (&json!({"new": 20, "near": 10}), &json!(2))
+    );
+    assert_eq!(imported["rejects"][0]["line"], 32);
+    let strip = |lines: &str| -> Vec<Value> {
+        lines
+            .lines()
+            .map(|line| {
+                let mut value: Value = serde_json::from_str(line).unwrap();
+                for field in ["added", "changed"] {
+                    value.as_object_mut().unwrap().remove(field);
+                }
+                value
+            })
+            .collect()
+    };
+    let again = running.get("/v1/collections/other/export").is(200).body;
+    assert_eq!(strip(&lines), strip(&again));
+}
+
+#[test]
+fn a_source_is_deleted_by_a_job_and_a_collection_at_once() {
+    let running = Running::new();
+    for n in 0..5 {
+        add(&running, &format!("d{n}"), &page(n, 0));
+    }
+    let job = running
+        .call("DELETE", "/v1/collections/c/sources/a.example", "")
+        .is(202)
+        .json();
+    let path = format!("/v1/jobs/{}", job["id"]);
+    let mut ended = (0..600).map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        running.get(&path).is(200).json()
+    });
+    let ended = ended.find(|job| job["state"] != "running").unwrap();
+    assert_eq!((&ended["state"], &ended["done"]), (&json!("done"), &json!(5)));
+    assert_eq!(running.get("/v1/collections/c/stats").json()["documents"], 0);
+    running.call("PUT", "/v1/collections/c", "{}").is(200);
+    running.call("PUT", "/v1/collections/c", "{\"k\": 3}").is(409);
+    running.call("DELETE", "/v1/collections/c", "").is(204);
+    running.get("/v1/collections/c").is(404);
+    running.call("PUT", "/v1/collections/c", "{\"k\": 3}").is(201);
+}
+
+#[test]
+fn what_watches_the_service_finds_it_well() {
+    let running = Running::new();
+    add(&running, "a", &page(1, 0));
+    assert_eq!(running.get("/livez").is(200).body, "ok\n");
+    assert_eq!(running.get("/readyz").is(200).json()["ready"], true);
+    let metrics = running.get("/metrics").is(200).body;
+    assert!(
+        metrics.contains("twinprint_verdicts_total{verdict=\"new\"} 1"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("twinprint_collection_documents{collection=\"c\"} 1"),
+        "{metrics}"
+    );
+    let openapi = running.get("/openapi.json").is(200).json();
+    assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths = openapi["paths"].as_object().unwrap();
+    assert!(paths.len() >= 20);
+    let operations = paths.values().flat_map(|item| item.as_object().unwrap().values());
+    let mut names: Vec<&str> = operations
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let many = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), many, "operations have names of their own: {names:?}");
+    let page = running.get("/").is(200);
+    assert!(page.head.contains("script-src 'self'") && page.body.contains("data-zh"));
+    running.get("/page.js").is(200);
+    running.get("/page.css").is(200);
+}
+
+#[test]
+fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_aside() {
+    let running = Running::new();
+    add(&running, "a", &page(1, 0));
+    running.call("PUT", "/v1/collections/broken", "").is(201);
+    let Running { service, dir } = running;
+    service.stop();
+    std::fs::write(
+        dir.path().join("collections/broken/collection.redb"),
+        "not a store",
+    )
+    .unwrap();
+    let options = twinprint_server::Options {
+        dir: dir.path().join("collections"),
+        listen: "127.0.0.1:0".parse().unwrap(),
+        tokens: None,
+        limits: twinprint_server::Limits::default(),
+        log: twinprint_server::LogForm::Quiet,
+    };
+    let running = Running {
+        service: twinprint_server::Service::start(&options).unwrap(),
+        dir,
+    };
+    assert_eq!(add(&running, "b", &page(1, 0))["verdict"], "exact");
+    running.get("/v1/collections/broken/stats").is(503);
+    assert_eq!(running.get("/readyz").status, 503);
+}

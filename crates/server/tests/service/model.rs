@@ -1,0 +1,303 @@
+//! The service against a map and brute force: what it says of each document, and what it holds in the end.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Value, json};
+use twinprint::{Profile, compare};
+
+use crate::client::Running;
+
+const WORDS: [&str; 40] = [
+    "river", "stone", "light", "harbour", "council", "voted", "tuesday", "evening", "tram", "line", "campus",
+    "debate", "rain", "road", "mountain", "driver", "home", "morning", "lamp", "oak", "lens", "bearing",
+    "市", "议", "会", "星", "期", "晚", "投", "票", "学", "校", "园", "电", "车", "线", "路", "老", "港",
+    "口",
+];
+const THRESHOLD: f64 = 0.8;
+
+/// Numbers of a fixed sequence.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, many: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 29).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        (mixed ^ mixed >> 32) % many
+    }
+
+    /// One of some texts, English or Chinese, with a word exchanged or not.
+    fn text(&mut self) -> String {
+        let (n, words, edit) = (
+            self.below(6),
+            [3, 20, 90][self.below(3) as usize],
+            self.below(8) * 11,
+        );
+        let (from, many) = if n.is_multiple_of(3) { (22, 18) } else { (0, 22) };
+        let mut source = Draw(n);
+        let words = (1..=words).map(|i| {
+            let word = WORDS[from + source.below(many) as usize];
+            if i == edit { "edited" } else { word }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// How two texts lie to one another, by the whole comparison; remembered, because the same texts come again.
+#[derive(Default)]
+struct Pairs(HashMap<(String, String), (f64, u32)>);
+
+impl Pairs {
+    fn of(&mut self, a: &str, b: &str) -> (f64, u32) {
+        let profile = || Profile::parse("tp1-words-lntf-128").unwrap();
+        *self.0.entry((a.to_owned(), b.to_owned())).or_insert_with(|| {
+            let comparison = compare(a, b, &profile(), false);
+            (comparison.jaccard, comparison.hamming)
+        })
+    }
+}
+
+/// What the collection is to hold: documents by the number that brought them, with their groups and leaders.
+#[derive(Default)]
+struct Model {
+    documents: BTreeMap<u64, (String, String)>,
+    group: BTreeMap<u64, u64>,
+    leads: BTreeMap<u64, u64>,
+}
+
+/// What a document is to be told.
+#[derive(Debug, PartialEq)]
+struct Expected {
+    verdict: &'static str,
+    leader: u64,
+    jaccard: f64,
+    hamming: u32,
+}
+
+impl Model {
+    fn number(&self, id: &str) -> Option<u64> {
+        self.documents
+            .iter()
+            .find(|(_, (other, _))| other == id)
+            .map(|(&seq, _)| seq)
+    }
+
+    /// The first of equal text, or else the leader of highest Jaccard; of equals the nearer, then the earlier.
+    fn decide(&self, text: &str, pairs: &mut Pairs) -> Option<Expected> {
+        // The texts of this test are their own canonical text.
+        if let Some((&leader, _)) = self.documents.iter().find(|(_, (_, other))| other == text) {
+            return Some(Expected {
+                verdict: "exact",
+                leader,
+                jaccard: 1.0,
+                hamming: 0,
+            });
+        }
+        let mut best: Option<Expected> = None;
+        for &leader in self.leads.values() {
+            let (jaccard, hamming) = pairs.of(text, &self.documents[&leader].1);
+            let better = best.as_ref().is_none_or(|best| {
+                let order = jaccard.total_cmp(&best.jaccard);
+                order
+                    .then((best.hamming, best.leader).cmp(&(hamming, leader)))
+                    .is_gt()
+            });
+            if jaccard >= THRESHOLD && better {
+                best = Some(Expected {
+                    verdict: "near",
+                    leader,
+                    jaccard,
+                    hamming,
+                });
+            }
+        }
+        best
+    }
+
+    fn remove(&mut self, id: &str) -> Option<u64> {
+        let seq = self.number(id)?;
+        self.documents.remove(&seq);
+        let group = self.group.remove(&seq)?;
+        let next = self.group.iter().find(|&(_, g)| *g == group).map(|(&seq, _)| seq);
+        match next {
+            None => self.leads.remove(&group),
+            Some(next) if self.leads[&group] == seq => self.leads.insert(group, next),
+            Some(_) => None,
+        };
+        Some(group)
+    }
+
+    /// Holds an answer to a document that came in against what it is to be, and takes the document in.
+    fn put(&mut self, id: &str, text: &str, only_new: bool, answer: &Value, pairs: &mut Pairs) {
+        let old = self.number(id);
+        if old.is_some_and(|old| self.documents[&old].1 == text) {
+            assert_eq!(
+                (&answer["verdict"], &answer["moved"]),
+                (&json!("updated"), &json!(0))
+            );
+            return;
+        }
+        let before = self.remove(id);
+        let decided = self.decide(text, pairs);
+        let verdict = decided.as_ref().map_or("new", |decided| decided.verdict);
+        assert_eq!(
+            answer["verdict"],
+            if old.is_some() { "updated" } else { verdict },
+            "{answer}"
+        );
+        self.best(decided.as_ref(), answer);
+        if only_new && old.is_none() && decided.is_some() {
+            assert!(answer["seq"].is_null(), "{answer}");
+            return;
+        }
+        let seq = answer["seq"].as_u64().unwrap();
+        // Who was alone in a group keeps it.
+        let own = before
+            .filter(|group| !self.leads.contains_key(group))
+            .unwrap_or(seq);
+        let group = decided.map_or(own, |decided| self.group[&decided.leader]);
+        assert_eq!(answer["group_id"], group, "{answer}");
+        self.documents.insert(seq, (id.to_owned(), text.to_owned()));
+        self.group.insert(seq, group);
+        self.leads.entry(group).or_insert(seq);
+    }
+
+    fn best(&self, decided: Option<&Expected>, answer: &Value) {
+        let Some(decided) = decided else {
+            assert!(answer["best"].is_null(), "{answer}");
+            return;
+        };
+        let best = &answer["best"];
+        assert_eq!(
+            best["doc_id"],
+            self.documents[&decided.leader].0.as_str(),
+            "{answer}"
+        );
+        assert_eq!(best["hamming"], decided.hamming);
+        // JSON is read to within the last digit.
+        let jaccard = best["jaccard"].as_f64().unwrap();
+        assert!((jaccard - decided.jaccard).abs() < 1e-12, "{answer}");
+    }
+
+    /// Holds everything there is against the service.
+    fn compare(&self, running: &Running) {
+        let lines = running.get("/v1/collections/m/export").is(200).body;
+        let told = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let told: Vec<(String, String, u64, bool)> = told
+            .map(|row| {
+                let said = |key: &str| row[key].as_str().unwrap().to_owned();
+                (
+                    said("doc_id"),
+                    said("text"),
+                    row["group_id"].as_u64().unwrap(),
+                    row["leads"] == true,
+                )
+            })
+            .collect();
+        let expected = self.documents.iter().map(|(seq, (id, text))| {
+            let group = self.group[seq];
+            (id.clone(), text.clone(), group, self.leads[&group] == *seq)
+        });
+        let expected: Vec<_> = expected.collect();
+        assert_eq!(told, expected);
+        let stats = running.get("/v1/collections/m/stats").is(200).json();
+        assert_eq!(stats["documents"], self.documents.len());
+        assert_eq!(stats["groups"], self.leads.len());
+        let list = running
+            .get("/v1/collections/m/groups?min_size=1&limit=1000")
+            .is(200)
+            .json();
+        let groups: Vec<u64> = list["groups"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|g| g["group_id"].as_u64().unwrap())
+            .collect();
+        assert!(groups.iter().eq(self.leads.keys()), "{groups:?}");
+    }
+}
+
+#[test]
+fn the_service_is_a_map_with_brute_force() {
+    let running = Running::new();
+    // A radius that misses nothing among so few texts: the promise is the radius, not the Jaccard.
+    running
+        .call("PUT", "/v1/collections/m", "{\"k\": 24, \"max_texts\": 10000}")
+        .is(201);
+    let path = |rest: &str| format!("/v1/collections/m/{rest}");
+    let (mut model, mut pairs, mut draw) = (Model::default(), Pairs::default(), Draw(42));
+    let mut deleted = 0;
+    for step in 0..400 {
+        let id = draw.below(40).to_string();
+        let only_new = draw.below(4) == 0;
+        match draw.below(10) {
+            0..4 => {
+                let text = draw.text();
+                let body = json!({"doc_id": id, "text": text}).to_string();
+                let answer = running.call(
+                    "POST",
+                    &path(&format!("check-and-insert?only_new={only_new}")),
+                    &body,
+                );
+                model.put(&id, &text, only_new, &answer.is(200).json(), &mut pairs);
+            }
+            4..6 => {
+                let documents: Vec<_> = (0..=draw.below(8))
+                    .map(|_| (draw.below(40).to_string(), draw.text()))
+                    .collect();
+                let bodies: Vec<_> = documents
+                    .iter()
+                    .map(|(id, text)| json!({"doc_id": id, "text": text}))
+                    .collect();
+                let body = json!({"documents": bodies}).to_string();
+                let answer = running
+                    .call("POST", &path(&format!("documents?only_new={only_new}")), &body)
+                    .is(200)
+                    .json();
+                assert_eq!(answer["items"].as_array().unwrap().len(), documents.len());
+                for ((id, text), item) in documents.iter().zip(answer["items"].as_array().unwrap()) {
+                    model.put(id, text, only_new, &item["answer"], &mut pairs);
+                }
+            }
+            6 => {
+                let there = model.remove(&id).is_some();
+                deleted += usize::from(there);
+                running
+                    .call("DELETE", &path(&format!("documents/{id}")), "")
+                    .is(if there { 200 } else { 404 });
+            }
+            7 => {
+                let answer = running.get(&path(&format!("documents/{id}")));
+                match model.number(&id) {
+                    Some(seq) => assert_eq!(answer.is(200).json()["text"], model.documents[&seq].1.as_str()),
+                    None => drop(answer.is(404)),
+                }
+            }
+            _ => {
+                let text = draw.text();
+                let body = json!({"doc_id": "nobody", "text": text}).to_string();
+                let answer = running.call("POST", &path("check"), &body).is(200).json();
+                let decided = model.decide(&text, &mut pairs);
+                assert_eq!(
+                    answer["verdict"],
+                    decided.as_ref().map_or("new", |decided| decided.verdict),
+                    "{answer}"
+                );
+                model.best(decided.as_ref(), &answer);
+            }
+        }
+        if step % 100 == 99 {
+            model.compare(&running);
+        }
+    }
+    assert!(
+        model.documents.len() > 10 && deleted > 5,
+        "{} documents, {deleted} deleted",
+        model.documents.len()
+    );
+    assert!(
+        model.leads.len() < model.documents.len(),
+        "some were near or exact"
+    );
+}

@@ -1,0 +1,67 @@
+//! Who may do what.
+
+use twinprint_server::{Limits, Options, Service};
+
+use crate::client::Running;
+
+/// The hashes of "reader", "admin" and "old".
+const TOKENS: &str = r#"
+[[token]]
+name = "reader"
+scopes = ["read"]
+sha256 = "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30"
+[[token]]
+name = "admin"
+scopes = ["read", "write", "admin"]
+sha256 = "8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918"
+[[token]]
+name = "old"
+scopes = ["read"]
+sha256 = "cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4"
+expires = 2020-01-01T00:00:00Z
+"#;
+
+#[test]
+fn a_token_allows_its_scopes_and_no_more() {
+    let running = Running::with(Limits::default(), Some(TOKENS));
+    let call = |method: &str, path: &str, token: &str| {
+        let headers = if token.is_empty() {
+            String::new()
+        } else {
+            format!("Authorization: Bearer {token}\r\n")
+        };
+        running.call_with(method, path, &headers, b"")
+    };
+    call("PUT", "/v1/collections/c", "").is(401);
+    call("PUT", "/v1/collections/c", "nonsense").is(401);
+    call("PUT", "/v1/collections/c", "reader").is(403);
+    call("GET", "/v1/collections", "old").is(401);
+    call("PUT", "/v1/collections/c", "admin").is(201);
+    call("GET", "/v1/collections/c", "reader").is(200);
+    call("GET", "/v1/collections", "").is(401);
+    call("DELETE", "/v1/collections/c/documents/x", "reader").is(403);
+    call("DELETE", "/v1/collections/c/documents/x", "admin").is(404);
+    call("GET", "/metrics", "").is(401);
+    call("GET", "/livez", "").is(200);
+    call("GET", "/readyz", "").is(200);
+    call("GET", "/", "").is(200);
+}
+
+#[test]
+fn without_tokens_only_this_machine_is_served_by_its_own_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        dir: dir.path().to_owned(),
+        listen: "0.0.0.0:0".parse().unwrap(),
+        tokens: None,
+        limits: Limits::default(),
+        log: twinprint_server::LogForm::Quiet,
+    };
+    let error = Service::start(&options).unwrap_err().to_string();
+    assert!(error.contains("--tokens"), "{error}");
+    let running = Running::new();
+    let mut stream = running.connect();
+    let request = "GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
+    std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+    crate::client::read(&mut stream).is(421);
+}
