@@ -28,8 +28,8 @@ impl Arguments {
     /// A file that cannot be read or is not TOML, a key that is no option of the command, a value of a kind no option has.
     pub(crate) fn read(command: &Command, given: Vec<OsString>) -> anyhow::Result<Self> {
         // What is missing may be in the file, and what is wrong is told when all is parsed.
-        let matches = command.clone().ignore_errors(true).try_get_matches_from(&given);
-        let Some((name, path, matches)) = matches.as_ref().ok().and_then(named_file) else {
+        let matches = lenient(command.clone()).try_get_matches_from(&given);
+        let Some((names, path, matches)) = matches.as_ref().ok().and_then(named_file) else {
             return Ok(Self {
                 all: given,
                 from_file: None,
@@ -39,12 +39,13 @@ impl Arguments {
         let table: Table = text
             .parse()
             .map_err(|error: toml::de::Error| wrong(path, error.to_string().trim_end()))?;
-        let command = command.find_subcommand(name).unwrap_or(command);
+        let below = |command, name: &&str| Command::find_subcommand(command, name).unwrap_or(command);
+        let command = names.iter().fold(command, below);
         let mut added = Added::default();
         let mut keys = Vec::new();
         for (key, value) in &table {
             let arg = argument(command, key).ok_or_else(|| {
-                let program = format!("twinprint {name}");
+                let program = format!("twinprint {}", names.join(" "));
                 wrong(
                     path,
                     &format!("{key}: {program} has no such option; {program} --help lists them"),
@@ -58,8 +59,12 @@ impl Arguments {
             }
         }
         let mut all = given;
-        let behind_name = all.iter().position(|word| word == name).map_or(1, |at| at + 1);
-        all.splice(behind_name..behind_name, added.options);
+        // The first word is the program's name; each further one is looked for behind the one before.
+        let behind_names = names.iter().fold(1, |from, name| {
+            let at = all.iter().skip(from).position(|word| word == name);
+            at.map_or(from, |at| from + at + 1)
+        });
+        all.splice(behind_names..behind_names, added.options);
         if !added.inputs.is_empty() {
             all.push("--".into());
             all.extend(added.inputs);
@@ -87,21 +92,30 @@ impl Arguments {
     }
 }
 
-/// The subcommand, the file it is to take options from, and what the command line gave it.
-fn named_file(matches: &ArgMatches) -> Option<(&str, &PathBuf, &ArgMatches)> {
-    let (name, matches) = matches.subcommand()?;
-    let path = matches.try_get_one::<PathBuf>("config").ok()??;
-    Some((name, path, matches))
+/// The command as it takes whatever it understands; it was built before, so its subcommands do not follow by themselves.
+fn lenient(command: Command) -> Command {
+    command.ignore_errors(true).mut_subcommands(lenient)
 }
 
-/// The option a key names. A file cannot name a further file.
+/// The names of the subcommand, the outermost first, the file it is to take options from, and what the command line gave it.
+fn named_file(mut matches: &ArgMatches) -> Option<(Vec<&str>, &PathBuf, &ArgMatches)> {
+    let mut names = Vec::new();
+    while let Some((name, below)) = matches.subcommand() {
+        names.push(name);
+        matches = below;
+    }
+    let path = matches.try_get_one::<PathBuf>("config").ok()??;
+    Some((names, path, matches))
+}
+
+/// The option a key names. A file cannot name a further file, nor what stands before the inputs, which has no name on the command line.
 fn argument<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
     let named = |arg: &&Arg| match arg.get_long() {
         Some(long) => {
             let aliases = arg.get_visible_aliases().unwrap_or_default();
             long == key || aliases.contains(&key)
         }
-        None => arg.is_positional() && arg.get_id() == key,
+        None => key == "inputs" && arg.is_positional() && arg.get_id() == key,
     };
     let arg = command.get_arguments().find(named)?;
     (!matches!(key, "config" | "help" | "version")).then_some(arg)

@@ -5,13 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
+use twinprint::compat::Recipe;
 use twinprint::{
-    Auto, Columns, DedupError, DedupOptions, Keep, Mode, Order, PairRows, Profile, Room, StopWords,
+    Auto, Columns, DedupError, DedupOptions, Keep, Mode, Order, PairRows, Profile, Progress, Room, StopWords,
 };
 
+use crate::idf::IdfArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
-use crate::{forecast, interrupt, summary, terminal};
+use crate::{forecast, interrupt, strictly, summary, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +30,9 @@ Examples:
   twinprint dedup crawl/ -o out --dry-run
       what it will take in memory, disk and time, and whether there is as much
   twinprint dedup a.jsonl b.jsonl -o out --pairs
-      also every pair found, with distance, Jaccard and containment";
+      also every pair found, with distance, Jaccard and containment
+  twinprint dedup news.jsonl -o out --parts
+      also partial copies: a passage of one page within another, however different the rest, with where it stands";
 
 /// Finds near-duplicates and writes kept and removed records, groups and a report
 #[derive(clap::Args)]
@@ -42,14 +46,9 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
 
-    /// Least Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese
-    #[arg(
-        long,
-        default_value_t = 0.8,
-        value_name = "J",
-        help_heading = "What counts as a duplicate"
-    )]
-    threshold: f64,
+    /// Least Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese [default: 0.8]
+    #[arg(long, value_name = "J", help_heading = "What counts as a duplicate")]
+    threshold: Option<f64>,
 
     /// Take matching fingerprints for duplicates without looking at the text (k = 3 unless given)
     #[arg(long, help_heading = "What counts as a duplicate")]
@@ -59,14 +58,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = KeepArg::First, help_heading = "What counts as a duplicate")]
     keep: KeepArg,
 
-    /// Field that --keep newest sorts by (numbers, or text such as 2024-05-01)
-    #[arg(
-        long,
-        default_value = "time",
-        value_name = "FIELD",
-        help_heading = "What counts as a duplicate"
-    )]
-    keep_key: String,
+    /// Field that --keep newest sorts by (numbers, or text such as 2024-05-01) [default: time]
+    #[arg(long, value_name = "FIELD", help_heading = "What counts as a duplicate")]
+    keep_key: Option<String>,
 
     /// How documents become fingerprints, such as tp1-words-lntf or tp1-chars4-tf; or paper: 64 bits, k = 3, no verification
     #[arg(long, default_value = "tp1-words-lntf", help_heading = "Fingerprints")]
@@ -76,13 +70,16 @@ pub(crate) struct Args {
     #[arg(long, default_value = "auto", value_parser = parse_auto, help_heading = "Fingerprints")]
     bits: Auto,
 
-    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128, or auto: the largest the corpus affords
+    /// Radius of the candidates: up to 12 at 64 bits, 40 at 128, or auto: the largest the corpus affords
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K", visible_alias = "bit-diff", help_heading = "Fingerprints")]
     hamming: Auto,
 
     /// File of words to leave out of the features, one a line
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     stop_words: Option<PathBuf>,
+
+    #[command(flatten)]
+    idf: IdfArgs,
 
     /// remove: copy records to kept/ and removed/; annotate: copy all to annotated/ with fields that tell their group; report: only
     /// say what is there
@@ -110,6 +107,10 @@ pub(crate) struct Args {
     /// Write every verified pair to pairs.jsonl; =distinct writes one of equal texts and a row for each copy
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
     pairs: PairsArg,
+
+    /// Also find partial copies: pairs of which one text holds so much of the other (containment), in parts.jsonl with the passages
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "0.3", value_name = "SHARE", help_heading = "Output")]
+    parts: Option<f64>,
 
     /// No progress and no summary
     #[arg(short, long, help_heading = "Output")]
@@ -176,7 +177,7 @@ enum PairsArg {
     Distinct,
 }
 
-fn parse_auto(text: &str) -> Result<Auto, String> {
+pub(crate) fn parse_auto(text: &str) -> Result<Auto, String> {
     if text == "auto" {
         return Ok(Auto::Auto);
     }
@@ -190,9 +191,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
     let options = options(args)?;
     if options.keep == Keep::Newest {
-        source.sort_key = Some(args.keep_key.clone());
+        source.sort_key = Some(args.keep_key.clone().unwrap_or_else(|| "time".to_owned()));
     }
     let bars = Bars::new(args.quiet);
+    for idle in idle(args, &options) {
+        bars.warn(idle);
+    }
     let cancel = interrupt::flag()?;
     if args.dry_run {
         let forecast = twinprint::forecast(&args.input.inputs, &source, &options, &bars, &cancel);
@@ -215,12 +219,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         terminal::out(&summary::of(&report, &args.output))?;
     }
-    let strict = args.strict && report.records.rejected > 0;
-    Ok(if strict {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(strictly(args.strict, report.records.rejected))
+}
+
+/// What was given and decides nothing. No error: it may come from a file, of which the command line changes a part.
+fn idle(args: &Args, options: &DedupOptions) -> Vec<&'static str> {
+    let mut idle = Vec::new();
+    if args.keep_key.is_some() && options.keep != Keep::Newest {
+        idle.push("--keep-key is not used: only --keep newest goes by a field");
+    }
+    if args.threshold.is_some() && !options.verify {
+        idle.push(
+            "--threshold is not used: without verification no text is looked at, and the radius (-k) decides",
+        );
+    }
+    idle
 }
 
 fn options(args: &Args) -> anyhow::Result<DedupOptions> {
@@ -231,12 +244,15 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         args.profile.as_str()
     };
     let mut options = DedupOptions::new()?;
-    options.profile = profile_named(profile, args.stop_words.as_deref())?;
+    options.profile = args
+        .idf
+        .profile(profile, |id| profile_named(id, args.stop_words.as_deref()))?;
     options.stop_words_file.clone_from(&args.stop_words);
+    options.idf_file = args.idf.given();
     options.bits = args.bits;
     options.hamming = args.hamming;
-    options.threshold = args.threshold;
     options.verify = !(args.no_verify || paper);
+    options.threshold = args.threshold.unwrap_or(options.threshold);
     options.keep = match args.keep {
         KeepArg::First => Keep::First,
         KeepArg::Longest => Keep::Longest,
@@ -264,6 +280,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         PairsArg::All => PairRows::All,
         PairsArg::Distinct => PairRows::Distinct,
     };
+    options.parts = args.parts;
     options.threads = args.threads;
     options.work_dir.clone_from(&args.work_dir);
     options.memory = args.memory;
@@ -275,24 +292,43 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
 }
 
 /// The width a profile id ends in, if it does.
-fn width_named(id: &str) -> Option<u32> {
+pub(crate) fn width_named(id: &str) -> Option<u32> {
     let base = id.split('+').next().unwrap_or(id);
     base.rsplit('-').next()?.parse().ok()
 }
 
-/// The profile of an id, whose width may be left out. An id that holds the checksum of a list of stop words needs that list.
+/// The profile of an id, for commands that have no key; see [`profile_under_any_key`].
 pub(crate) fn profile_named(id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
+    let refuse = |error: &str| DedupError::Option(format!("--profile {id}: {error}"));
+    if Recipe::parse(id).is_ok() {
+        Err(refuse(
+            "for `twinprint fingerprint` alone, which makes fingerprints as other libraries do",
+        ))?;
+    }
+    let profile = profile_under_any_key(id, stop_words)?;
+    if profile.key_id() != Profile::PUBLIC_KEY {
+        Err(refuse("takes no key here; `twinprint fingerprint --key` does"))?;
+    }
+    Ok(profile)
+}
+
+/// The profile of an id, whose width may be left out. An id that holds the checksum of a list of stop words needs that list.
+pub(crate) fn profile_under_any_key(
+    id: &str,
+    stop_words: Option<&std::path::Path>,
+) -> anyhow::Result<Profile> {
     let refuse = |error: String| DedupError::Option(format!("--profile {id}: {error}"));
     let (base, checksum) = match (id.split_once("+stop."), stop_words) {
         (Some((base, checksum)), Some(_)) => (base, Some(checksum)),
         _ => (id, None),
     };
-    let parts = base.split('-').count();
-    let whole = if parts == 3 {
-        format!("{base}-128")
+    let (recipe, key) = base.split_at(base.find('+').unwrap_or(base.len()));
+    let width = if recipe.split('-').count() == 3 {
+        "-128"
     } else {
-        base.to_owned()
+        ""
     };
+    let whole = format!("{recipe}{width}{key}");
     let profile = Profile::parse(&whole).map_err(|error| refuse(error.to_string()))?;
     let Some(path) = stop_words else {
         return Ok(profile);

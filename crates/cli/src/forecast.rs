@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use twinprint::{Forecast, Room};
 
-use crate::number::{bytes, count, seconds};
+use crate::number::{bytes, count, counted, seconds};
 
 /// A forecast beside what there is.
 pub(crate) fn text(forecast: &Forecast, room: &Room) -> String {
@@ -28,11 +28,10 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
         |n: Option<u64>, what: &str| n.map_or_else(String::new, |n| format!(", of {} {what}", bytes(n)));
     writeln!(
         text,
-        "\n  a dry run: {} read of {} in {} file{}, nothing written\n",
+        "\n  a dry run: {} read of {} in {}, nothing written\n",
         bytes(forecast.sampled_bytes),
         bytes(forecast.input_bytes),
-        count(forecast.files),
-        if forecast.files == 1 { "" } else { "s" }
+        counted(forecast.files, "file")
     )?;
     writeln!(
         text,

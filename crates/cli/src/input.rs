@@ -1,8 +1,10 @@
 //! The flags that say what to read, shared by the commands.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use twinprint::source::{Charset, Format, SourceOptions};
 
 use crate::number::parse_bytes;
@@ -15,7 +17,7 @@ pub(crate) struct InputArgs {
     /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
     /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
     /// packed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required = true, value_name = "INPUT", value_parser = OsStringValueParser::new().try_map(input))]
     pub(crate) inputs: Vec<String>,
 
     /// Field of a JSON record, or column of a table, that holds the text; dots descend into objects
@@ -42,6 +44,10 @@ pub(crate) struct InputArgs {
     /// What parts the fields of csv and tsv files: a character, or tab; otherwise told from the header
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
+
+    /// Take the first row of csv and tsv files as a record; columns go by their numbers, such as --text-key 2 --id-key 1
+    #[arg(long)]
+    no_header: bool,
 
     /// Charset of the files, such as gbk or windows-1252; auto takes JSON for UTF-8 and guesses for other files
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = parse_charset)]
@@ -87,6 +93,7 @@ impl InputArgs {
                 .as_deref()
                 .and_then(|name| name.parse::<Format>().ok()),
             delimiter: self.delimiter,
+            no_header: self.no_header,
             charset: self.charset.0,
             lines: self.lines,
             extra_extensions: self
@@ -101,6 +108,16 @@ impl InputArgs {
             ..SourceOptions::default()
         }
     }
+}
+
+/// An input as it is given. Names that are no text are met in folders and by globs, but cannot be told here.
+fn input(name: OsString) -> Result<String, String> {
+    name.into_string().map_err(|name| {
+        format!(
+            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is none",
+            name.display()
+        )
+    })
 }
 
 /// A charset, or none where it is to be told from the bytes.

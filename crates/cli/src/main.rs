@@ -3,17 +3,28 @@
 //! Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 failed, 2 wrong usage.
 #![forbid(unsafe_code)]
 
+mod answers;
+mod calibrate;
+mod cluster;
+mod collection;
 mod compare;
 mod completions;
 mod config;
 mod dedup;
+mod eval;
 mod fingerprint;
 mod forecast;
+mod idf;
+mod index;
 mod input;
 mod interrupt;
 mod man;
+mod measure;
 mod number;
+mod plan;
 mod progress;
+mod replay;
+mod serve;
 mod summary;
 mod terminal;
 
@@ -39,14 +50,30 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Calibrate(calibrate::Args),
     Dedup(dedup::Args),
+    Eval(eval::Args),
     Fingerprint(fingerprint::Args),
+    Idf(idf::Args),
+    Cluster(cluster::Args),
     Compare(compare::Args),
+    Plan(plan::Args),
+    Index(index::Args),
+    Collection(collection::Args),
+    Serve(serve::Args),
+    Replay(replay::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
 
 fn main() -> ExitCode {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // A damaged table becomes a reject, of which all is said there.
+        if !twinprint::source::catches_panics() {
+            hook(panic);
+        }
+    }));
     match parse().and_then(run) {
         Ok(code) => code,
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -77,15 +104,38 @@ fn parse() -> anyhow::Result<Command> {
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Dedup(args) => dedup::run(&args),
+        Command::Eval(args) => eval::run(&args),
         Command::Fingerprint(args) => fingerprint::run(&args),
+        Command::Idf(args) => idf::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Plan(args) => plan::run(&args),
+        Command::Index(args) => index::run(&args),
+        Command::Collection(args) => collection::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 
+/// How a run ends that rejected so many records, with `--strict` or without.
+fn strictly(strict: bool, rejected: u64) -> ExitCode {
+    if strict && rejected > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
 /// Whether an option was refused for its value, which is as wrong as one that does not parse.
 fn is_wrong_usage(error: &anyhow::Error) -> bool {
+    use twinprint::eval::EvalError::{Dedup, Incomplete, Thresholds};
     matches!(error.downcast_ref(), Some(DedupError::Option(_)))
+        || matches!(
+            error.downcast_ref(),
+            Some(Thresholds | Incomplete { .. } | Dedup(DedupError::Option(_)))
+        )
 }

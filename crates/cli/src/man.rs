@@ -25,15 +25,22 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args, command: clap::Command) -> anyhow::Result<ExitCode> {
     let dir = &args.dir;
-    let pages = command
-        .get_subcommands()
-        .map(|sub| format!("twinprint-{}.1", sub.get_name()));
-    let pages: Vec<String> = std::iter::once("twinprint.1".to_owned()).chain(pages).collect();
+    let command = command.disable_help_subcommand(true);
+    let mut pages = Vec::new();
+    list("twinprint", &command, &mut pages);
     fs::create_dir_all(dir)
-        .and_then(|()| clap_mangen::generate_to(command.disable_help_subcommand(true), dir))
+        .and_then(|()| clap_mangen::generate_to(command, dir))
         .with_context(|| format!("{}: the manual pages cannot be written", dir.display()))?;
     for page in pages {
         terminal::out(&format!("{}\n", dir.join(page).display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The names of the pages of a command and those below it.
+fn list(name: &str, command: &clap::Command, pages: &mut Vec<String>) {
+    pages.push(format!("{name}.1"));
+    for sub in command.get_subcommands() {
+        list(&format!("{name}-{}", sub.get_name()), sub, pages);
+    }
 }

@@ -1,11 +1,13 @@
 //! What a run found, in a dozen lines for a person.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use twinprint::Report;
+use twinprint::source::EARLIER_RESULT;
 
-use crate::number::{bytes, count, percent, seconds};
+use crate::number::{bytes, count, counted, percent, seconds};
 
 /// The summary of a dedup run.
 pub(crate) fn of(report: &Report, out: &Path) -> String {
@@ -21,9 +23,9 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     writeln!(text)?;
     writeln!(
         text,
-        "  read      {:>12}  records in {} files, {}",
+        "  read      {:>12}  records in {}, {}",
         count(records.read),
-        count(report.input.files),
+        counted(report.input.files, "file"),
         bytes(report.input.bytes)
     )?;
     writeln!(
@@ -67,9 +69,8 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
             by.join(", ")
         )?;
     }
-    let skipped: u64 = report.input.skipped.values().sum();
-    if skipped > 0 {
-        writeln!(text, "  skipped   {:>12}  files of other kinds", count(skipped))?;
+    for (n, what) in skipped(&report.input.skipped) {
+        writeln!(text, "  skipped   {:>12}  {what}", count(n))?;
     }
     if let Some(order) = &report.order {
         let saved = 100.0 * (1.0 - order.zstd_after as f64 / order.zstd_before.max(1) as f64);
@@ -91,6 +92,24 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )
 }
 
+/// How much was passed over in folders, and what it was.
+pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, &'static str)> {
+    let results = by.get(EARLIER_RESULT).copied().unwrap_or(0);
+    let others = by.values().sum::<u64>() - results;
+    let rows = [
+        (others, ["file of another kind", "files of other kinds"]),
+        (
+            results,
+            [
+                "folder with the result of an earlier run",
+                "folders with the result of an earlier run",
+            ],
+        ),
+    ];
+    let there = rows.into_iter().filter(|&(n, _)| n > 0);
+    there.map(|(n, [one, many])| (n, if n == 1 { one } else { many }))
+}
+
 fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
     if report.clusters.count == 0 {
         return writeln!(text, "\n  no near-duplicates");
@@ -98,8 +117,8 @@ fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
     let largest = report.clusters.sizes.keys().next_back().copied().unwrap_or(0);
     writeln!(
         text,
-        "\n  {} groups of near-duplicates, the largest of {}:",
-        count(report.clusters.count),
+        "\n  {} of near-duplicates, the largest of {}:",
+        counted(report.clusters.count, "group"),
         count(u64::from(largest))
     )?;
     for group in report.largest.iter().take(5) {
@@ -118,37 +137,48 @@ fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
 
 fn how(text: &mut String, report: &Report) -> std::fmt::Result {
     let search = &report.search;
-    writeln!(
-        text,
-        "\n  {} bits, radius {}: {}",
+    let radius = format!(
+        "{} bits, radius {}: {}",
         report.radius.bits, report.radius.k, report.radius.reason
-    )?;
+    );
+    writeln!(text, "\n{}", folded(&radius))?;
     if let Some(recall) = report.radius.expected_recall.filter(|&recall| recall < 0.85) {
-        writeln!(
-            text,
-            "  note: of pairs just at the threshold only about {:.0} % lie within this radius; closer pairs are found more surely",
+        let note = format!(
+            "note: of pairs just at the threshold only about {:.0} % lie within this radius; closer pairs are found more surely",
             100.0 * recall
-        )?;
+        );
+        writeln!(text, "{}", folded(&note))?;
     }
-    writeln!(
-        text,
-        "  {} candidates ({:.2} a document), {} verified, {} duplicate pairs; {} short texts joined by shingles",
-        count(search.fingerprint_candidates + search.shingle_candidates),
+    let found = format!(
+        "{} ({:.2} a document), {} verified, {}; {} joined by shingles",
+        counted(
+            search.fingerprint_candidates + search.shingle_candidates,
+            "candidate"
+        ),
         search.candidates_a_document,
         count(search.verified),
-        count(search.duplicates),
-        count(search.short_texts)
-    )?;
+        counted(search.duplicates, "duplicate pair"),
+        counted(search.short_texts, "short text")
+    );
+    writeln!(text, "{}", folded(&found))?;
+    if let Some(parts) = report.parts {
+        let copies = format!(
+            "{} of partial copies in parts.jsonl, of which one text holds {:.0} % of the other or more",
+            counted(parts.rows, "pair"),
+            100.0 * parts.least
+        );
+        writeln!(text, "{}", folded(&copies))?;
+    }
     if let Some(row) = report.hot_rows.first() {
-        writeln!(
-            text,
-            "  {} hot fingerprints, the hottest {} with {} texts and {} neighbours (such as {})",
-            count(report.hot_rows.len() as u64),
+        let hot = format!(
+            "{}, the hottest {} with {} and {} (such as {})",
+            counted(report.hot_rows.len() as u64, "hot fingerprint"),
             row.fingerprint,
-            count(row.texts),
-            count(row.neighbors),
+            counted(row.texts, "text"),
+            counted(row.neighbors, "neighbour"),
             shorten(&row.example, 40)
-        )?;
+        );
+        writeln!(text, "{}", folded(&hot))?;
     }
     let memory = report
         .run
@@ -161,6 +191,25 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
         seconds(report.run.seconds),
         bytes(rate as u64)
     )
+}
+
+/// Columns of the narrowest terminal in use.
+const COLUMNS: usize = 80;
+
+/// A sentence set in by two, its further lines by four.
+fn folded(sentence: &str) -> String {
+    let (mut folded, mut column) = (String::from(" "), 1);
+    for word in sentence.split(' ') {
+        let width = word.chars().count();
+        if column + 1 + width > COLUMNS - 1 && column > 4 {
+            folded.push_str("\n   ");
+            column = 3;
+        }
+        folded.push(' ');
+        folded.push_str(word);
+        column += 1 + width;
+    }
+    folded
 }
 
 /// The end of a name tells more than its beginning.

@@ -66,6 +66,86 @@ fn records_carry_what_the_clusters_say() {
     }
 }
 
+/// The rows of a table without quotes in it but around whole fields.
+fn table(text: &str, delimiter: char) -> Vec<Vec<String>> {
+    let row = |line: &str| {
+        line.split(delimiter)
+            .map(|field| field.trim_matches('"').to_owned())
+            .collect()
+    };
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn rows_and_elements_carry_what_lines_carry() {
+    let sandbox = Sandbox::new();
+    let mut records: Vec<Value> = Corpus::new(32)
+        .jsonl(120)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for record in &mut records {
+        // One line each, without quotes, so that a simple reader reads the rows.
+        let text = record["text"]
+            .as_str()
+            .unwrap()
+            .replace(['\r', '\n', '"', ';'], " ");
+        record["text"] = text.into();
+    }
+    let lines: Vec<String> = records.iter().map(ToString::to_string).collect();
+    let lines = lines.join("\n") + "\n";
+    let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
+    let row = |record: &Value| format!("{};\"{}\"\r\n", text(record, "id"), text(record, "text"));
+    let rows = records.iter().map(row).collect::<Vec<_>>().concat();
+    sandbox.put("in.jsonl", &lines);
+    sandbox.put(
+        "in.json",
+        format!("[\n  {}\n]\n", lines.trim_end().replace('\n', " ,\n  ")),
+    );
+    sandbox.put("in.csv", format!("\u{feff}id;text\r\n{rows}"));
+    sandbox.put("headless.csv", &rows);
+    for (name, options) in [
+        ("in.jsonl", ""),
+        ("in.json", ""),
+        ("in.csv", ""),
+        ("headless.csv", "--no-header --id-key 1 --text-key 2"),
+    ] {
+        let args = format!("dedup {name} -o {name}-out --mode annotate --prefix x_ --quiet {options}");
+        sandbox.run(&args).ok();
+        let report = sandbox.json(&format!("{name}-out/report.json"));
+        assert_eq!(report["records"]["read"], 120, "{name}");
+    }
+    let annotated = |name: &str| sandbox.text(&format!("{name}-out/annotated/{name}"));
+    let expected: Vec<Value> = annotated("in.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(expected.iter().any(|record| record["x_duplicate_of"].is_string()));
+    let array: Vec<Value> = serde_json::from_str(&annotated("in.json")).unwrap();
+    assert_eq!(array, expected);
+
+    let csv = annotated("in.csv");
+    assert!(csv.starts_with(
+        "\u{feff}id;text;x_cluster_id;x_cluster_size;x_is_leader;x_duplicate_of;x_hamming;x_jaccard;x_dup_count\r\n"
+    ));
+    assert_eq!(csv.matches("\r\n").count(), 121);
+    let (with, without) = (table(&csv, ';'), table(&annotated("headless.csv"), ';'));
+    assert_eq!(with[1..], without);
+    let (header, rows) = with.split_first().unwrap();
+    for (row, record) in rows.iter().zip(&expected) {
+        assert_eq!(row.len(), header.len());
+        for (name, field) in header.iter().zip(row) {
+            let value = &record[name.trim_start_matches('\u{feff}')];
+            let shown = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(*field, shown, "{name}");
+        }
+    }
+}
+
 #[test]
 fn columns_go_by_the_names_of_other_tools() {
     let sandbox = inputs();
@@ -126,6 +206,10 @@ fn what_cannot_carry_the_fields_is_refused() {
         .fails(1, &parts);
     let many = Corpus::new(8).jsonl(4000);
     assert!(many.len() > 2 << 20);
+    sandbox.put("header.csv", "text,hamming\none two,3\n");
+    sandbox
+        .run("dedup header.csv -o out --mode annotate")
+        .fails(1, &["header.csv: ", "\"hamming\"", "--prefix"]);
     sandbox.put("late.jsonl", many + clash);
     sandbox
         .run("dedup late.jsonl -o out --mode annotate --quiet")

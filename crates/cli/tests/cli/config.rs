@@ -109,6 +109,35 @@ fn what_is_wrong_in_the_file_is_named() {
     refused_by_value(&sandbox);
 }
 
+#[test]
+fn commands_of_commands_take_a_file() {
+    let sandbox = inputs();
+    sandbox
+        .run("idf build -o no.tpidf --config nothere.toml -- -in.jsonl")
+        .fails(1, &["--config nothere.toml", "No such file"]);
+    sandbox.put("table.toml", "name = 'mine'\ninputs = ['-in.jsonl']\n");
+    sandbox
+        .run("idf build -o idf.tpidf --config table.toml --quiet")
+        .ok();
+    sandbox
+        .run("dedup folder -o out --idf idf.tpidf --mode report --quiet")
+        .ok();
+    let profile = sandbox.json("out/report.json")["profile"].clone();
+    assert!(
+        profile.as_str().unwrap().starts_with("tp1-words-lntf.mine-"),
+        "{profile}"
+    );
+    sandbox.run("collection create store").ok();
+    sandbox.put("add.toml", "inputs = ['-in.jsonl']\nthreshold = 0.8\n");
+    let add = |file: &str| sandbox.run(&format!("collection add store --config {file} --quiet"));
+    let parts = ["threshold", "no such option", "twinprint collection add --help"];
+    add("add.toml").fails(2, &parts);
+    sandbox.put("add.toml", "dir = 'store'\n");
+    add("add.toml").fails(2, &["dir", "no such option"]);
+    sandbox.put("add.toml", "inputs = ['-in.jsonl']\n");
+    assert!(add("add.toml").ok().stdout.contains("300"));
+}
+
 fn refused_by_value(sandbox: &Sandbox) {
     sandbox.put("my.toml", "threshold = 1.5\n");
     sandbox

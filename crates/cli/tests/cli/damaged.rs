@@ -2,7 +2,7 @@
 //! reject names its place, its reason and the way out.
 
 use crate::corpus::Corpus;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, repository};
 
 const TEXT: &str =
     "The ferry to the islands leaves at noon, and the captain asks all passengers to be there early.";
@@ -42,7 +42,15 @@ fn reasons(sandbox: &Sandbox, out: &str, source: &str, line: u64) -> String {
 
 #[test]
 fn a_record_that_cannot_be_used_is_named_and_left_out() {
-    let cases: [(&[u8], &str); 8] = [
+    let cases: [(&[u8], &str); 10] = [
+        (
+            b"{\"text\":\"half \\ud83d a pair\"}",
+            "one half of a pair (a lone surrogate)",
+        ),
+        (
+            b"{\"text\":\"half \\ud83d\\u0020\"}",
+            "one half of a pair (a lone surrogate)",
+        ),
         (b"{\"text\":\"caf\xe9\"}", "byte 13 (0xe9) is not UTF-8"),
         (b"{\"text\":\"cut", "invalid JSON at byte"),
         (
@@ -119,6 +127,57 @@ fn a_truncated_stream_loses_its_end_and_no_other_file() {
         let copied = sandbox.text(&format!("{codec}/kept/z.jsonl"));
         assert_eq!(copied, "{\"id\":\"after\",\"text\":\"the next file\"}\n");
     }
+}
+
+#[test]
+fn tables_that_decoders_give_up_on_are_rejected_without_noise() {
+    let sandbox = Sandbox::new();
+    for (name, found) in [
+        ("a.arrow", "arrow/unknown-type"),
+        ("a.parquet", "parquet/no-dictionary"),
+    ] {
+        let bytes = std::fs::read(repository().join("fuzz/regressions").join(found)).unwrap();
+        sandbox.put(name, bytes);
+        let run = sandbox
+            .run(&format!("dedup {name} -o out-{name} --mode report --quiet"))
+            .ok();
+        assert_eq!(run.stderr, "");
+        let rejects = sandbox.rows(&format!("out-{name}/rejects.jsonl"));
+        assert!(
+            rejects[0]["reason"]
+                .as_str()
+                .unwrap()
+                .contains("the decoder gave up on it")
+        );
+    }
+}
+
+#[test]
+fn a_table_whose_other_columns_are_damaged_is_not_copied() {
+    let sandbox = Sandbox::new();
+    let bytes = std::fs::read(repository().join("fuzz/regressions/parquet/level-beyond")).unwrap();
+    sandbox.put("a.parquet", bytes);
+    sandbox
+        .run("dedup a.parquet -o out --quiet")
+        .fails(1, &["a.parquet", "a level is beyond those of its column"]);
+}
+
+#[test]
+fn what_follows_a_gzip_stream_is_told_apart_from_damage() {
+    let sandbox = Sandbox::new();
+    let packed = Corpus::gzip(&around(b"{\"text\":12}"));
+    sandbox.put("padded.jsonl.gz", [packed.as_slice(), &[0; 512]].concat());
+    sandbox.put("junk.jsonl.gz", [packed.as_slice(), b"<html>"].concat());
+    sandbox.run("dedup padded.jsonl.gz -o padded --quiet").ok();
+    assert_eq!(sandbox.rows("padded/rejects.jsonl").len(), 1);
+    sandbox.run("dedup junk.jsonl.gz -o junk --quiet").ok();
+    let rejects = sandbox.rows("junk/rejects.jsonl");
+    let reason = rejects[1]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("ends here, but the file goes on") && !reason.contains("damaged"),
+        "{reason}"
+    );
+    assert_eq!(sandbox.json("junk/report.json")["records"]["kept"], 2);
 }
 
 #[test]

@@ -41,11 +41,60 @@ fn inputs() -> Sandbox {
     let nested = nested.map(|text| serde_json::json!({"body": {"text": text}}).to_string());
     let nested = nested.collect::<Vec<_>>().join("\n");
     sandbox.put("dump.jsonl.gz", Corpus::gzip(nested.as_bytes()));
+    let pair = serde_json::json!({"a": "d0", "b": "d1", "jaccard": 0.9});
+    sandbox.put("pairs.jsonl", pair.to_string());
     sandbox.put("old.txt", "The cat sat on the mat and looked at the rain.");
     sandbox.put("new.txt", "The cat sat on a mat and looked at the rain.");
     let vector = |i: u32| format!("{{\"id\":{i},\"embedding\":[0.{i},-0.25,0.5,1]}}\n");
+    for (name, first) in [("old.u64", 0u64), ("new.u64", 3)] {
+        let near = (first..first + 90).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ first);
+        sandbox.put(name, near.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+    }
+    let page = "<main>The kettle whistled twice before anyone stood up.</main>";
+    let record = format!(
+        "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://a.example/\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{page}\r\n\r\n",
+        page.len()
+    );
+    sandbox.put("crawl.warc.gz", Corpus::gzip(record.as_bytes()));
     sandbox.put("vectors.jsonl", (1..9).map(vector).collect::<String>());
     sandbox
+}
+
+/// What makes the directory `seen` that an example of a command works on, unless it makes it itself.
+fn before(command: &str, example: &str) -> &'static [&'static str] {
+    match command {
+        "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
+        "collection" => &[
+            "collection create seen",
+            "collection add seen b.jsonl --summary",
+            "collection backup seen backup",
+        ],
+        _ => &[],
+    }
+}
+
+/// An example as it can be run: a service is ended once it is ready, one that is sent to is there, and either has a free port.
+fn around(command: &str, example: &str) -> String {
+    let serve = |serve: &str| {
+        format!("{serve} > told &\nservice=$!\nuntil [ -s told ]; do sleep 0.1; done\naddress=$(cat told)\n")
+    };
+    let end = "kill $service\nwait $service\n";
+    match command {
+        "serve" => {
+            let free = if example.contains("--listen") {
+                ""
+            } else {
+                " --listen 127.0.0.1:0"
+            };
+            format!("{}{end}echo $address", serve(&format!("{example}{free}")))
+        }
+        "replay" => {
+            let serve = serve("twinprint serve collections --listen 127.0.0.1:0 --log quiet");
+            let example = example.replace("http://127.0.0.1:8080", "$address");
+            format!("{serve}{example}\n{end}")
+        }
+        _ => example.to_owned(),
+    }
 }
 
 #[test]
@@ -61,7 +110,11 @@ fn every_command_shows_examples_that_work() {
                 example.contains(&format!("twinprint {command}")),
                 "{command} --help: {example}"
             );
-            let run = inputs().bash(&example);
+            let sandbox = inputs();
+            for prepare in before(&command, &example) {
+                sandbox.run(prepare).ok();
+            }
+            let run = sandbox.bash(&around(&command, &example));
             assert_eq!(run.code, Some(0), "{example}\n{run:#?}");
             assert!(
                 !run.stdout.is_empty() || example.contains(" > "),

@@ -5,6 +5,8 @@
 
 mod annotate;
 mod architecture;
+mod cluster;
+mod collection;
 mod config;
 mod corpus;
 mod damaged;
@@ -13,12 +15,17 @@ mod examples;
 mod fences;
 mod forecast;
 mod generated;
+mod index;
 mod limits;
+mod measuring;
 mod order;
 mod pages;
 mod readme;
+mod recipes;
 mod refusals;
+mod replay;
 mod report;
 mod rows;
+mod said;
 mod sandbox;
 mod stopping;

@@ -32,7 +32,7 @@ fn wrong_options_are_wrong_usage() {
     wrong_usage("--threshold much", &["--threshold"]);
     wrong_usage("--bits 32", &["--bits 32", "64 or 128"]);
     wrong_usage("--bits many", &["--bits", "a number or auto"]);
-    wrong_usage("-k 99", &["-k 99", "up to 12 at 64 bits and up to 24 at 128"]);
+    wrong_usage("-k 99", &["-k 99", "up to 12 at 64 bits and up to 40 at 128"]);
     wrong_usage("--bits 64 -k 13", &["-k 13"]);
     wrong_usage("--profile nonsense", &["--profile nonsense", "tp1-words-lntf-64"]);
     wrong_usage(
@@ -52,6 +52,12 @@ fn wrong_options_are_wrong_usage() {
     sandbox
         .run("fingerprint news.jsonl --profile tp1-words-lntf-9")
         .fails(2, &["--profile"]);
+    for command in ["cluster news.jsonl -o out", "calibrate news.jsonl"] {
+        let said = ["--threads 100000", "at most 1024"];
+        sandbox
+            .run(&format!("{command} --threads 100000"))
+            .fails(2, &said);
+    }
     sandbox.run("dedupe news.jsonl").fails(2, &["dedup"]);
 }
 
@@ -67,7 +73,11 @@ fn names_that_tell_no_format_are_refused() {
             .run(&format!("dedup {name} -o any-{name} --any-text --quiet"))
             .ok();
     }
-    sandbox.run("dedup . -o beside --mode report").ok();
+    // What those runs wrote is not read again.
+    sandbox.run("dedup . -o beside --mode report").fails(
+        1,
+        &["no file to read in .", "2 (result of an earlier run)", "1 .bin"],
+    );
 }
 
 #[test]
@@ -175,6 +185,33 @@ fn a_text_for_a_vector_is_not_told_whole() {
     let run = sandbox.run("fingerprint in.jsonl --vector-key text --quiet --strict");
     let run = run.fails(1, &["in.jsonl:1: the vector is not an array of numbers"]);
     assert!(run.stderr.len() < 300, "{}", run.stderr);
+}
+
+#[test]
+fn a_vector_takes_nothing_that_is_for_texts() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", "{\"v\":[1,2,3]}\n");
+    for flag in [
+        "--key k",
+        "--idf zhen1",
+        "--stop-words s",
+        "--dictionary d",
+        "--html-key v",
+    ] {
+        sandbox
+            .run(&format!("fingerprint in.jsonl --vector-key v {flag}"))
+            .fails(
+                2,
+                &[
+                    "--vector-key",
+                    flag.split(' ').next().unwrap(),
+                    "cannot be used with",
+                ],
+            );
+    }
+    sandbox
+        .run("fingerprint in.jsonl --vector-key v --profile tp1-words-lntf-64+key.mine")
+        .fails(2, &["--vector-key", "has a key"]);
 }
 
 #[test]

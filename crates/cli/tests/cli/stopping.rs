@@ -47,6 +47,16 @@ fn wait_until_it_listens(child: &Child) {
     }
 }
 
+/// Waits until the child says that it was told to stop.
+fn wait_until_it_stops(child: &mut Child) {
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("stopping") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it said nothing");
+    }
+}
+
 /// A run that reads stdin, which stays open and silent, so that it cannot end by itself.
 fn endless(sandbox: &Sandbox, args: &str) -> Child {
     let mut child = sandbox
@@ -132,6 +142,30 @@ fn what_a_killed_run_left_is_replaced() {
 }
 
 #[test]
+fn what_a_killed_run_left_elsewhere_goes_with_the_next() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
+    sandbox.put("work/mine", "mine");
+    let left = || std::fs::read_dir(sandbox.path("work")).unwrap().count();
+    let mut child = endless(&sandbox, "dedup - --format jsonl -o out --work-dir work");
+    let started = Instant::now();
+    while left() < 2 {
+        assert!(started.elapsed() < PATIENCE, "it never began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // That of a run that is still going stays.
+    sandbox
+        .run("dedup in.jsonl -o other --work-dir work --quiet")
+        .ok();
+    assert_eq!(left(), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(left(), 2);
+    sandbox.run("dedup in.jsonl -o out --work-dir work --quiet").ok();
+    assert_eq!(left(), 1);
+}
+
+#[test]
 fn what_is_not_of_the_killed_run_is_not_touched() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
@@ -172,12 +206,7 @@ fn an_interrupt_stops_a_run_that_waits_for_input() {
     for args in ["dedup - --format jsonl -o out", "fingerprint - --format jsonl"] {
         let mut child = endless(&sandbox, args);
         signal(&child, "-INT");
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("stopping") {
-            line.clear();
-            assert!(said.read_line(&mut line).unwrap() > 0, "it said nothing");
-        }
+        wait_until_it_stops(&mut child);
         signal(&child, "-INT");
         assert_eq!(code(&mut child), Some(130), "{args}");
     }
@@ -188,7 +217,8 @@ fn a_termination_stops_as_well() {
     let sandbox = Sandbox::new();
     let mut child = endless(&sandbox, "fingerprint - --format jsonl");
     signal(&child, "-TERM");
-    // It is told to stop; the end of its input lets it notice.
+    // Were its input over before it has heard the signal, it would come to its end.
+    wait_until_it_stops(&mut child);
     drop(child.stdin.take());
     assert_eq!(code(&mut child), Some(130));
 }

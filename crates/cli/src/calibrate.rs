@@ -1,0 +1,171 @@
+//! `twinprint calibrate`
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueHint;
+use twinprint::calibrate::{Calibration, WidthCalibration, calibrate, page};
+
+use crate::input::InputArgs;
+use crate::measure::{self, MeasureArgs};
+use crate::number::{count, seconds, towards_zero};
+use crate::progress::Bars;
+use crate::{interrupt, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint calibrate news.jsonl
+      distances between the documents, and what each radius would find and cost
+  twinprint calibrate news.jsonl --limit 20000 --n 50000000 --write choice.toml
+      for a corpus of fifty million of which this is a sample; with a file for dedup --config
+  twinprint calibrate news.jsonl --html calibrate.html
+      with plots, example pairs and all figures";
+
+/// Columns of the widest bar.
+const BAR: f64 = 40.0;
+
+/// Tells from a sample which width and radius suit a corpus, what they find and what they cost
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Documents of the whole corpus; as many as are read unless given
+    #[arg(long, value_name = "N")]
+    n: Option<u64>,
+
+    /// Least Jaccard similarity of a duplicate
+    #[arg(long, default_value_t = 0.8, value_name = "J")]
+    threshold: f64,
+
+    /// Write the options chosen, for dedup --config
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    write: Option<PathBuf>,
+
+    #[command(flatten)]
+    measure: MeasureArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut options = args.measure.options()?;
+    options.threshold = args.threshold;
+    let bars = Bars::new(args.measure.quiet);
+    let calibration = calibrate(
+        &args.input.inputs,
+        &args.input.options(),
+        &options,
+        args.n,
+        &bars,
+        &interrupt::flag()?,
+    );
+    bars.finish();
+    let calibration = calibration?;
+    let json = || serde_json::to_string_pretty(&calibration);
+    args.measure.write(|| page(&calibration), json)?;
+    if let Some(path) = &args.write {
+        measure::write(path, &calibration.config())?;
+    }
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, &calibration);
+    terminal::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(text: &mut String, calibration: &Calibration) -> std::fmt::Result {
+    writeln!(
+        text,
+        "{} documents, {} different texts long enough for a fingerprint; figures are for {} documents, Jaccard ≥ {}",
+        count(calibration.documents as u64),
+        count(calibration.texts as u64),
+        count(calibration.n),
+        calibration.threshold
+    )?;
+    for width in &calibration.widths {
+        histogram(text, width)?;
+        radii(text, calibration, width)?;
+    }
+    writeln!(
+        text,
+        "\n{} bits, radius {}: {}",
+        calibration.bits, calibration.k, calibration.reason
+    )
+}
+
+/// Pairs by distance, four bits a line at 128, two at 64; bars are logarithms.
+fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
+    let (mean, deviation) = (width.background.mean, width.background.deviation);
+    writeln!(
+        text,
+        "\n{} bits: strangers lie {mean:.1} ± {deviation:.1} bits apart (· fitted); pairs by distance",
+        width.bits
+    )?;
+    let step = width.bits as usize / 32;
+    let all = width.histogram.iter().sum::<u64>() as f64;
+    let most = width
+        .histogram
+        .chunks(step)
+        .map(|c| c.iter().sum::<u64>())
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let length = |pairs: f64| (BAR * pairs.max(0.0).ln_1p() / (most as f64).ln_1p()).round() as usize;
+    let last = width.histogram.iter().rposition(|&pairs| pairs > 0).unwrap_or(0);
+    for (i, pairs) in width.histogram.chunks(step).enumerate().take(last / step + 1) {
+        let strangers: f64 = width
+            .background
+            .probability
+            .iter()
+            .skip(i * step)
+            .take(step)
+            .sum();
+        let pairs: u64 = pairs.iter().sum();
+        let mut bar: Vec<char> = "█".repeat(length(pairs as f64)).chars().collect();
+        let fitted = length(strangers * all);
+        if fitted > 0 {
+            bar.resize(bar.len().max(fitted), ' ');
+            bar[fitted - 1] = '·';
+        }
+        // Each pair was met from both sides.
+        let pairs = count(pairs / 2);
+        writeln!(
+            text,
+            "  {:>3}  {:42} {pairs}",
+            i * step,
+            bar.into_iter().collect::<String>()
+        )?;
+    }
+    Ok(())
+}
+
+fn radii(text: &mut String, calibration: &Calibration, width: &WidthCalibration) -> std::fmt::Result {
+    writeln!(
+        text,
+        "    k   recall measured  at threshold   relatives   strangers a document   index B a document   join on one core"
+    )?;
+    let chosen = |k: u32| (width.bits, k) == (calibration.bits, calibration.k);
+    for radius in width
+        .radii
+        .iter()
+        .filter(|radius| radius.k % 4 == 0 || radius.k == 3 || chosen(radius.k))
+    {
+        let recall = radius
+            .recall
+            .map_or_else(|| "–".to_owned(), |recall| towards_zero(recall, 4));
+        writeln!(
+            text,
+            "{} {:>3}   {recall:>15}  {:>12}  {:>10.2}  {:>21.2}  {:>19.1}  {:>17}",
+            if chosen(radius.k) { "→" } else { " " },
+            radius.k,
+            towards_zero(radius.recall_at_threshold, 4),
+            radius.relatives,
+            radius.strangers,
+            radius.index_bytes,
+            seconds(radius.join_seconds)
+        )?;
+    }
+    Ok(())
+}

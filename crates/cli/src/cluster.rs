@@ -1,0 +1,292 @@
+//! `twinprint cluster`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use twinprint::stream::{
+    AgreementReport, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions, parse_span,
+};
+
+use crate::dedup::profile_named;
+use crate::input::InputArgs;
+use crate::progress::Bars;
+use crate::{interrupt, number, strictly, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint cluster news.jsonl -o out
+      duplicate groups and stories with topics: out/assignments.jsonl, out/groups.jsonl, out/stories.jsonl, out/stories.html
+  twinprint cluster a.jsonl -o mon --state st && twinprint cluster b.jsonl -o tue --state st
+      today's documents join yesterday's stories
+  twinprint cluster news.jsonl -o out --window 7d --half-life 36h --story-threshold 0.4
+      a story ends when nothing has come for a week, follows its subject as it changes, and is tighter
+  twinprint cluster news.jsonl -o out --canonical score,https,url-length --canonical-scope host
+      which copy stands for a group, one for each host";
+
+/// Clusters a stream of documents as they come: duplicate groups, and stories with topics
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Directory for the result, new or empty
+    #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
+    output: PathBuf,
+
+    /// Go on from the state in this file if it is there, and store the state in it
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+
+    /// Field that tells when a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
+    #[arg(long, default_value = "time", value_name = "FIELD", help_heading = "Fields")]
+    time_key: String,
+
+    /// Field with the title; without it, the first line of the text stands for it
+    #[arg(long, default_value = "title", value_name = "FIELD", help_heading = "Fields")]
+    title_key: String,
+
+    /// Field with the address
+    #[arg(long, default_value = "url", value_name = "FIELD", help_heading = "Fields")]
+    url_key: String,
+
+    /// Field with what a document is worth, a number
+    #[arg(long, default_value = "score", value_name = "FIELD", help_heading = "Fields")]
+    score_key: String,
+
+    /// Field with what a document is known to belong to: tell how well groups and stories agree with it, and write agreement.json
+    #[arg(long, value_name = "FIELD", help_heading = "Fields")]
+    labels: Option<String>,
+
+    /// Least Jaccard similarity of a duplicate and its leader
+    #[arg(
+        long,
+        default_value_t = 0.8,
+        value_name = "J",
+        help_heading = "Duplicate groups"
+    )]
+    threshold: f64,
+
+    /// Largest Hamming distance, of 128 bits, at which texts are compared
+    #[arg(
+        short = 'k',
+        long,
+        default_value_t = 20,
+        value_name = "K",
+        help_heading = "Duplicate groups"
+    )]
+    hamming: u32,
+
+    /// How documents become fingerprints
+    #[arg(long, default_value = "tp1-words-lntf", help_heading = "Duplicate groups")]
+    profile: String,
+
+    /// Which copy stands for its group: score, first, last, longest, https, url-length; what comes first decides first
+    #[arg(
+        long,
+        default_value = "first",
+        value_delimiter = ',',
+        value_name = "LIST",
+        help_heading = "Duplicate groups"
+    )]
+    canonical: Vec<Preference>,
+
+    /// One copy for the whole group, for each host, or for each registered domain
+    #[arg(long, value_enum, default_value_t = ScopeArg::None, value_name = "SCOPE", help_heading = "Duplicate groups")]
+    canonical_scope: ScopeArg,
+
+    /// Retire groups that gained nothing for so long, such as 30d
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Duplicate groups")]
+    group_window: Option<i64>,
+
+    /// Least cosine of a document and the centre of its story
+    #[arg(long, default_value_t = 0.3, value_name = "COSINE", help_heading = "Stories")]
+    story_threshold: f64,
+
+    /// Least cosine of the centres of two stories that become one; 1 keeps them apart
+    #[arg(long, default_value_t = 0.65, value_name = "COSINE", help_heading = "Stories")]
+    merge: f64,
+
+    /// End stories that gained nothing for so long, such as 7d
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
+    window: Option<i64>,
+
+    /// Halve the weight of a document in its story's centre in so long, such as 36h
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
+    half_life: Option<i64>,
+
+    /// Instead of the nearest centre, take the story of the same first N bits (8 to 24): cheap, and for comparison
+    #[arg(long, value_name = "N", help_heading = "Stories")]
+    equal_bits: Option<u32>,
+
+    /// Count the words of so many documents before placing the first of a new stream
+    #[arg(long, default_value_t = 2000, value_name = "N", help_heading = "Stories")]
+    ahead: u64,
+
+    /// Also write vectors.jsonl: the terms and weights that documents are compared by
+    #[arg(long, help_heading = "Stories")]
+    vectors: bool,
+
+    /// Live groups and live stories at most; those idle for longest end beyond that
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", help_heading = "Running")]
+    live: usize,
+
+    /// Worker threads; 0 takes all cores
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
+    threads: usize,
+
+    /// No progress and no summary
+    #[arg(short, long, help_heading = "Running")]
+    quiet: bool,
+
+    /// Fail (exit 1) when records were rejected
+    #[arg(long, help_heading = "Running")]
+    strict: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ScopeArg {
+    None,
+    Host,
+    Domain,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let keys = FieldKeys {
+        time: args.time_key.clone(),
+        title: args.title_key.clone(),
+        url: args.url_key.clone(),
+        score: args.score_key.clone(),
+        label: args.labels.clone(),
+    };
+    let bars = Bars::new(args.quiet);
+    let cancel = interrupt::flag()?;
+    let result = twinprint::stream::cluster(
+        &args.input.inputs,
+        &args.input.options(),
+        &keys,
+        &options(args)?,
+        (args.threads, args.ahead),
+        args.vectors,
+        &args.output,
+        args.state.as_deref(),
+        &bars,
+        &cancel,
+    );
+    bars.finish();
+    let summary = result?;
+    if !args.quiet {
+        terminal::out(&table(&summary, args))?;
+    }
+    Ok(strictly(args.strict, summary.rejected))
+}
+
+fn options(args: &Args) -> anyhow::Result<StreamOptions> {
+    let mut options = StreamOptions::new()?;
+    options.profile = profile_named(&args.profile, None)?;
+    options.threshold = args.threshold;
+    options.radius = args.hamming;
+    options.scope = match args.canonical_scope {
+        ScopeArg::None => Scope::None,
+        ScopeArg::Host => Scope::Host,
+        ScopeArg::Domain => Scope::Domain,
+    };
+    options.groups.policy.clone_from(&args.canonical);
+    options.groups.window = args.group_window;
+    options.groups.live = args.live;
+    options.stories.threshold = args.story_threshold;
+    options.stories.merge = (args.merge < 1.0).then_some(args.merge);
+    options.stories.window = args.window;
+    options.stories.half_life = args.half_life;
+    options.stories.live = args.live;
+    if let Some(bits) = args.equal_bits {
+        options.stories.method = Method::EqualBits(bits);
+    }
+    Ok(options)
+}
+
+fn table(summary: &ClusterSummary, args: &Args) -> String {
+    let count = number::count;
+    let mut rows = vec![
+        ("documents", count(summary.documents), String::new()),
+        (
+            "duplicates",
+            count(summary.duplicates),
+            format!(
+                "  in {} of two or more, verified at Jaccard {}",
+                number::counted(summary.groups, "group"),
+                args.threshold
+            ),
+        ),
+        (
+            "stories",
+            count(summary.stories[1]),
+            format!(
+                "  of two documents or more, {} of one",
+                count(summary.stories[0] - summary.stories[1])
+            ),
+        ),
+    ];
+    if summary.ended > 0 {
+        rows.push((
+            "ended",
+            count(summary.ended),
+            "  stories that nothing will join any more".to_owned(),
+        ));
+    }
+    if summary.rejected > 0 {
+        rows.push((
+            "rejected",
+            count(summary.rejected),
+            "  see rejects.jsonl".to_owned(),
+        ));
+    }
+    let skipped = crate::summary::skipped(&summary.skipped);
+    rows.extend(skipped.map(|(n, what)| ("skipped", count(n), format!("  {what}"))));
+    if summary.before > 0 {
+        rows.push((
+            "before",
+            count(summary.before),
+            "  documents in the stream before".to_owned(),
+        ));
+    }
+    let rows = rows
+        .into_iter()
+        .map(|(name, value, rest)| format!("{name:<12}{value:>12}{rest}\n"));
+    let agreement = summary.agreement.iter().flat_map(|[groups, stories]| {
+        [
+            agreement_rows("groups", groups),
+            agreement_rows("stories", stories),
+        ]
+    });
+    let written = format!(
+        "written to {}: assignments, groups, stories.jsonl, stories.html\n",
+        args.output.display()
+    );
+    rows.chain([written]).chain(agreement).collect()
+}
+
+fn agreement_rows(name: &str, a: &AgreementReport) -> String {
+    let [found, labels] = a.clusters;
+    let head = format!(
+        "\n{name} against labels: {} documents, {found} clusters, {labels} labels\n",
+        a.items
+    );
+    let scores = [
+        ("B-cubed", a.bcubed),
+        ("without self", a.bcubed_without_self),
+        ("pairs", a.pairwise),
+    ];
+    let rows = scores.map(|(name, [precision, recall, f1])| {
+        format!("  {name:<14} precision {precision:.3}  recall {recall:.3}  F1 {f1:.3}\n")
+    });
+    let others = [
+        ("adjusted Rand", a.adjusted_rand),
+        ("V-measure", a.v_measure),
+        ("information", a.mutual_information),
+    ];
+    let others = others.map(|(name, value)| format!("  {name:<14} {value:.3}\n"));
+    head + &rows.concat() + &others.concat()
+}

@@ -1,0 +1,309 @@
+//! `twinprint collection`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::json;
+use twinprint::DedupError;
+use twinprint::collection::{
+    CanonicalBy, Collection, CollectionError, Durability, NewDocument, Settings, Store,
+};
+
+use crate::answers::AnswerArgs;
+use crate::dedup::width_named;
+use crate::input::InputArgs;
+use crate::{interrupt, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint collection create pages
+      a new collection in the directory pages/; --help tells what can be set
+  twinprint collection add seen news.jsonl
+      takes documents in and says of each whether it is new, exact, near or updated
+  twinprint collection query seen a.jsonl
+      the same answers, but nothing is kept
+  twinprint collection stat seen
+      how much there is
+  twinprint collection check seen && twinprint collection backup seen copy
+      reads and compares everything; copies it as it is now
+  twinprint collection restore backup again
+      the copy becomes a collection again, in a new directory";
+
+/// Documents that are remembered: is this one new, or seen?
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Create(CreateArgs),
+    /// Takes documents in, and writes a line of JSON for each: new, exact, near or updated
+    Add(FeedArgs),
+    /// Writes what documents would be, and keeps nothing
+    Query(FeedArgs),
+    Delete(DeleteArgs),
+    /// Tells how much there is, as JSON
+    Stat(Place),
+    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members
+    Check(Place),
+    /// Copies a collection as it is now into a new directory, and checks the copy
+    Backup(FromTo),
+    /// Makes a collection of a backup, in a new directory
+    Restore(FromTo),
+    /// Makes a new collection of the documents of a damaged one that are whole
+    Repair(FromTo),
+    /// Writes all documents to stdout, one a line
+    Export(Place),
+}
+
+/// Makes a collection
+#[derive(clap::Args)]
+struct CreateArgs {
+    /// Directory of the collection, new or empty
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+
+    /// How documents become fingerprints, 64 or 128 bits wide
+    #[arg(long, default_value = "tp1-words-lntf-128")]
+    profile: String,
+
+    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128 (16, or 3 where nothing but fingerprints is kept)
+    #[arg(short = 'k', long, value_name = "K")]
+    hamming: Option<u32>,
+
+    /// Least Jaccard similarity of a duplicate
+    #[arg(long, default_value_t = 0.8, value_name = "J")]
+    threshold: f64,
+
+    /// What is kept of a text, and so what a verdict rests on: the text, its shingles, or nothing but the fingerprint
+    #[arg(long, value_enum, default_value_t = StoreArg::Text)]
+    store: StoreArg,
+
+    /// Which document stands for its group
+    #[arg(long, value_enum, default_value_t = CanonicalArg::First)]
+    canonical: CanonicalArg,
+
+    /// Seconds after which documents expire
+    #[arg(long, value_name = "SECONDS")]
+    ttl: Option<u64>,
+
+    /// Texts looked at for one document at most
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    max_texts: u32,
+
+    /// Make fingerprints under a secret key, which is kept in the collection
+    #[arg(long)]
+    keyed: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StoreArg {
+    Text,
+    Shingles,
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CanonicalArg {
+    First,
+    Score,
+    Newest,
+    ShortestUrl,
+}
+
+#[derive(clap::Args)]
+struct FeedArgs {
+    /// Directory of the collection
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    answers: AnswerArgs,
+}
+
+/// Deletes documents
+#[derive(clap::Args)]
+struct DeleteArgs {
+    /// Directory of the collection
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+
+    /// Ids of documents
+    #[arg(value_name = "ID", required_unless_present = "source")]
+    ids: Vec<String>,
+
+    /// Delete all documents of this source
+    #[arg(long, value_name = "SOURCE", conflicts_with = "ids")]
+    source: Option<String>,
+}
+
+#[derive(clap::Args)]
+struct Place {
+    /// Directory of the collection
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct FromTo {
+    /// Directory to read
+    #[arg(value_name = "FROM")]
+    from: PathBuf,
+
+    /// Directory to make, new or empty
+    #[arg(value_name = "TO")]
+    to: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        Action::Create(args) => create(args)?,
+        Action::Add(args) => feed_in(args, true)?,
+        Action::Query(args) => feed_in(args, false)?,
+        Action::Delete(args) => delete(args)?,
+        Action::Stat(place) => {
+            let collection = Collection::open(&place.dir)?;
+            let stats = json!({"settings": collection.settings(), "stats": collection.stats(None, 1000)?});
+            terminal::out(&format!("{stats:#}\n"))?;
+        }
+        Action::Check(place) => {
+            let checked = Collection::open(&place.dir)?.verify()?;
+            terminal::out(&format!("whole: {}\n", serde_json::to_string(&checked)?))?;
+        }
+        Action::Backup(FromTo { from, to }) => {
+            let checked = Collection::open(from)?.backup(to)?;
+            terminal::out(&format!("backed up: {}\n", serde_json::to_string(&checked)?))?;
+        }
+        Action::Restore(FromTo { from, to }) => {
+            let checked = Collection::restore(from, to)?;
+            terminal::out(&format!("restored: {}\n", serde_json::to_string(&checked)?))?;
+        }
+        Action::Repair(FromTo { from, to }) => {
+            let (saved, lost) = Collection::repair(from, to)?;
+            terminal::out(&format!("{saved} documents saved, {lost} lost\n"))?;
+        }
+        Action::Export(place) => export(&Collection::open(&place.dir)?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn create(args: &CreateArgs) -> anyhow::Result<()> {
+    let store = match args.store {
+        StoreArg::Text => Store::Text,
+        StoreArg::Shingles => Store::Shingles,
+        StoreArg::None => Store::None,
+    };
+    let narrow = if width_named(&args.profile) == Some(64) {
+        8
+    } else {
+        16
+    };
+    let settings = Settings {
+        profile: args.profile.clone(),
+        k: args
+            .hamming
+            .unwrap_or(if store == Store::None { 3 } else { narrow }),
+        threshold: args.threshold,
+        store,
+        canonical: match args.canonical {
+            CanonicalArg::First => CanonicalBy::First,
+            CanonicalArg::Score => CanonicalBy::Score,
+            CanonicalArg::Newest => CanonicalBy::Newest,
+            CanonicalArg::ShortestUrl => CanonicalBy::ShortestUrl,
+        },
+        max_texts: args.max_texts,
+        ttl: args.ttl,
+        keyed: args.keyed,
+    };
+    settings
+        .check()
+        .map_err(|error| DedupError::Option(error.to_string()))?;
+    let said = format!(
+        "{}: {}, k = {}\n",
+        args.dir.display(),
+        settings.profile,
+        settings.k
+    );
+    Collection::create(&args.dir, settings)?;
+    terminal::out(&said)
+}
+
+fn feed_in(args: &FeedArgs, keep: bool) -> anyhow::Result<()> {
+    let collection = Collection::open(&args.dir)?;
+    let cancel = interrupt::flag()?;
+    args.answers.feed(&args.input, &cancel, |fed, answers| {
+        let documents = fed.into_iter().filter_map(|record| answers.document(record));
+        let documents: Vec<NewDocument> = documents.collect();
+        let ids: Vec<String> = documents.iter().map(|document| document.id.clone()).collect();
+        let answered = if keep {
+            collection.add(documents, args.answers.only_new, Durability::Synced)?
+        } else {
+            collection.check(documents)?
+        };
+        for (id, answer) in ids.into_iter().zip(answered) {
+            match answer {
+                Ok(answer) => answers.add(&serde_json::to_value(answer)?),
+                Err(error) => answers.reject(&format!("{id}: {error}")),
+            }
+        }
+        Ok(())
+    })
+}
+
+fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
+    const AT_A_TIME: usize = 1000;
+    let collection = Collection::open(&args.dir)?;
+    let mut deleted = 0;
+    let mut missing = Vec::new();
+    if let Some(source) = &args.source {
+        loop {
+            let ids = collection.of_source(source, AT_A_TIME)?;
+            if ids.is_empty() {
+                break;
+            }
+            deleted += collection
+                .delete(&ids, Durability::Synced)?
+                .iter()
+                .flatten()
+                .count();
+        }
+    }
+    for ids in args.ids.chunks(AT_A_TIME) {
+        for (id, gone) in ids.iter().zip(collection.delete(ids, Durability::Synced)?) {
+            match gone {
+                Some(_) => deleted += 1,
+                None => missing.push(id.clone()),
+            }
+        }
+    }
+    terminal::out(&format!("{deleted} deleted\n"))?;
+    match missing.into_iter().next() {
+        Some(id) => Err(CollectionError::NoDocument { id }.into()),
+        None => Ok(()),
+    }
+}
+
+fn export(collection: &Collection) -> anyhow::Result<()> {
+    let mut after = 0;
+    loop {
+        let (documents, last) = collection.documents(after, 500)?;
+        let mut lines = String::new();
+        for document in documents {
+            lines.push_str(&serde_json::to_string(&document)?);
+            lines.push('\n');
+        }
+        terminal::out(&lines)?;
+        match last {
+            Some(last) => after = last,
+            None => return Ok(()),
+        }
+    }
+}

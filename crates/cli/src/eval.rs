@@ -1,0 +1,159 @@
+//! `twinprint eval`
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueHint;
+use twinprint::eval::{EvalOptions, Evaluation, evaluate, page};
+use twinprint::{Auto, Profile};
+
+use crate::dedup::{parse_auto, profile_named};
+use crate::input::InputArgs;
+use crate::measure::MeasureArgs;
+use crate::number::{count, counted, seconds, towards_zero};
+use crate::progress::Bars;
+use crate::{interrupt, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint eval --docs news.jsonl --pairs pairs.jsonl
+      precision, recall and F1 against labelled pairs; pairs that are not listed are measured on the text
+  twinprint eval --docs news.jsonl --pairs pairs.jsonl --complete 0.3 --html eval.html
+      every pair from Jaccard 0.3 up is listed; with plots
+  twinprint eval --docs news.jsonl --also tp1-chars4-tf --at 0.8 --json eval.json
+      without a list, the exact Jaccard of every pair is the truth; one more profile; all figures as JSON";
+
+/// Measures precision, recall and F1 against labelled pairs, beside MinHash and cosine
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, mut_arg("inputs", |arg| arg.required(false).hide(true)))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Files or folders of the documents; --text-key and its like say how they are read
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    docs: Vec<String>,
+
+    /// Labelled pairs: rows {"a": id, "b": id, "jaccard": J}, one a line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pairs: Option<PathBuf>,
+
+    /// Field of these rows that holds the truth
+    #[arg(long, default_value = "jaccard", value_name = "FIELD")]
+    truth_field: String,
+
+    /// The list names every pair from this Jaccard up; without it, what the list does not name is measured on the text
+    #[arg(long, value_name = "J")]
+    complete: Option<f64>,
+
+    /// Jaccards from which on a pair is a duplicate, each judged by itself
+    #[arg(
+        long,
+        default_value = "0.5,0.7,0.8,0.9",
+        value_delimiter = ',',
+        value_name = "J"
+    )]
+    at: Vec<f64>,
+
+    /// A further profile whose fingerprints are judged; may be given more than once
+    #[arg(long, value_name = "PROFILE")]
+    also: Vec<String>,
+
+    /// Radius of twinprint's own row, or auto
+    #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K")]
+    hamming: Auto,
+
+    #[command(flatten)]
+    measure: MeasureArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let inputs = [args.docs.as_slice(), &args.input.inputs].concat();
+    if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
+        let what =
+            "--docs: name the files of the documents; they are read more than once, so stdin will not do";
+        return Err(twinprint::DedupError::Option(what.to_owned()).into());
+    }
+    let mut dedup = args.measure.options()?;
+    dedup.hamming = args.hamming;
+    let profiles = args.also.iter().map(|id| profile_named(id, None));
+    let options = EvalOptions {
+        dedup,
+        thresholds: args.at.clone(),
+        pairs: args.pairs.clone(),
+        truth_field: args.truth_field.clone(),
+        complete: args.complete,
+        profiles: profiles.collect::<anyhow::Result<Vec<Profile>>>()?,
+    };
+    let bars = Bars::new(args.measure.quiet);
+    let evaluation = evaluate(
+        &inputs,
+        &args.input.options(),
+        &options,
+        &bars,
+        &interrupt::flag()?,
+    );
+    bars.finish();
+    let evaluation = evaluation?;
+    let json = || serde_json::to_string_pretty(&evaluation);
+    args.measure.write(|| page(&evaluation), json)?;
+    terminal::out(&text(&evaluation))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(evaluation: &Evaluation) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = tables(&mut text, evaluation);
+    text
+}
+
+fn tables(text: &mut String, evaluation: &Evaluation) -> std::fmt::Result {
+    let documents = count(evaluation.documents as u64);
+    writeln!(text, "{documents} documents; truth: {}", evaluation.truth)?;
+    if let Some(agreement) = evaluation.agreement.filter(|agreement| agreement.off > 0) {
+        writeln!(
+            text,
+            "note: {} of the listed pairs differ from what is measured on the texts, by {:.4} at most",
+            count(agreement.off),
+            agreement.largest
+        )?;
+    }
+    let widest = evaluation
+        .methods
+        .iter()
+        .map(|method| method.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    for (i, threshold) in evaluation.thresholds.iter().enumerate() {
+        let pairs = counted(evaluation.true_pairs[i], "true pair");
+        writeln!(text, "\nJaccard ≥ {threshold}: {pairs}")?;
+        writeln!(
+            text,
+            "  {:widest$}  {:18}  precision  recall      F1  bytes: fingerprint, tables, texts   make, find, verify",
+            "", "setting"
+        )?;
+        for method in &evaluation.methods {
+            let cell = &method.cells[i];
+            let (judged, bytes, took) = (&cell.judged, &cell.bytes, &cell.seconds);
+            writeln!(
+                text,
+                "  {:widest$}  {:18}     {}  {}  {}  {:>10.0} {:>10.1} {:>10.1}   {:>8} {:>8} {:>8}",
+                method.name,
+                cell.setting.to_string(),
+                towards_zero(judged.precision, 4),
+                towards_zero(judged.recall, 4),
+                towards_zero(judged.f1, 4),
+                bytes.fingerprint,
+                bytes.tables,
+                bytes.verification,
+                seconds(took.made),
+                seconds(took.found),
+                seconds(took.verified),
+            )?;
+        }
+    }
+    Ok(())
+}

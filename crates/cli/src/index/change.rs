@@ -1,0 +1,136 @@
+//! `twinprint index add`, `delete` and `compact`
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::ValueHint;
+use twinprint::DedupError;
+use twinprint::raw::RawFiles;
+use twinprint::store::{Index, Options, Upkeep};
+
+use super::Directory;
+use super::build::Gather;
+use crate::{number, terminal};
+
+/// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
+#[derive(clap::Args)]
+pub(super) struct AddArgs {
+    #[command(flatten)]
+    directory: Directory,
+
+    /// Files of fingerprints (*.u64: 64 bits each, little-endian)
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    inputs: Vec<PathBuf>,
+
+    /// Id of the first fingerprint, in place of the next that is free. An id that is there already gets the new fingerprint
+    #[arg(long, value_name = "ID")]
+    first_id: Option<u64>,
+
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Deletes ids: no answer has them any more; from the disk they go as segments are merged
+#[derive(clap::Args)]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    directory: Directory,
+
+    /// Ids; unknown ones are no error
+    #[arg(value_name = "ID")]
+    id: Vec<u64>,
+
+    /// File of ids, one a line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ids: Option<PathBuf>,
+}
+
+/// Merges everything into one segment: faster to search, and nothing deleted is left on the disk
+#[derive(clap::Args)]
+pub(super) struct CompactArgs {
+    #[command(flatten)]
+    directory: Directory,
+}
+
+impl Directory {
+    /// Opens the index as its only writer.
+    fn open(&self) -> anyhow::Result<Index<u64>> {
+        let options = Options {
+            upkeep: Upkeep::Caller,
+            ..Options::default()
+        };
+        Ok(Index::open(&self.index, &options)?)
+    }
+}
+
+pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
+    let files = RawFiles::open(&args.inputs)?;
+    let index = args.directory.open()?;
+    let first = args.first_id.unwrap_or(index.checkpoint());
+    let next = first.checked_add(files.len());
+    let next = next.with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
+    // What is free from then on, known with the same commit.
+    index.mark(index.checkpoint().max(next))?;
+    let gather = Gather::new(args.quiet)?;
+    let added = index.add_segment(|path| gather.segment(&files, first, index.settings().radius, path));
+    gather.finish();
+    added?;
+    let ids = match files.len() {
+        0 => String::new(),
+        n => format!(", ids {first} to {}", first + (n - 1)),
+    };
+    terminal::out(&format!(
+        "{}: {} added{ids}\n",
+        args.directory.index.display(),
+        number::counted(files.len(), "fingerprint")
+    ))
+}
+
+pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
+    if args.id.is_empty() && args.ids.is_none() {
+        return Err(DedupError::Option(
+            "nothing to delete: name ids, or a file of them with --ids".to_owned(),
+        )
+        .into());
+    }
+    let mut ids = args.id.clone();
+    if let Some(path) = &args.ids {
+        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        for (line, id) in (1..)
+            .zip(text.lines())
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
+            let parsed = id.trim().parse();
+            ids.push(parsed.with_context(|| format!("{}:{line}: {id:?} is no id", path.display()))?);
+        }
+    }
+    let index = args.directory.open()?;
+    ids.sort_unstable();
+    ids.dedup();
+    let deleted = index.delete_known(ids.iter().copied())?;
+    index.commit()?;
+    let unknown = match ids.len() as u64 - deleted {
+        0 => String::new(),
+        n => format!(", {} not there", number::count(n)),
+    };
+    terminal::out(&format!(
+        "{}: {} deleted{unknown}\n",
+        args.directory.index.display(),
+        number::counted(deleted, "id")
+    ))
+}
+
+pub(super) fn compact(args: &CompactArgs) -> anyhow::Result<()> {
+    let index = args.directory.open()?;
+    let before = index.snapshot().rows();
+    index.compact()?;
+    let after = index.snapshot().rows();
+    terminal::out(&format!(
+        "{}: {} fingerprints in one segment, {} deleted ones are gone from the disk\n",
+        args.directory.index.display(),
+        number::count(after),
+        number::count(before - after)
+    ))
+}

@@ -1,0 +1,138 @@
+//! `twinprint plan`
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use twinprint::planner::{self, Ask, LookupPrices, Medium, Mode};
+
+use crate::{number, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint plan -n 1e9 -k 3 --memory 14GB
+      which tables an index of 10^9 fingerprints should have within 14 GB
+  twinprint plan -n 8e9 -k 3 --explain
+      everything that was considered, the naive ways too, and why each lost
+  twinprint plan -n 1e8 -k 10 --bits 128 --mode online --medium disk
+      for queries that come one by one, read from disk";
+
+/// Bytes of rows that are imitated to measure this machine, at most.
+const IMITATED: u64 = 512 << 20;
+
+/// Says which tables an index should have, what they cost, and why not others
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Fingerprints: a number such as 1000000 or 1e9
+    #[arg(short, long, value_name = "N", value_parser = number::parse_count)]
+    n: u64,
+
+    /// Radius of lookups
+    #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=128))]
+    hamming: u32,
+
+    /// Bits of a fingerprint
+    #[arg(long, default_value_t = 64, value_name = "BITS", value_parser = parse_bits)]
+    bits: u32,
+
+    /// Bytes that the index may take, ids included, such as 14GB
+    #[arg(long, value_name = "SIZE", value_parser = number::parse_bytes)]
+    memory: Option<u64>,
+
+    /// Where lookups find it
+    #[arg(long, value_enum, default_value_t = MediumArg::Memory, value_name = "WHERE")]
+    medium: MediumArg,
+
+    /// How queries come
+    #[arg(long, value_enum, default_value_t = ModeArg::Batch, value_name = "HOW")]
+    mode: ModeArg,
+
+    /// Bits by which the entropy of addresses falls short, where fingerprints are clumped
+    #[arg(long, default_value_t = 0.0, value_name = "BITS", value_parser = parse_skew)]
+    skew: f64,
+
+    /// Measure this machine first, for about a second
+    #[arg(long)]
+    measure: bool,
+
+    /// Show everything that was considered, and why it lost
+    #[arg(long)]
+    explain: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MediumArg {
+    /// In memory, or cached
+    Memory,
+    /// On disk
+    Disk,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ModeArg {
+    /// One at a time
+    Online,
+    /// Many at once
+    Batch,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let ask = Ask {
+        n: args.n,
+        bits: args.bits,
+        k: args.hamming,
+        memory: args.memory,
+        medium: match args.medium {
+            MediumArg::Memory => Medium::Memory,
+            MediumArg::Disk => Medium::Disk,
+        },
+        mode: match args.mode {
+            ModeArg::Online => Mode::Online,
+            ModeArg::Batch => Mode::Batch,
+        },
+        skew_bits: args.skew,
+    };
+    let prices = if args.measure {
+        planner::measure(args.n.saturating_mul(5).min(IMITATED) as usize)
+    } else {
+        LookupPrices::default()
+    };
+    let choice = planner::plan_segment(&ask, &prices)?;
+    let chosen = &choice.alternatives[0];
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "{}: {} tables, {:.1} bytes a fingerprint with its id, {} in all\nabout {} lookups a second on one core",
+        chosen.name,
+        chosen.tables,
+        chosen.bytes / args.n.max(1) as f64,
+        number::bytes(chosen.bytes as u64),
+        number::count((1e9 / chosen.cost) as u64),
+    );
+    if args.memory.is_some_and(|most| chosen.bytes > most as f64) {
+        let _ = writeln!(text, "nothing fits into the memory given; this is the smallest");
+    }
+    if args.explain {
+        let _ = write!(text, "\nprices: {prices}\n\n{choice}");
+    }
+    terminal::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse_bits(text: &str) -> Result<u32, String> {
+    match text {
+        "16" => Ok(16),
+        "32" => Ok(32),
+        "64" => Ok(64),
+        "128" => Ok(128),
+        _ => Err("a fingerprint has 16, 32, 64 or 128 bits".to_owned()),
+    }
+}
+
+fn parse_skew(text: &str) -> Result<f64, String> {
+    let bits = text.parse().ok().filter(|bits| (0.0..=64.0).contains(bits));
+    bits.ok_or_else(|| "write a number of bits from 0 to 64".to_owned())
+}

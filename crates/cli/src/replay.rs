@@ -1,0 +1,203 @@
+//! `twinprint replay`
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use twinprint::collection::{Content, NewDocument};
+
+use crate::answers::AnswerArgs;
+use crate::input::InputArgs;
+use crate::interrupt;
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint replay crawl.warc.gz --to http://127.0.0.1:8080/v1/collections/crawl
+      sends the pages of an archive to a service, and writes the answer to each
+  twinprint replay crawl/ --to http://127.0.0.1:8080/v1/collections/crawl --summary
+      sends all archives of a folder, and writes how many were new, exact, near or updated";
+
+/// Bytes of text sent with one request, about; the smallest body that a service takes is larger.
+const BYTES: usize = 2 << 20;
+/// Waits for a service that has too much to do, at most.
+const PATIENCE: u32 = 600;
+
+/// Sends documents to a service as a crawler would: is each new, or seen?
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// The collection, as http://HOST:PORT/v1/collections/NAME; made where it is not there. A token is taken from `TWINPRINT_TOKEN`
+    #[arg(long, value_name = "URL")]
+    to: String,
+
+    /// Documents sent with one request
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    batch: u16,
+
+    #[command(flatten)]
+    answers: AnswerArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let cancel = interrupt::flag()?;
+    let service = Service::new(&args.to, &cancel)?;
+    service.make()?;
+    args.answers.feed(&args.input, &cancel, |fed, answers| {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        let last = fed.len();
+        for (number, record) in (1..).zip(fed) {
+            if let Some(document) = answers.document(record) {
+                bytes += size(&document);
+                batch.push(body(document));
+            }
+            if batch.len() == usize::from(args.batch) || bytes > BYTES || number == last {
+                bytes = 0;
+                let only_new = args.answers.only_new;
+                service.add(&std::mem::take(&mut batch), only_new, |id, item| {
+                    match item.get("answer") {
+                        Some(answer) => answers.add(answer),
+                        None => answers.reject(&format!("{id}: {}", text(&item["problem"]["detail"]))),
+                    }
+                })?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("the service does not say")
+}
+
+fn size(document: &NewDocument) -> usize {
+    match &document.content {
+        Content::Text(text) | Content::Html(text) => text.len(),
+        Content::Fingerprint(_) => 0,
+    }
+}
+
+fn body(document: NewDocument) -> Value {
+    let (kind, content) = match document.content {
+        Content::Text(text) => ("text", text),
+        Content::Html(html) => ("html", html),
+        Content::Fingerprint(bits) => ("fingerprint", format!("{bits:032x}")),
+    };
+    let mut body = json!({"doc_id": document.id, kind: content});
+    if let Some(url) = document.details.url {
+        body["url"] = url.into();
+    }
+    body
+}
+
+/// A collection of a service, asked by one request after the other, so that documents come in in their order.
+struct Service<'a> {
+    agent: ureq::Agent,
+    url: String,
+    token: Option<String>,
+    cancel: &'a AtomicBool,
+}
+
+impl<'a> Service<'a> {
+    fn new(url: &str, cancel: &'a AtomicBool) -> anyhow::Result<Self> {
+        if !url.starts_with("http://") || !url.contains("/v1/collections/") {
+            bail!("{url:?} is not the address of a collection: --to http://HOST:PORT/v1/collections/NAME");
+        }
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_mins(5)))
+            .proxy(None)
+            .build();
+        Ok(Self {
+            agent: config.into(),
+            url: url.trim_end_matches('/').to_owned(),
+            token: std::env::var("TWINPRINT_TOKEN").ok(),
+            cancel,
+        })
+    }
+
+    /// Makes the collection where it is not there.
+    fn make(&self) -> anyhow::Result<()> {
+        let (status, answer) = self.call("GET", "", &[])?;
+        if status != 404 {
+            return self.expect(status, &answer);
+        }
+        let (status, answer) = self.call("PUT", "", &[])?;
+        self.expect(status, &answer)
+    }
+
+    fn expect(&self, status: u16, answer: &Value) -> anyhow::Result<()> {
+        if (200..300).contains(&status) {
+            return Ok(());
+        }
+        bail!("{}: {status}: {}", self.url, text(&answer["detail"]))
+    }
+
+    /// Sends documents, and hands on what is said of each.
+    fn add(
+        &self,
+        documents: &[Value],
+        only_new: bool,
+        mut each: impl FnMut(&str, &Value),
+    ) -> anyhow::Result<()> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let body = serde_json::to_vec(&json!({"documents": documents}))?;
+        let path = format!("/documents?only_new={only_new}");
+        let (status, answer) = self.call("POST", &path, &body)?;
+        self.expect(status, &answer)?;
+        let items = answer["items"].as_array().map_or(&[][..], Vec::as_slice);
+        if items.len() != documents.len() {
+            bail!(
+                "{}: {} answers to {} documents",
+                self.url,
+                items.len(),
+                documents.len()
+            );
+        }
+        for (document, item) in documents.iter().zip(items) {
+            each(text(&document["doc_id"]), item);
+        }
+        Ok(())
+    }
+
+    /// Asks, and again for as long as the service has too much to do.
+    fn call(&self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, Value)> {
+        let url = format!("{}{path}", self.url);
+        for _ in 0..PATIENCE {
+            let mut request = ureq::http::Request::builder().method(method).uri(&url);
+            if let Some(token) = &self.token {
+                request = request.header("Authorization", format!("Bearer {token}"));
+            }
+            if !body.is_empty() {
+                request = request.header("Content-Type", "application/json");
+            }
+            let mut response = self.agent.run(request.body(body)?).with_context(|| url.clone())?;
+            let status = response.status().as_u16();
+            if status == 429 {
+                if self.cancel.load(Ordering::Relaxed) {
+                    bail!("interrupted");
+                }
+                std::thread::sleep(Duration::from_secs(1));
+                continue;
+            }
+            let answer = response
+                .body_mut()
+                .with_config()
+                .limit(64 << 20)
+                .read_to_vec()
+                .with_context(|| url.clone())?;
+            // What is no JSON comes from something else than the service; the status tells.
+            return Ok((status, serde_json::from_slice(&answer).unwrap_or_default()));
+        }
+        bail!("{url}: the service has had too much to do for {PATIENCE} seconds")
+    }
+}

@@ -1,0 +1,86 @@
+//! `twinprint serve`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use server::{Limits, LogForm, Options, Service};
+
+use crate::{interrupt, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint serve collections
+      answers on http://127.0.0.1:8080, with a page for people at /, until Ctrl-C
+  twinprint serve collections --listen 127.0.0.1:0 --log json
+      on a free port, which the first line of the log tells";
+
+/// Serves collections over HTTP, with a web page
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory that holds a directory for each collection; made where it is not there
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+
+    /// Address and port; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    listen: SocketAddr,
+
+    /// Token file, without which others than this machine cannot be served; see docs/service.md
+    #[arg(long, value_name = "FILE.toml")]
+    tokens: Option<PathBuf>,
+
+    /// Largest body of a request
+    #[arg(long, default_value = "16MiB", value_name = "BYTES", value_parser = crate::number::parse_bytes)]
+    max_body: u64,
+
+    /// Connections at a time
+    #[arg(long, default_value_t = Limits::default().connections, value_name = "N")]
+    max_connections: usize,
+
+    /// Form of the log on stderr
+    #[arg(long, value_enum, default_value_t = LogArg::Text)]
+    log: LogArg,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum LogArg {
+    /// A line for people
+    Text,
+    /// An object a line
+    Json,
+    /// Errors alone
+    Quiet,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let cancel = interrupt::flag()?;
+    let body = usize::try_from(args.max_body).unwrap_or(usize::MAX);
+    let service = Service::start(&Options {
+        dir: args.dir.clone(),
+        listen: args.listen,
+        tokens: args.tokens.clone(),
+        limits: Limits {
+            body,
+            unpacked: body.saturating_mul(2),
+            connections: args.max_connections.clamp(1, 100_000),
+            ..Limits::default()
+        },
+        log: match args.log {
+            LogArg::Text => LogForm::Text,
+            LogArg::Json => LogForm::Json,
+            LogArg::Quiet => LogForm::Quiet,
+        },
+    })?;
+    terminal::out(&format!("http://{}\n", service.address()))?;
+    while !cancel.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    service.stop();
+    Ok(ExitCode::SUCCESS)
+}

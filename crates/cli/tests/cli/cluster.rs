@@ -1,0 +1,238 @@
+//! `twinprint cluster`: what it writes, that threads and pauses do not show, what it refuses.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+const SUBJECTS: [&str; 4] = [
+    "quake coast harbour towns rescue shaken tremor wave",
+    "football final stadium goal keeper striker cup crowd",
+    "bank rates inflation loan market bond cut reserve",
+    "comet telescope orbit tail dust observatory bright sky",
+];
+
+/// Short reports on a few subjects, with copies, times, titles and addresses.
+fn news() -> String {
+    let mut lines = String::new();
+    for i in 0u32..80 {
+        let subject: Vec<&str> = SUBJECTS[(i % 4) as usize].split(' ').collect();
+        let words: Vec<String> = (0..40)
+            .map(|j| match j % 2 {
+                0 => subject[((i * 7 + j * j + j / 3) % 8) as usize].to_owned(),
+                _ => format!("w{}", (i * 31 + j * 17) % 400),
+            })
+            .collect();
+        let mut text = words.join(" ");
+        if i >= 8 && i % 8 == 0 {
+            // What came eight before, with a word changed.
+            text = lines.lines().nth(i as usize - 8).map_or(text, |line| {
+                let before: Value = serde_json::from_str(line).unwrap();
+                before["text"].as_str().unwrap().replacen('w', "v", 1)
+            });
+        }
+        let row = serde_json::json!({
+            "id": format!("d{i}"),
+            "time": format!("2024-05-{:02}T{:02}:00:00Z", 1 + i / 24, i % 24),
+            "title": format!("Report {i}"),
+            "url": format!("http{}://site{}.example/{i}", if i % 3 == 0 { "s" } else { "" }, i % 5),
+            "score": f64::from(i % 10) / 10.0,
+            "text": text,
+        });
+        lines += &row.to_string();
+        lines.push('\n');
+    }
+    lines
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put("news.jsonl", news());
+    sandbox
+}
+
+#[test]
+fn documents_groups_and_stories_fit_together() {
+    let sandbox = sandbox();
+    let run = sandbox
+        .run("cluster news.jsonl -o out --story-threshold 0.2 --vectors")
+        .ok();
+    assert!(
+        run.stdout.contains("documents") && run.stdout.contains("80"),
+        "{}",
+        run.stdout
+    );
+    let rows = sandbox.rows("out/assignments.jsonl");
+    assert_eq!(rows.len(), 80);
+    assert_eq!(
+        (rows[3]["id"].as_str(), rows[3]["line"].as_u64()),
+        (Some("d3"), Some(4))
+    );
+    let sizes = |key: &str| -> BTreeMap<u64, u64> {
+        let mut sizes = BTreeMap::new();
+        for row in &rows {
+            *sizes.entry(row[key].as_u64().unwrap()).or_insert(0) += 1;
+        }
+        sizes
+    };
+    let (groups, stories) = (sizes("group_id"), sizes("story_id"));
+    let rows = sandbox.rows("out/groups.jsonl");
+    assert!(!rows.is_empty());
+    for row in &rows {
+        assert_eq!(
+            row["size"].as_u64(),
+            groups.get(&row["group_id"].as_u64().unwrap()).copied()
+        );
+        assert!(row["size"].as_u64() > Some(1) && stories.contains_key(&row["story_id"].as_u64().unwrap()));
+    }
+    assert_eq!(rows.len(), groups.values().filter(|&&size| size > 1).count());
+    let rows = sandbox.rows("out/stories.jsonl");
+    assert_eq!(rows.len(), stories.len());
+    for row in &rows {
+        assert_eq!(
+            row["size"].as_u64(),
+            stories.get(&row["story_id"].as_u64().unwrap()).copied()
+        );
+        assert!(
+            row["first"].as_str().unwrap().starts_with("2024-05-0")
+                && row["first"].as_str() <= row["last"].as_str()
+        );
+    }
+    let largest = rows.iter().max_by_key(|row| row["size"].as_u64()).unwrap();
+    let topic = largest["topic"].as_array().unwrap();
+    let words: Vec<&str> = topic
+        .iter()
+        .flat_map(|term| term["term"].as_str().unwrap().split(' '))
+        .collect();
+    assert!(
+        words
+            .iter()
+            .any(|word| SUBJECTS.iter().any(|s| s.split(' ').any(|w| w == *word))),
+        "{words:?}"
+    );
+    assert!(largest["title"].as_str().unwrap().starts_with("Report "));
+    assert_eq!(sandbox.rows("out/vectors.jsonl").len(), 80);
+    let page = sandbox.text("out/stories.html");
+    assert!(page.contains(words[0]) && page.contains("Content-Security-Policy") && page.contains("专题"));
+}
+
+#[test]
+fn results_are_not_read_again() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in/news.jsonl", news());
+    sandbox.run("cluster in -o in/stories").ok();
+    let run = sandbox.run("cluster in -o again").ok();
+    assert!(
+        run.stdout.contains("1  folder with the result of an earlier run"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(sandbox.rows("again/assignments.jsonl").len(), 80);
+    let run = sandbox.run("dedup in -o out --mode report").ok();
+    assert!(
+        run.stdout.contains("1  folder with the result of an earlier run"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn threads_do_not_show() {
+    let sandbox = sandbox();
+    sandbox.put("more.jsonl", Corpus::new(5).jsonl(400));
+    for (out, threads) in [("one", 1), ("two", 2), ("three", 3)] {
+        let args = format!("cluster news.jsonl more.jsonl -o {out} --threads {threads} --ahead 100");
+        sandbox.run(&args).ok();
+    }
+    let first = sandbox.tree("one");
+    assert!(first.len() >= 5);
+    assert_eq!(first, sandbox.tree("two"));
+    assert_eq!(first, sandbox.tree("three"));
+}
+
+#[test]
+fn a_stream_in_two_parts_is_the_stream() {
+    let sandbox = sandbox();
+    let news = news();
+    let parts: Vec<&str> = news.split_inclusive('\n').collect();
+    sandbox.put("a.jsonl", parts[..50].concat());
+    sandbox.put("b.jsonl", parts[50..].concat());
+    let args = "--story-threshold 0.2 --ahead 40";
+    sandbox.run(&format!("cluster news.jsonl -o whole {args}")).ok();
+    sandbox
+        .run(&format!("cluster a.jsonl -o first {args} --state s"))
+        .ok();
+    sandbox
+        .run(&format!("cluster b.jsonl -o second {args} --state s"))
+        .ok();
+    assert_eq!(
+        sandbox.text("whole/stories.jsonl"),
+        sandbox.text("second/stories.jsonl")
+    );
+    assert_eq!(
+        sandbox.text("whole/groups.jsonl"),
+        sandbox.text("second/groups.jsonl")
+    );
+    let placed = |name: &str| -> Vec<[Option<u64>; 3]> {
+        let rows = sandbox.rows(name);
+        rows.iter()
+            .map(|row| ["document", "group_id", "story_id"].map(|key| row[key].as_u64()))
+            .collect()
+    };
+    assert_eq!(
+        placed("whole/assignments.jsonl")[50..],
+        placed("second/assignments.jsonl")
+    );
+    sandbox
+        .run("cluster b.jsonl -o third --state s --threshold 0.9")
+        .fails(1, &["other options", "s:"]);
+    sandbox.put("s", b"not a state");
+    sandbox
+        .run("cluster b.jsonl -o third --state s")
+        .fails(1, &["not a state"]);
+}
+
+#[test]
+fn the_canonical_copy_follows_the_policy() {
+    let sandbox = sandbox();
+    sandbox.run("cluster news.jsonl -o first").ok();
+    sandbox.run("cluster news.jsonl -o last --canonical last").ok();
+    sandbox
+        .run("cluster news.jsonl -o hosts --canonical score --canonical-scope host")
+        .ok();
+    let canonical = |name: &str| -> Vec<Vec<String>> {
+        let rows = sandbox.rows(&format!("{name}/groups.jsonl"));
+        let names = |row: &Value| {
+            let names = row["canonical"].as_array().unwrap().iter();
+            names.map(|name| name.as_str().unwrap().to_owned()).collect()
+        };
+        rows.iter().map(names).collect()
+    };
+    let (first, last, hosts) = (canonical("first"), canonical("last"), canonical("hosts"));
+    assert!(
+        first
+            .iter()
+            .zip(&last)
+            .all(|(a, b)| a.len() == 1 && b.len() == 1 && a != b)
+    );
+    assert!(hosts.iter().any(|names| names.len() > 1));
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    let sandbox = sandbox();
+    for (args, said) in [
+        ("--threshold 1.5", "--threshold"),
+        ("--story-threshold 0", "--story-threshold"),
+        ("--equal-bits 40", "--equal-bits"),
+        ("-k 60", "-k"),
+        ("--window soon", "such as 36h"),
+        ("--canonical newest", "url-length"),
+    ] {
+        sandbox
+            .run(&format!("cluster news.jsonl -o out {args}"))
+            .fails(2, &[said]);
+    }
+}

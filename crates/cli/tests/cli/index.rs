@@ -1,0 +1,170 @@
+//! `twinprint index`: what it finds, and what a writer that is killed leaves.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::sandbox::{Run, Sandbox, TWINPRINT};
+
+/// A small generator (splitmix64).
+fn number(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn u64s(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    numbers.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+/// Rows of `index query --format csv`.
+fn rows(run: &Run) -> Vec<(u64, u64, u64)> {
+    let mut lines = run.stdout.lines();
+    assert_eq!(lines.next(), Some("query,id,hamming"));
+    lines
+        .map(|line| {
+            let numbers: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();
+            (numbers[0], numbers[1], numbers[2])
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_built_added_deleted_and_merged_is_what_is_found() {
+    let sandbox = Sandbox::new();
+    let (old, new) = (3000, 500);
+    sandbox.put("old.u64", u64s((0..old).map(number)));
+    // Each a neighbour of one in old.u64.
+    sandbox.put("new.u64", u64s((0..new).map(|i| number(i) ^ 1 << (i % 64))));
+    assert!(
+        sandbox
+            .run("index build old.u64 -o seen -q")
+            .ok()
+            .stdout
+            .contains("3,000")
+    );
+    let query = "index query seen --queries new.u64 -k 3 --format csv";
+    let neighbours: Vec<(u64, u64, u64)> = (0..new).map(|i| (i, i, 1)).collect();
+    assert_eq!(rows(&sandbox.run(query).ok()), neighbours);
+
+    let added = sandbox.run("index add seen new.u64 -q").ok().stdout;
+    assert!(added.contains("ids 3000 to 3499"), "{added}");
+    let both = |gone: &[u64]| -> Vec<(u64, u64, u64)> {
+        let found = (0..new).flat_map(|i| [(i, old + i, 0), (i, i, 1)]);
+        found.filter(|(_, id, _)| !gone.contains(id)).collect()
+    };
+    assert_eq!(rows(&sandbox.run(query).ok()), both(&[]));
+
+    sandbox.put("gone", "7\n3007\n\n999999\n");
+    let said = sandbox.run("index delete seen 7 3100 --ids gone").ok().stdout;
+    assert_eq!(said, "seen: 3 ids deleted, 1 not there\n");
+    let before = sandbox.tree("seen");
+    let said = sandbox.run("index delete seen 7 999999").ok().stdout;
+    assert_eq!(said, "seen: 0 ids deleted, 2 not there\n");
+    assert_eq!(sandbox.tree("seen"), before);
+    let gone = [7, 3007, 3100];
+    assert_eq!(rows(&sandbox.run(query).ok()), both(&gone));
+    assert!(sandbox.run("index stat seen").ok().stdout.contains("deleted"));
+    sandbox.run("index compact seen").ok();
+    assert_eq!(rows(&sandbox.run(query).ok()), both(&gone));
+    let stat: serde_json::Value =
+        serde_json::from_str(&sandbox.run("index stat seen --json").ok().stdout).unwrap();
+    assert_eq!(
+        (&stat["ids"], &stat["deleted"], &stat["next_id"]),
+        (&3497.into(), &0.into(), &3500.into())
+    );
+    assert_eq!(stat["segments"].as_array().unwrap().len(), 1);
+    assert!(
+        sandbox
+            .run("index check seen")
+            .ok()
+            .stdout
+            .contains("3,497 fingerprints in 1 segment\n")
+    );
+
+    // Adding under ids that are there replaces.
+    sandbox.put("one.u64", u64s([number(1_000_000)]));
+    sandbox.run("index add seen one.u64 --first-id 8 -q").ok();
+    let found = rows(&sandbox.run(query).ok());
+    assert_eq!(found, both(&[7, 3007, 3100, 8]));
+    assert_eq!(
+        rows(
+            &sandbox
+                .run("index query seen --queries one.u64 --format csv")
+                .ok()
+        ),
+        [(0, 8, 0)]
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_changes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", u64s(0..10));
+    sandbox.put("odd.u64", [0; 9]);
+    sandbox.put("ids", "1\ntwo\n");
+    sandbox.run("index build a.u64 -o seen -q").ok();
+    let before = sandbox.tree("seen");
+    sandbox
+        .run("index build a.u64 -o seen")
+        .fails(1, &["seen is an index already"]);
+    sandbox
+        .run("index add seen odd.u64")
+        .fails(1, &["odd.u64", "no whole number"]);
+    sandbox
+        .run("index add seen missing.u64")
+        .fails(1, &["missing.u64"]);
+    sandbox
+        .run("index delete seen --ids ids")
+        .fails(1, &["ids:2", "two"]);
+    sandbox.run("index delete seen").fails(2, &["--ids"]);
+    sandbox
+        .run("index stat elsewhere")
+        .fails(1, &["elsewhere is not an index"]);
+    sandbox
+        .run("index query seen --queries a.u64 -k 65")
+        .fails(2, &["65"]);
+    assert_eq!(sandbox.tree("seen"), before);
+    sandbox.put("seen/manifest", &before["manifest"][1..]);
+    sandbox
+        .run("index stat seen")
+        .fails(1, &["seen/manifest is damaged"]);
+}
+
+#[test]
+fn a_writer_that_is_killed_has_added_all_or_nothing() {
+    let sandbox = Sandbox::new();
+    let part = 20_000;
+    sandbox.put("old.u64", u64s((0..part).map(number)));
+    sandbox.run("index build old.u64 -o seen -q").ok();
+    let mut there = part;
+    let mut killed = 0;
+    for cycle in 0..12 {
+        sandbox.put("more.u64", u64s((there..there + part).map(number)));
+        let mut command = sandbox.command(TWINPRINT);
+        command.args(["index", "add", "seen", "more.u64", "-q"]);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(4 * cycle));
+        child.kill().unwrap();
+        killed += u64::from(!child.wait().unwrap().success());
+        sandbox.run("index check seen").ok();
+        let stat: serde_json::Value =
+            serde_json::from_str(&sandbox.run("index stat seen --json").ok().stdout).unwrap();
+        let ids = stat["ids"].as_u64().unwrap();
+        assert!(ids == there || ids == there + part, "{ids} after {there}");
+        assert_eq!(stat["next_id"].as_u64().unwrap(), ids);
+        there = ids;
+    }
+    assert!(killed > 0, "every one ended before it was killed");
+    sandbox.put("all.u64", u64s((0..there).map(number)));
+    let found = rows(
+        &sandbox
+            .run("index query seen --queries all.u64 -k 0 --format csv")
+            .ok(),
+    );
+    assert!(found.into_iter().eq((0..there).map(|i| (i, i, 0))));
+}

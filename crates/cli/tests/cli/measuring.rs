@@ -1,0 +1,215 @@
+//! `eval`, `calibrate`, `idf build` and `--parts`, as a user meets them.
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put("docs.jsonl", Corpus::new(3).jsonl(80));
+    sandbox
+}
+
+#[test]
+fn an_evaluation_writes_tables_a_page_and_figures() {
+    let sandbox = sandbox();
+    let said = sandbox
+        .run("eval --docs docs.jsonl --at 0.8 --html eval.html --json eval.json -q")
+        .ok()
+        .stdout;
+    assert!(
+        said.contains("Jaccard ≥ 0.8") && said.contains("MinHash-128 LSH + verification"),
+        "{said}"
+    );
+    let json = sandbox.json("eval.json");
+    assert_eq!(json["documents"], 80);
+    let ours = &json["methods"][0]["cells"][0];
+    assert!(ours["f1"].as_f64().unwrap() > 0.99, "{ours}");
+    assert!(json["true_pairs"][0].as_u64().unwrap() > 0);
+    assert!(sandbox.text("eval.html").contains("<polyline"));
+    sandbox.run("eval --docs docs.jsonl --at 1.5").fails(2, &["--at"]);
+    sandbox.run("eval --docs - ").fails(2, &["--docs", "stdin"]);
+    sandbox.run("eval").fails(2, &["--docs"]);
+}
+
+#[test]
+fn a_calibration_writes_options_that_dedup_takes() {
+    let sandbox = sandbox();
+    let said = sandbox
+        .run("calibrate docs.jsonl --n 1000000 --write choice.toml --html page.html --threshold 0.75 -q")
+        .ok()
+        .stdout;
+    assert!(
+        said.contains("figures are for 1,000,000 documents") && said.contains("→"),
+        "{said}"
+    );
+    let k: i64 = sandbox.text("choice.toml").parse::<toml::Table>().unwrap()["hamming"]
+        .as_integer()
+        .unwrap();
+    sandbox
+        .run("dedup docs.jsonl -o out --config choice.toml -q")
+        .ok();
+    let report = sandbox.json("out/report.json");
+    assert_eq!(
+        (report["radius"]["k"].as_i64(), report["threshold"].as_f64()),
+        (Some(k), Some(0.75))
+    );
+}
+
+#[test]
+fn a_calibration_names_its_stop_words_and_its_table() {
+    let sandbox = sandbox();
+    sandbox.put("stop.txt", "the\nof\nand\n");
+    sandbox.run("idf build docs.jsonl -o own.tpidf -q").ok();
+    for (i, flags) in [
+        "--stop-words stop.txt",
+        "--idf own.tpidf",
+        "--idf own.tpidf --idf-root --stop-words stop.txt",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        sandbox
+            .run(&format!("calibrate docs.jsonl --write c{i}.toml -q {flags}"))
+            .ok();
+        sandbox
+            .run(&format!("dedup docs.jsonl -o by-file{i} --config c{i}.toml -q"))
+            .ok();
+        let table: toml::Table = sandbox.text(&format!("c{i}.toml")).parse().unwrap();
+        let (bits, k) = (&table["bits"], &table["hamming"]);
+        sandbox
+            .run(&format!(
+                "dedup docs.jsonl -o by-flags{i} --bits {bits} -k {k} -q {flags}"
+            ))
+            .ok();
+        let profile = |out: &str| sandbox.json(&format!("{out}{i}/report.json"))["profile"].clone();
+        assert_eq!(profile("by-file"), profile("by-flags"), "{flags}");
+        assert_eq!(
+            sandbox.text(&format!("by-file{i}/clusters.jsonl")),
+            sandbox.text(&format!("by-flags{i}/clusters.jsonl")),
+            "{flags}"
+        );
+    }
+}
+
+#[test]
+fn an_id_says_whether_roots_are_taken() {
+    let sandbox = sandbox();
+    sandbox.put("stop.txt", "the\nof\nand\n");
+    sandbox.run("idf build docs.jsonl -o own.tpidf -q").ok();
+    let rows = |options: &str| {
+        let run = format!("fingerprint docs.jsonl -q --idf own.tpidf {options}");
+        sandbox.run(&run).ok().stdout
+    };
+    let (whole, root) = (rows(""), rows("--idf-root"));
+    assert_ne!(whole, root);
+    assert_eq!(rows("--profile tp1-words-lntf.own-64"), whole);
+    assert_eq!(rows("--profile tp1-words-lntf.root.own-64"), root);
+    assert_eq!(rows("--profile tp1-words-lntf.root.own-64 --idf-root"), root);
+    sandbox
+        .run("fingerprint docs.jsonl --idf own.tpidf --idf-root --profile tp1-words-lntf.own-64")
+        .fails(2, &["leave out --idf-root"]);
+    // A list of stop words is named behind all this, with or without a width.
+    sandbox
+        .run("dedup docs.jsonl -o out --stop-words stop.txt --idf own.tpidf --bits 128 -q")
+        .ok();
+    let id = sandbox.json("out/report.json")["profile"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let stop = id.split_once("+stop.").unwrap().1;
+    for profile in [
+        format!("tp1-words-lntf+stop.{stop}"),
+        format!("tp1-words-lntf.own+stop.{stop}"),
+        id.clone(),
+    ] {
+        let given = rows(&format!("--stop-words stop.txt --profile {profile}"));
+        assert_eq!(
+            given,
+            rows("--stop-words stop.txt --profile tp1-words-lntf-128"),
+            "{profile}"
+        );
+    }
+}
+
+#[test]
+fn a_table_of_idf_weights_is_part_of_the_profile() {
+    let sandbox = sandbox();
+    let said = sandbox.run("idf build docs.jsonl -o own.tpidf -q").ok().stdout;
+    assert!(said.contains("of 80 documents"), "{said}");
+    sandbox
+        .run("dedup docs.jsonl -o out --idf own.tpidf --idf-root -q")
+        .ok();
+    let profile = sandbox.json("out/report.json")["profile"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(profile.starts_with("tp1-words-lntf.root.own-"), "{profile}");
+    sandbox
+        .run("dedup docs.jsonl -o again --config out/config.toml -q")
+        .ok();
+    assert_eq!(
+        sandbox.text("out/clusters.jsonl"),
+        sandbox.text("again/clusters.jsonl")
+    );
+    let rows = |options: &str| {
+        sandbox
+            .run(&format!("fingerprint docs.jsonl -q {options}"))
+            .ok()
+            .stdout
+    };
+    let plain = rows("");
+    let shipped = rows("--idf zhen1");
+    assert!(plain != shipped && shipped == rows("--profile tp1-words-lntf.zhen1-64"));
+    sandbox.put("damaged.tpidf", &sandbox.tree(".")["own.tpidf"][..50]);
+    sandbox
+        .run("fingerprint docs.jsonl --idf damaged.tpidf")
+        .fails(2, &["damaged.tpidf", "damaged"]);
+    sandbox
+        .run("fingerprint docs.jsonl --profile tp1-words-lntf.own-64")
+        .fails(2, &["give the table"]);
+    sandbox
+        .run("dedup docs.jsonl -o no --profile tp1-words-lntf.other-64 --idf own.tpidf")
+        .fails(2, &["another, own"]);
+}
+
+#[test]
+fn partial_copies_are_told_with_their_passages() {
+    let sandbox = Sandbox::new();
+    let passage: Vec<String> = (0..80).map(|i| format!("passage{}", i * i)).collect();
+    let passage = passage.join(" ");
+    let own = |mark: &str| {
+        (0..120)
+            .map(|i| format!("{mark}{i}"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let rows = [
+        ("a", passage.clone()),
+        ("b", format!("{} {passage} {}", own("x"), own("y"))),
+        ("c", own("z")),
+    ];
+    let lines = rows
+        .each_ref()
+        .map(|(id, text)| serde_json::json!({"id": id, "text": text}).to_string());
+    sandbox.put("docs.jsonl", lines.join("\n"));
+    sandbox.run("dedup docs.jsonl -o out --parts -q").ok();
+    let parts = sandbox.rows("out/parts.jsonl");
+    assert_eq!(parts.len(), 1, "{parts:?}");
+    let part = &parts[0];
+    assert_eq!((&part["a"], &part["b"]), (&"a".into(), &"b".into()));
+    assert!(part["containment"].as_f64().unwrap() > 0.99 && part["jaccard"].as_f64().unwrap() < 0.3);
+    let at: Vec<usize> = serde_json::from_value(part["passages"][0].clone()).unwrap();
+    assert_eq!((at[0], at[1]), (0, passage.len()));
+    assert_eq!(&rows[1].1[at[2]..at[3]], passage);
+    let report = sandbox.json("out/report.json");
+    assert_eq!(
+        (&report["parts"]["rows"], &report["records"]["removed"]),
+        (&1.into(), &0.into())
+    );
+    sandbox
+        .run("dedup docs.jsonl -o no --parts=1.5")
+        .fails(2, &["--parts 1.5"]);
+    sandbox
+        .run("dedup docs.jsonl -o no --parts --no-verify")
+        .fails(2, &["--parts", "--no-verify"]);
+}
