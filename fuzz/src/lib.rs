@@ -1,15 +1,21 @@
-//! What every fuzz target does with its bytes: they are a file, read as a run of `dedup` reads it, and copied as a run copies it.
+//! What the fuzz targets of files of documents do with their bytes: they are a file, read as a run of `dedup` reads it, and copied as a run copies it.
 //!
 //! Beside not panicking, not hanging and not taking memory, reading must count what it yields, and copying must find again
 //! what was read.
 
+mod index;
+mod segment;
+
 use std::fs;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use tempfile::TempDir;
 use twinprint::sink::{Fate, copy_records};
-use twinprint::source::{RecordKind, SourceOptions, Sources};
+use twinprint::source::{RecordKind, SourceError, SourceOptions, Sources};
+
+pub use index::open_index;
+pub use segment::open_segment;
 
 /// Small, so that the limit is met.
 const MAX_DOCUMENT: u64 = 1 << 16;
@@ -20,7 +26,11 @@ fn directory() -> &'static PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
         let memory = PathBuf::from("/dev/shm");
-        let root = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let root = if memory.is_dir() {
+            memory
+        } else {
+            std::env::temp_dir()
+        };
         let directory = TempDir::new_in(root).expect("a directory can be made");
         let path = directory.path().to_owned();
         DIRECTORY.get_or_init(|| directory);
@@ -28,10 +38,24 @@ fn directory() -> &'static PathBuf {
     })
 }
 
-/// Reads `bytes` as a file of this name and copies every second record.
-pub fn read_and_copy(name: &str, bytes: &[u8]) {
+/// As [`read_and_copy`], for tables. Their decoders may panic on damaged files: the reader catches that, and it costs the file and no more,
+/// but libFuzzer's hook would end the fuzzing before. A panic that nobody catches ends it all the same.
+pub fn read_and_copy_table(name: &str, bytes: &[u8]) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+    read_and_copy(name, bytes);
+}
+
+/// Writes `bytes` as a file of this name.
+pub fn put(name: &str, bytes: &[u8]) -> PathBuf {
     let path = directory().join(name);
     fs::write(&path, bytes).expect("the file can be written");
+    path
+}
+
+/// Reads `bytes` as a file of this name and copies every second record.
+pub fn read_and_copy(name: &str, bytes: &[u8]) {
+    let path = put(name, bytes);
     let options = SourceOptions {
         max_document: MAX_DOCUMENT,
         ..SourceOptions::default()
@@ -42,9 +66,17 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
     };
     let mut fates = Vec::new();
     for batch in sources.read(1 << 20) {
-        let Ok(batch) = batch else { return };
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(SourceError::ReaderStopped) => panic!("the reading thread panicked"),
+            Err(_) => return,
+        };
         for chunk in &batch.chunks {
-            assert_eq!(chunk.first_ordinal(), fates.len() as u64, "ordinals run without gaps");
+            assert_eq!(
+                chunk.first_ordinal(),
+                fates.len() as u64,
+                "ordinals run without gaps"
+            );
             chunk.documents(&options, &mut |record| match record.kind {
                 RecordKind::Blank | RecordKind::Other { .. } => {}
                 RecordKind::Rejected { reason } => {
@@ -52,7 +84,11 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
                     fates.push(Fate::Reject);
                 }
                 RecordKind::Document { .. } => {
-                    fates.push(if fates.len() % 2 == 0 { Fate::Keep } else { Fate::Remove });
+                    fates.push(if fates.len() % 2 == 0 {
+                        Fate::Keep
+                    } else {
+                        Fate::Remove
+                    });
                 }
             });
             assert_eq!(
