@@ -63,6 +63,15 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
+/// The values below which these shares of all lie, 0 for none.
+pub fn percentiles<const N: usize>(mut values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
+    values.sort_by(f64::total_cmp);
+    shares.map(|share| {
+        let at = (values.len() as f64 * share) as usize;
+        values.get(at).copied().unwrap_or_default()
+    })
+}
+
 /// CPU seconds of this process and of its children; 0 where the system does not tell.
 fn cpu_seconds() -> (f64, f64) {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -101,5 +110,6 @@ mod tests {
     fn the_median_is_the_middle() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(vec![]), 0.0);
+        assert_eq!(percentiles(vec![3.0, 1.0, 2.0, 4.0], [0.5, 0.99]), [3.0, 4.0]);
     }
 }

@@ -65,6 +65,15 @@ pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
     }
 }
 
+/// A number exactly `k` bits from `row`.
+pub fn planted(row: u64, k: u32, rng: &mut Rng) -> u64 {
+    let mut flips = 0u64;
+    while flips.count_ones() < k {
+        flips |= 1 << rng.u32(..64);
+    }
+    row ^ flips
+}
+
 /// A normal number (Box and Muller 1958).
 fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()

@@ -1,0 +1,168 @@
+"""Stories against scikit-learn's clusterings of the same vectors, on sets of labelled documents.
+
+    python3 bench/peers/clusters.py TWINPRINT SET.jsonl LABEL [SET.jsonl LABEL ...]
+
+Needs scikit-learn. LABEL is a field with a string, or with a list, of which documents with exactly one entry count. The first half of each
+set, in its order, is for choosing each method's parameter (the best B-cubed F1); the second half is what is reported.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.cluster import HDBSCAN, Birch, MiniBatchKMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics import adjusted_rand_score, v_measure_score
+
+warnings.filterwarnings("ignore")
+
+COSINES = [0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5]
+MERGES = [0.3, 0.4, 0.5, 0.65, 1.0]
+BITS = [8, 12, 16, 20, 24]
+# Birch's radius of a subcluster of unit vectors: a cosine c with the centroid is a distance of about sqrt(1 - c^2).
+RADII = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98]
+SIZES = [2, 3, 5, 10, 20]
+
+
+def scores(found, truth):
+    """B-cubed precision, recall and F1, with and without self; F1 of pairs."""
+    cells, a, b = Counter(zip(found, truth)), Counter(found), Counter(truth)
+    n = len(truth)
+    result = {}
+    for name, less in (("bcubed", 0), ("others", 1)):
+        def share(both, own, other):
+            if own == less:
+                return float(other == less)
+            return (both - less) / (own - less)
+        p = sum(k * share(k, a[x], b[y]) for (x, y), k in cells.items()) / n
+        r = sum(k * share(k, b[y], a[x]) for (x, y), k in cells.items()) / n
+        result[name] = (p, r, 2 * p * r / (p + r) if p + r else 0)
+    pairs = lambda counts: sum(k * (k - 1) / 2 for k in counts.values())
+    p, r = pairs(cells) / max(1, pairs(a)), pairs(cells) / max(1, pairs(b))
+    result["pairs"] = 2 * p * r / (p + r) if p + r else 0
+    result["ari"] = adjusted_rand_score(truth, found)
+    result["v"] = v_measure_score(truth, found)
+    result["clusters"] = len(a)
+    return result
+
+
+def documents(path, field):
+    chosen = []
+    for line in open(path, encoding="utf-8"):
+        record = json.loads(line)
+        label = record[field]
+        if isinstance(label, list):
+            if len(label) != 1:
+                continue
+            label = label[0]
+        # No times: labels are subjects, which do not end.
+        chosen.append({"id": str(len(chosen)), "text": record["text"], "title": record.get("title", ""), "label": label})
+    return chosen
+
+
+class Half:
+    """Documents, their labels, and the vectors that twinprint gives them."""
+
+    def __init__(self, twinprint, records, work, name):
+        self.twinprint, self.path, self.work = twinprint, work / f"{name}.jsonl", work
+        self.path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+        self.truth = [r["label"] for r in records]
+        self.runs = 0
+        self.cluster("--vectors")
+        terms, rows, columns, values = {}, [], [], []
+        for row, line in enumerate((self.out / "vectors.jsonl").open(encoding="utf-8")):
+            for term, weight in json.loads(line)["vector"].items():
+                rows.append(row)
+                columns.append(terms.setdefault(term, len(terms)))
+                values.append(weight)
+        self.vectors = csr_matrix((values, (rows, columns)), shape=(len(records), len(terms)), dtype=np.float64)
+        self.dense = TruncatedSVD(min(100, len(terms) - 1), random_state=1).fit_transform(self.vectors)
+        norms = np.linalg.norm(self.dense, axis=1, keepdims=True)
+        self.dense = self.dense / np.where(norms > 0, norms, 1)
+
+    def cluster(self, *args):
+        self.runs += 1
+        self.out = self.work / f"out-{self.path.stem}-{self.runs}"
+        # All words are counted before the first document is placed, so that vectors are those of a batch.
+        subprocess.run(
+            [self.twinprint, "cluster", str(self.path), "-o", str(self.out), "-q", "--ahead", "1000000", "--labels", "label", *args],
+            check=True,
+        )
+        return [json.loads(line)["story_id"] for line in (self.out / "assignments.jsonl").open()]
+
+    def stories(self, cosine, merge):
+        found = self.cluster("--story-threshold", str(cosine), "--merge", str(merge))
+        told = json.loads((self.out / "agreement.json").read_text())["stories"]["bcubed"][2]
+        assert abs(told - scores(found, self.truth)["bcubed"][2]) < 1e-9, "both ways of measuring agree"
+        return found
+
+    def equal_bits(self, bits):
+        return self.cluster("--equal-bits", str(bits))
+
+    def kmeans(self, _):
+        k = len(set(self.truth))
+        return MiniBatchKMeans(k, n_init=3, random_state=1, batch_size=1024).fit_predict(self.vectors)
+
+    def birch(self, radius):
+        return Birch(threshold=radius, n_clusters=None, branching_factor=50).fit_predict(self.vectors)
+
+    def hdbscan(self, size):
+        found = HDBSCAN(min_cluster_size=size).fit_predict(self.dense)
+        # What it calls noise is clusters of one.
+        return [label if label >= 0 else -2 - i for i, label in enumerate(found)]
+
+
+METHODS = [
+    ("twinprint, cosine and merging", "stories", [(c, m) for c in COSINES for m in MERGES if m >= c]),
+    ("equal bits", "equal_bits", [(b,) for b in BITS]),
+    ("MiniBatchKMeans, the true k", "kmeans", [(0,)]),
+    ("Birch, radius", "birch", [(r,) for r in RADII]),
+    ("HDBSCAN, least size", "hdbscan", [(s,) for s in SIZES]),
+]
+
+
+def compare(twinprint, path, field, work):
+    records = documents(path, field)
+    middle = len(records) // 2
+    name = Path(path).stem
+    first = Half(twinprint, records[:middle], work, f"{name}-first")
+    second = Half(twinprint, records[middle:], work, f"{name}-second")
+    labels = len(set(second.truth))
+    print(f"\n### {name}: {len(second.truth)} documents, {labels} labels\n")
+    print("| method | chosen | clusters | B-cubed P | R | F1 | without self F1 | pairs F1 | ARI | V | s |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for title, method, choices in METHODS:
+        if len(choices) > 1:
+            tried = [(scores(getattr(first, method)(*choice), first.truth)["bcubed"][2], choice) for choice in choices]
+            choice = max(tried, key=lambda pair: pair[0])[1]
+        else:
+            choice = choices[0]
+        began = time.perf_counter()
+        found = getattr(second, method)(*choice)
+        seconds = time.perf_counter() - began
+        s = scores(found, second.truth)
+        chosen = "–" if method == "kmeans" else ", ".join(str(x) for x in choice)
+        p, r, f = s["bcubed"]
+        print(
+            f"| {title} | {chosen} | {s['clusters']} | {p:.3f} | {r:.3f} | **{f:.3f}** | {s['others'][2]:.3f} "
+            f"| {s['pairs']:.3f} | {s['ari']:.3f} | {s['v']:.3f} | {seconds:.1f} |",
+            flush=True,
+        )
+
+
+def main():
+    if len(sys.argv) < 4 or len(sys.argv) % 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as work:
+        for path, field in zip(sys.argv[2::2], sys.argv[3::2]):
+            compare(sys.argv[1], path, field, Path(work))
+
+
+main()

@@ -1,0 +1,246 @@
+//! A billion fingerprints, step by step: `billion make|build|query|scan -n 1000000000 --work DIR`.
+//!
+//! `make` writes rows.u64, `build` makes a segment of it within `--memory`, `query` looks up planted and other fingerprints in it, `scan`
+//! answers the same queries by one pass over the stored file. Each says what it took; memory is the process's own peak.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use bench::clock::{Clock, percentiles};
+use bench::rows;
+use clap::{Parser, ValueEnum};
+use fastrand::Rng;
+use index::join::Between;
+use index::plan::Plan;
+use index::segment::{Builder, Form, Options, Scratch, Segment};
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Step {
+    Make,
+    Build,
+    Query,
+    Scan,
+}
+
+#[derive(Parser)]
+#[command(about = "A billion fingerprints, step by step")]
+struct Cli {
+    /// What to do.
+    #[arg(value_enum)]
+    step: Step,
+    /// Fingerprints.
+    #[arg(short, default_value_t = 1_000_000_000)]
+    n: u64,
+    /// Radius.
+    #[arg(short, default_value_t = 3)]
+    k: u32,
+    /// Queries; planted ones among them.
+    #[arg(long, default_value_t = 1_000_000)]
+    queries: usize,
+    /// Queries exactly k bits from a stored fingerprint.
+    #[arg(long, default_value_t = 10_000)]
+    planted: usize,
+    /// Bytes of memory for the build.
+    #[arg(long, default_value_t = 12 << 30)]
+    memory: u64,
+    /// Tables: disjoint parts.
+    #[arg(long, default_value_t = 2)]
+    tables: u32,
+    /// Address bits of each table.
+    #[arg(long, default_value_t = 28)]
+    bits: u32,
+    /// Elias–Fano directories.
+    #[arg(long)]
+    elias_fano: bool,
+    /// Map the file instead of loading it.
+    #[arg(long)]
+    mapped: bool,
+    /// Lookups one at a time.
+    #[arg(long, default_value_t = 20_000)]
+    singles: usize,
+    /// Rows of the file that `scan` reads; all of them unless given.
+    #[arg(long)]
+    limit: Option<u64>,
+    /// Where everything lies.
+    #[arg(long)]
+    work: PathBuf,
+}
+
+/// Fingerprint number `i` (splitmix64): any of them can be had without the file.
+fn row(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    let (rows, segment) = (cli.work.join("rows.u64"), cli.work.join("rows.seg"));
+    let (clock, wall) = (Clock::start(), Instant::now());
+    match cli.step {
+        Step::Make => {
+            let mut out = BufWriter::with_capacity(1 << 20, File::create(&rows)?);
+            for i in 0..cli.n {
+                out.write_all(&row(i).to_le_bytes())?;
+            }
+            out.flush()?;
+        }
+        Step::Build => {
+            let options = Options {
+                plan: Some(Plan::even_parts(64, cli.k, cli.tables)?),
+                address_bits: vec![cli.bits; cli.tables as usize],
+                directory: if cli.elias_fano {
+                    Form::EliasFano
+                } else {
+                    Form::Plain
+                },
+                memory: cli.memory,
+                ids_below: Some(cli.n),
+                ..Options::default()
+            };
+            let mut builder = Builder::<u64>::new(&segment, &options)?;
+            let mut file = BufReader::with_capacity(1 << 20, File::open(&rows)?);
+            let mut eight = [0; 8];
+            for id in 0..cli.n {
+                file.read_exact(&mut eight)?;
+                builder.push(u64::from_le_bytes(eight), id)?;
+            }
+            println!("read and divided: {:.1} s", wall.elapsed().as_secs_f64());
+            let built = builder.finish()?;
+            let bytes = built.bytes();
+            println!(
+                "{bytes} bytes, {:.3} a fingerprint with its id",
+                bytes as f64 / cli.n as f64
+            );
+        }
+        Step::Query => query(&cli, &segment)?,
+        Step::Scan => scan(&cli, &segment)?,
+    }
+    let took = clock.elapsed();
+    println!(
+        "wall {:.1} s, CPU {:.1} s, peak {} MB",
+        took.wall,
+        took.own,
+        peak() / 1024
+    );
+    Ok(())
+}
+
+/// The planted ones first, with the row each lies beside.
+fn queries(cli: &Cli) -> (Vec<u64>, Vec<u64>) {
+    let mut rng = Rng::with_seed(7);
+    let beside: Vec<u64> = (0..cli.planted).map(|_| rng.u64(..cli.n)).collect();
+    let planted = beside.iter().map(|&i| rows::planted(row(i), cli.k, &mut rng));
+    let mut queries: Vec<u64> = planted.collect();
+    queries.extend((cli.planted..cli.queries).map(|_| rng.u64(..)));
+    (queries, beside)
+}
+
+fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
+    let clock = Instant::now();
+    let segment = if cli.mapped {
+        Segment::<u64>::open(path)?
+    } else {
+        Segment::load(path)?
+    };
+    println!("opened in {:.1} s", clock.elapsed().as_secs_f64());
+    let (queries, beside) = queries(cli);
+    let mut scratch = Scratch::default();
+    let mut singles = Vec::new();
+    for &query in queries.iter().take(cli.singles) {
+        let clock = Instant::now();
+        segment.lookup(query, cli.k, &mut scratch, |_, _, _| ())?;
+        singles.push(clock.elapsed().as_secs_f64() * 1e6);
+    }
+    let first: Vec<f64> = singles.iter().copied().take(100).collect();
+    let [median, high] = percentiles(singles, [0.5, 0.99]);
+    println!(
+        "one at a time: first hundred {:.1} µs on average, median {median:.2} µs, p99 {high:.2} µs",
+        first.iter().sum::<f64>() / first.len().max(1) as f64
+    );
+    for round in 0..3 {
+        let mut found = vec![false; beside.len()];
+        let mut matches = 0u64;
+        let clock = Clock::start();
+        let stats = segment.lookup_batch(&queries, cli.k, &mut scratch, |q, id, _, _| {
+            matches += 1;
+            if beside.get(q) == Some(&id) {
+                found[q] = true;
+            }
+        })?;
+        let took = clock.elapsed();
+        println!(
+            "round {round}: {:.0} queries/s by wall, {:.0} by CPU; {} of {} planted found, {matches} matches; {:.1} probes, {:.1} candidates a query",
+            queries.len() as f64 / took.wall,
+            queries.len() as f64 / took.own,
+            found.iter().filter(|&&f| f).count(),
+            beside.len(),
+            stats.probes as f64 / queries.len() as f64,
+            stats.candidates as f64 / queries.len() as f64,
+        );
+    }
+    Ok(())
+}
+
+fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
+    const CHUNK: usize = 1 << 22;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let segment = Segment::<u64>::open(path)?;
+    let (queries, beside) = queries(cli);
+    let clock = Clock::start();
+    let mut join = pool.install(|| Between::new(&queries, CHUNK, cli.k))?;
+    let made = clock.elapsed().wall;
+    let mut rows = Vec::with_capacity(CHUNK);
+    let (mut matches, mut scanned) = (0u64, 0u64);
+    let mut found = vec![false; beside.len()];
+    let limit = cli.limit.unwrap_or(u64::MAX);
+    let clock = Clock::start();
+    let mut flush = |rows: &mut Vec<u64>, first: u64| -> anyhow::Result<()> {
+        let mut pairs = Vec::new();
+        pool.install(|| join.join(rows, |pair| pairs.push(pair)));
+        for pair in pairs {
+            segment.ids_at((first + u64::from(pair.b)) as u32, |id| {
+                matches += 1;
+                if beside.get(pair.a as usize) == Some(&id) {
+                    found[pair.a as usize] = true;
+                }
+            })?;
+        }
+        rows.clear();
+        Ok(())
+    };
+    segment.stretches(|first, stretch| -> anyhow::Result<()> {
+        if u64::from(first) >= limit {
+            return Ok(());
+        }
+        if rows.len() + stretch.len() > CHUNK {
+            let waiting = rows.len() as u64;
+            flush(&mut rows, scanned - waiting)?;
+        }
+        rows.extend_from_slice(stretch);
+        scanned += stretch.len() as u64;
+        Ok(())
+    })?;
+    let left = rows.len() as u64;
+    flush(&mut rows, scanned - left)?;
+    let took = clock.elapsed();
+    println!(
+        "tables over the queries in {made:.1} s; {scanned} stored scanned at {:.1} million a second by wall, {:.1} by CPU; {} of {} planted found, {matches} matches",
+        scanned as f64 / took.wall / 1e6,
+        scanned as f64 / took.own / 1e6,
+        found.iter().filter(|&&f| f).count(),
+        beside.len(),
+    );
+    Ok(())
+}
+
+/// Most memory this process has held, in kB; 0 where the system does not tell.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok())
+        .unwrap_or_default()
+}

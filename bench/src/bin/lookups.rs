@@ -1,0 +1,267 @@
+//! Lookups in a segment, beside peers: `lookups -n 10000000 -k 3`.
+//!
+//! One thread; batches by its CPU time, single lookups by wall time. Half of the queries lie exactly k bits from a stored fingerprint, half
+//! anywhere; ours must find all planted neighbours, and every contender here as many matches as the others, or the run fails. FAISS is asked by
+//! `peers/faiss_lookups.py` on the files that `--export` writes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bench::clock::{median, percentiles, thread_seconds};
+use bench::rows::{self, Shape};
+use bench::table::Table;
+use clap::{Parser, ValueEnum};
+use fastrand::Rng;
+use index::plan::Plan;
+use index::segment::{Builder, Form, Options, Scratch, Segment};
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Directory {
+    Plain,
+    EliasFano,
+}
+
+#[derive(Parser)]
+#[command(about = "Lookups in a segment, beside peers")]
+struct Cli {
+    /// Fingerprints.
+    #[arg(short, default_value_t = 1_000_000)]
+    n: usize,
+    /// Radii.
+    #[arg(short, num_args = 1.., default_values_t = [3])]
+    k: Vec<u32>,
+    /// How they lie.
+    #[arg(long, value_enum, default_value_t = Shape::Uniform)]
+    shape: Shape,
+    /// The fingerprints of these documents (JSONL) instead.
+    #[arg(long, value_name = "FILE")]
+    docs: Option<PathBuf>,
+    /// Tables: disjoint parts.
+    #[arg(long, num_args = 1.., default_values_t = [2, 3])]
+    tables: Vec<u32>,
+    /// Form of the directories.
+    #[arg(long, value_enum, num_args = 1.., default_values = ["plain", "elias-fano"])]
+    directory: Vec<Directory>,
+    /// Queries of a batch.
+    #[arg(long, default_value_t = 1_000_000)]
+    queries: usize,
+    /// Lookups one at a time.
+    #[arg(long, default_value_t = 100_000)]
+    singles: usize,
+    /// Rounds of the batch.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Map the file instead of loading it.
+    #[arg(long)]
+    mapped: bool,
+    /// Run mih-rs too, with this many queries.
+    #[arg(long, value_name = "QUERIES")]
+    mih: Option<usize>,
+    /// Write rows.u64 and queries.u64 here, for other programs.
+    #[arg(long, value_name = "DIR")]
+    export: Option<PathBuf>,
+    /// Where the segment goes for a while.
+    #[arg(long, default_value = "/tmp")]
+    work: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    let (name, rows) = match &cli.docs {
+        Some(path) => ("documents", rows::of_documents(path, cli.n)?),
+        None => (cli.shape.name(), rows::random(cli.shape, cli.n, 42)),
+    };
+    let mut table = Table::new([
+        "rows",
+        "n",
+        "k",
+        "what",
+        "build s",
+        "bytes each",
+        "batch /s",
+        "one p50 us",
+        "p99 us",
+        "probes",
+        "candidates",
+        "matches",
+    ]);
+    let mut matches = Matches::default();
+    for &tables in &cli.tables {
+        for &directory in &cli.directory {
+            ours(&cli, name, &rows, (tables, directory), &mut matches, &mut table)?;
+        }
+    }
+    for &k in &cli.k {
+        let queries = queries(&rows, k, cli.queries);
+        if let Some(directory) = &cli.export {
+            fs::create_dir_all(directory)?;
+            write(&directory.join("rows.u64"), &rows)?;
+            write(&directory.join(format!("queries-{k}.u64")), &queries)?;
+        }
+        if let Some(asked) = cli.mih {
+            let queries = &queries[..asked.min(queries.len())];
+            mih(name, &rows, queries, k, &mut matches, &mut table)?;
+        }
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// Half exactly `k` bits from a row, half anywhere.
+fn queries(rows: &[u64], k: u32, count: usize) -> Vec<u64> {
+    let mut rng = Rng::with_seed(7);
+    (0..count)
+        .map(|i| {
+            if i % 2 == 1 {
+                return rng.u64(..);
+            }
+            let row = rows[rng.usize(..rows.len())];
+            rows::planted(row, k, &mut rng)
+        })
+        .collect()
+}
+
+/// How many matches there are within a radius of so many queries, as whoever was first has found.
+#[derive(Default)]
+struct Matches(BTreeMap<(u32, usize), u64>);
+
+impl Matches {
+    fn agree(&mut self, k: u32, queries: usize, what: &str, matches: u64) -> anyhow::Result<()> {
+        let others = *self.0.entry((k, queries)).or_insert(matches);
+        anyhow::ensure!(
+            others == matches,
+            "{what} found {matches} matches within {k} of {queries} queries, others {others}"
+        );
+        Ok(())
+    }
+}
+
+fn write(path: &Path, numbers: &[u64]) -> anyhow::Result<()> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    Ok(fs::write(path, bytes)?)
+}
+
+fn ours(
+    cli: &Cli,
+    name: &str,
+    rows: &[u64],
+    (tables, directory): (u32, Directory),
+    agreed: &mut Matches,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    let form = if directory == Directory::Plain {
+        "plain"
+    } else {
+        "Elias-Fano"
+    };
+    let what = format!("twinprint, {tables} tables, {form}");
+    let options = Options {
+        plan: Some(Plan::even_parts(64, 3.max(tables - 1), tables)?),
+        directory: match directory {
+            Directory::Plain => Form::Plain,
+            Directory::EliasFano => Form::EliasFano,
+        },
+        ..Options::default()
+    };
+    let path = cli.work.join("lookups.seg");
+    let clock = Instant::now();
+    let mut builder = Builder::new(&path, &options)?;
+    for (id, &row) in (0..).zip(rows) {
+        builder.push(row, id)?;
+    }
+    builder.finish()?;
+    let built = clock.elapsed().as_secs_f64();
+    let segment = if cli.mapped {
+        Segment::<u64>::open(&path)?
+    } else {
+        Segment::load(&path)?
+    };
+    let mut scratch = Scratch::default();
+    for &k in &cli.k {
+        let queries = queries(rows, k, cli.queries);
+        // As many as a peer is asked.
+        let asked = cli.mih.unwrap_or(0).min(queries.len());
+        let (mut times, mut matches, mut stats) = (Vec::new(), 0, index::segment::Stats::default());
+        for _ in 0..cli.rounds {
+            let mut planted = vec![false; queries.len()];
+            matches = 0u64;
+            let mut of_asked = 0;
+            let clock = thread_seconds();
+            stats = segment.lookup_batch(&queries, k, &mut scratch, |q, _, _, _| {
+                planted[q] = true;
+                matches += 1;
+                of_asked += u64::from(q < asked);
+            })?;
+            times.push(thread_seconds() - clock);
+            anyhow::ensure!(
+                planted.iter().step_by(2).all(|&found| found),
+                "a planted neighbour was missed"
+            );
+            agreed.agree(k, queries.len(), &what, matches)?;
+            agreed.agree(k, asked, &what, of_asked)?;
+        }
+        let mut singles: Vec<f64> = Vec::new();
+        let mut seen = 0u64;
+        for &query in queries.iter().take(cli.singles) {
+            let clock = Instant::now();
+            segment.lookup(query, k, &mut scratch, |_, _, _| seen += 1)?;
+            singles.push(clock.elapsed().as_secs_f64() * 1e6);
+        }
+        let [middle, high] = percentiles(singles, [0.5, 0.99]);
+        let each = |count: u64| format!("{:.1}", count as f64 / queries.len() as f64);
+        table.row([
+            name.to_owned(),
+            rows.len().to_string(),
+            k.to_string(),
+            what.clone(),
+            format!("{built:.2}"),
+            format!("{:.2}", segment.bytes() as f64 / rows.len() as f64),
+            format!("{:.0}", queries.len() as f64 / median(times)),
+            format!("{middle:.2}"),
+            format!("{high:.2}"),
+            each(stats.probes),
+            each(stats.candidates),
+            matches.to_string(),
+        ]);
+    }
+    fs::remove_file(&path)?;
+    Ok(())
+}
+
+fn mih(
+    name: &str,
+    rows: &[u64],
+    queries: &[u64],
+    k: u32,
+    agreed: &mut Matches,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    let clock = thread_seconds();
+    let index = mih_rs::Index::new(rows.to_vec())?;
+    let built = thread_seconds() - clock;
+    let mut searcher = index.range_searcher();
+    let mut matches = 0;
+    let clock = thread_seconds();
+    for &query in queries {
+        matches += searcher.run(query, k as usize).len();
+    }
+    let took = thread_seconds() - clock;
+    agreed.agree(k, queries.len(), "mih-rs", matches as u64)?;
+    table.row([
+        name.to_owned(),
+        rows.len().to_string(),
+        k.to_string(),
+        format!("mih-rs, {} blocks", index.num_blocks()),
+        format!("{built:.2}"),
+        String::new(),
+        format!("{:.0}", queries.len() as f64 / took),
+        String::new(),
+        String::new(),
+        String::new(),
+        String::new(),
+        format!("{matches} of {} queries", queries.len()),
+    ]);
+    Ok(())
+}

@@ -1,0 +1,458 @@
+//! What a service takes: fills a collection, asks it, and measures, from clients on the same machine.
+//!
+//! A client is a connection and a thread. Texts are stretches of twenty words from random places of the source documents, 2 kB together; a
+//! tenth are earlier ones with a word exchanged. Nothing but the standard library, so that the client costs little beside the service.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "service TWINPRINT WORK SOURCE.jsonl DOCUMENTS [CLIENTS] [SECONDS]
+
+Serves a collection in WORK, fills it up to DOCUMENTS documents in batches of 100, then asks for SECONDS (10) each with CLIENTS (4):
+/checks and /check with ready fingerprints, /documents in batches of 100, check-and-insert as fast as can be and at half that rate.
+In the end the service is stopped and started, and killed and started.";
+
+/// Bytes of a text.
+const LENGTH: usize = 2000;
+const BATCH: u64 = 100;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, unless: u64| args.get(at).map_or(unless, |text| text.parse().expect(USAGE));
+    let (Some(binary), Some(work), Some(source)) = (args.first(), args.get(1), args.get(2)) else {
+        eprintln!("{USAGE}");
+        std::process::exit(2);
+    };
+    let documents = number(3, 100_000);
+    let (service, _) = Service::start(binary, work);
+    let load = Load {
+        address: service.address.clone(),
+        path: "/v1/collections/service".to_owned(),
+        words: words(source),
+        clients: number(4, 4),
+        time: Duration::from_secs(number(5, 10)),
+        next: AtomicU64::new(0),
+    };
+    load.fill(documents);
+    let fingerprints = load.fingerprints();
+    println!("| what | a second | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|");
+    let checks = load.repeat(|client, turn| {
+        let place = (client * 7919 + turn * BATCH) as usize;
+        let items: Vec<String> = (0..BATCH as usize)
+            .map(|i| asked(&fingerprints[(place + i) % fingerprints.len()]))
+            .collect();
+        (
+            "checks",
+            format!("{{\"documents\":[{}]}}", items.join(",")),
+            BATCH,
+        )
+    });
+    checks.print("/checks, 100 ready fingerprints a request");
+    let check = load.repeat(|client, turn| {
+        let place = (client * 7919 + turn) as usize % fingerprints.len();
+        ("check", asked(&fingerprints[place]), 1)
+    });
+    check.print("/check, one ready fingerprint a request");
+    let batches = load.repeat(|_, _| ("documents", load.batch(), BATCH));
+    batches.print("/documents, 100 texts of 2 kB a request, durable");
+    let single = load.repeat(|_, _| {
+        let number = load.next.fetch_add(1, Ordering::Relaxed);
+        ("check-and-insert", load.document(number), 1)
+    });
+    single.print("/check-and-insert, one text of 2 kB, durable");
+    let rate = single.rate() / 2.0;
+    load.paced(rate).print(&format!(
+        "/check-and-insert at half that ({rate:.0} a second), from when each was due"
+    ));
+    fsync(work);
+    println!("\n{}", service.memory());
+    service.end("-TERM");
+    let (service, ready) = Service::start(binary, work);
+    println!("ready {:.2} s after a start", ready.as_secs_f64());
+    service.end("-KILL");
+    let (service, ready) = Service::start(binary, work);
+    println!("ready {:.2} s after a start, after kill -9", ready.as_secs_f64());
+    service.end("-TERM");
+}
+
+/// A service under measurement.
+struct Service {
+    child: Child,
+    address: String,
+}
+
+impl Service {
+    /// Starts it, and tells how long it took to be ready.
+    fn start(binary: &str, work: &str) -> (Self, Duration) {
+        let began = Instant::now();
+        let mut child = Command::new(binary)
+            .args([
+                "serve",
+                "collections",
+                "--listen",
+                "127.0.0.1:0",
+                "--log",
+                "quiet",
+            ])
+            .current_dir(work)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect(binary);
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("an address");
+        let address = line.trim().trim_start_matches("http://").to_owned();
+        (Self { child, address }, began.elapsed())
+    }
+
+    fn memory(&self) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let lines = status
+            .lines()
+            .filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
+        lines.collect::<Vec<_>>().join(", ").replace('\t', "")
+    }
+
+    fn end(mut self, signal: &str) {
+        let process = self.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &process]).status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "kill {signal} {process}"
+        );
+        self.child.wait().expect("it ends");
+    }
+}
+
+fn asked(fingerprint: &str) -> String {
+    format!("{{\"doc_id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
+}
+
+/// The words of the texts of a file, without what JSON escapes.
+fn words(path: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).expect(path);
+    let mut words = Vec::new();
+    for line in text.lines() {
+        let text = line.split("\"text\":").nth(1).unwrap_or_default();
+        let plain = |word: &&str| {
+            word.chars()
+                .all(|c| c.is_alphanumeric() || c == '.' || c == ',' || c == '-')
+        };
+        words.extend(
+            text.split([' ', '"', '\\'])
+                .filter(|word| !word.is_empty())
+                .filter(plain)
+                .map(str::to_owned),
+        );
+    }
+    assert!(words.len() > 10_000, "{path}: {} words", words.len());
+    words
+}
+
+struct Load {
+    address: String,
+    path: String,
+    words: Vec<String>,
+    clients: u64,
+    time: Duration,
+    /// The number of the next document.
+    next: AtomicU64,
+}
+
+impl Load {
+    fn text(&self, n: u64) -> String {
+        // A tenth are earlier ones, with a word exchanged.
+        let (seed, edited) = if n % 10 == 9 {
+            (n - 1 - n % 7, true)
+        } else {
+            (n, false)
+        };
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678;
+        let mut text = String::with_capacity(LENGTH + 32);
+        let mut count = 0;
+        while text.len() < LENGTH {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let from = ((u128::from(state) * (self.words.len() - 20) as u128) >> 64) as usize;
+            for word in &self.words[from..from + 20] {
+                count += 1;
+                text.push_str(if edited && count == 50 { "edited" } else { word });
+                text.push(' ');
+            }
+        }
+        text
+    }
+
+    fn document(&self, n: u64) -> String {
+        format!(
+            "{{\"doc_id\":\"d{n}\",\"url\":\"http://s{}.example/{n}\",\"text\":\"{}\"}}",
+            n % 100,
+            self.text(n)
+        )
+    }
+
+    fn batch(&self) -> String {
+        let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
+        let documents: Vec<String> = (first..first + BATCH).map(|n| self.document(n)).collect();
+        format!("{{\"documents\":[{}]}}", documents.join(","))
+    }
+
+    fn fill(&self, documents: u64) {
+        let mut connection = Connection::new(&self.address);
+        connection.ask("PUT", &self.path, "");
+        let stats = connection.ask("GET", &format!("{}/stats?limit=1", self.path), "");
+        let there = stats
+            .split("\"documents\":")
+            .nth(1)
+            .and_then(|rest| rest.split(',').next());
+        let there: u64 = there
+            .and_then(|digits| digits.parse().ok())
+            .expect("a number of documents");
+        self.next.store(there, Ordering::Relaxed);
+        let (began, told) = (Instant::now(), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..self.clients {
+                scope.spawn(|| {
+                    let mut connection = Connection::new(&self.address);
+                    while self.next.load(Ordering::Relaxed) < documents {
+                        connection.ask("POST", &format!("{}/documents", self.path), &self.batch());
+                        let tenth = self.next.load(Ordering::Relaxed) * 10 / documents;
+                        if told.fetch_max(tenth, Ordering::Relaxed) < tenth {
+                            let seconds = began.elapsed().as_secs_f64();
+                            println!("{tenth}0 % of {documents} after {seconds:.1} s");
+                        }
+                    }
+                });
+            }
+        });
+        let seconds = began.elapsed().as_secs_f64();
+        println!(
+            "filled from {there} to {documents} documents in {seconds:.1} s, {:.0} a second",
+            documents.saturating_sub(there) as f64 / seconds
+        );
+    }
+
+    /// Fingerprints of documents that are there: half with five bits turned, half with forty.
+    fn fingerprints(&self) -> Vec<String> {
+        let mut stream = TcpStream::connect(&self.address).expect("it works");
+        write!(
+            stream,
+            "GET {}/export HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            self.path
+        )
+        .expect("it works");
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let mut found = Vec::new();
+        while found.len() < 20_000
+            && let Some(line) = lines.next()
+        {
+            if let Some((_, rest)) = line.split_once("\"fingerprint\":\"")
+                && let Some(digits) = rest.get(..32)
+                && let Ok(bits) = u128::from_str_radix(digits, 16)
+            {
+                let turned = if found.len() % 2 == 0 {
+                    0x1_0101_0101
+                } else {
+                    u128::MAX / 257 << 3
+                };
+                found.push(format!("{:032x}", bits ^ turned));
+            }
+        }
+        assert!(found.len() > 100, "{} fingerprints exported", found.len());
+        found
+    }
+
+    /// Every client asks one thing after the other.
+    fn repeat(&self, make: impl Fn(u64, u64) -> (&'static str, String, u64) + Sync) -> Figures {
+        let began = Instant::now();
+        let parts = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..self.clients)
+                .map(|client| {
+                    let make = &make;
+                    scope.spawn(move || {
+                        let mut connection = Connection::new(&self.address);
+                        let (mut times, mut count) = (Vec::new(), 0);
+                        for turn in 0.. {
+                            if began.elapsed() > self.time {
+                                break;
+                            }
+                            let (route, body, many) = make(client, turn);
+                            let asked = Instant::now();
+                            connection.ask("POST", &format!("{}/{route}", self.path), &body);
+                            times.push(asked.elapsed());
+                            count += many;
+                        }
+                        (times, count)
+                    })
+                })
+                .collect();
+            clients
+                .into_iter()
+                .map(|client| client.join().expect("it works"))
+                .collect()
+        });
+        Figures::new(parts, began.elapsed())
+    }
+
+    /// So many single documents a second, each at its time, and late ones counted from when they were due.
+    fn paced(&self, rate: f64) -> Figures {
+        let began = Instant::now();
+        let turns = AtomicU64::new(0);
+        let parts = std::thread::scope(|scope| {
+            // Enough clients that one is free whenever something is due.
+            let clients: Vec<_> = (0..self.clients * 4)
+                .map(|_| {
+                    let turns = &turns;
+                    scope.spawn(move || {
+                        let mut connection = Connection::new(&self.address);
+                        let mut times = Vec::new();
+                        loop {
+                            let body = self.document(self.next.fetch_add(1, Ordering::Relaxed));
+                            let due =
+                                Duration::from_secs_f64(turns.fetch_add(1, Ordering::Relaxed) as f64 / rate);
+                            if due > self.time {
+                                break;
+                            }
+                            std::thread::sleep(due.saturating_sub(began.elapsed()));
+                            connection.ask("POST", &format!("{}/check-and-insert", self.path), &body);
+                            times.push(began.elapsed() - due);
+                        }
+                        let count = times.len() as u64;
+                        (times, count)
+                    })
+                })
+                .collect();
+            clients
+                .into_iter()
+                .map(|client| client.join().expect("it works"))
+                .collect()
+        });
+        Figures::new(parts, began.elapsed())
+    }
+}
+
+struct Figures {
+    times: Vec<Duration>,
+    count: u64,
+    took: Duration,
+}
+
+impl Figures {
+    fn new(parts: Vec<(Vec<Duration>, u64)>, took: Duration) -> Self {
+        let count = parts.iter().map(|(_, count)| count).sum();
+        let mut times: Vec<Duration> = parts.into_iter().flat_map(|(times, _)| times).collect();
+        times.sort();
+        Self { times, count, took }
+    }
+
+    fn rate(&self) -> f64 {
+        self.count as f64 / self.took.as_secs_f64()
+    }
+
+    fn print(&self, what: &str) {
+        let at = |share: f64| {
+            let place = (self.times.len() as f64 * share) as usize;
+            self.times[place.min(self.times.len() - 1)].as_secs_f64() * 1000.0
+        };
+        println!(
+            "| {what} | {:.0} | {:.2} | {:.2} | {:.2} |",
+            self.rate(),
+            at(0.5),
+            at(0.99),
+            at(1.0)
+        );
+    }
+}
+
+/// What a sync of 4 KiB takes on the disk that is worked on.
+fn fsync(work: &str) {
+    let path = format!("{work}/fsync-{}", std::process::id());
+    let mut file = std::fs::File::create(&path).expect("a file");
+    let mut times: Vec<Duration> = (0..300)
+        .map(|_| {
+            let began = Instant::now();
+            file.write_all(&[7; 4096])
+                .and_then(|()| file.sync_data())
+                .expect("a sync");
+            began.elapsed()
+        })
+        .collect();
+    std::fs::remove_file(&path).expect("the file was made");
+    times.sort();
+    let figures = Figures {
+        count: 300,
+        took: times.iter().sum(),
+        times,
+    };
+    figures.print("fsync of 4 KiB");
+}
+
+/// A connection that is kept.
+struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    fn new(address: &str) -> Self {
+        let stream = TcpStream::connect(address).expect(address);
+        stream.set_nodelay(true).expect("a socket");
+        Self {
+            stream: BufReader::new(stream),
+        }
+    }
+
+    /// Sends a request and reads its answer, again while the service has too much to do.
+    fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
+        let kind = if body.is_empty() {
+            ""
+        } else {
+            "Content-Type: application/json\r\n"
+        };
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\n\r\n{body}"
+        );
+        loop {
+            self.stream
+                .get_mut()
+                .write_all(request.as_bytes())
+                .expect("the service is there");
+            let (status, answer) = self.answer();
+            match status {
+                200..300 => return String::from_utf8_lossy(&answer).into_owned(),
+                429 => std::thread::sleep(Duration::from_millis(10)),
+                _ => panic!("{method} {path}: {status} {}", String::from_utf8_lossy(&answer)),
+            }
+        }
+    }
+
+    fn answer(&mut self) -> (u16, Vec<u8>) {
+        let mut line = String::new();
+        let mut next = |stream: &mut BufReader<TcpStream>| {
+            line.clear();
+            stream.read_line(&mut line).expect("an answer");
+            line.trim_end().to_owned()
+        };
+        let status = next(&mut self.stream)
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        let mut length = 0;
+        loop {
+            let header = next(&mut self.stream).to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().expect("a length");
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).expect("a body");
+        (status.expect("a status"), body)
+    }
+}
