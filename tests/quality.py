@@ -6,6 +6,7 @@ Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,14 +28,14 @@ def rows(path):
         text = done.stdout.decode()
     else:
         text = path.read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    # Strings may hold other line ends as they are.
+    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def dedup(inputs, out, *options):
-    subprocess.run(
-        [BINARY, "dedup", inputs, "-o", out, "--threshold", str(THRESHOLD), "--pairs", "--quiet", *options],
-        check=True,
-    )
+    if "--threshold" not in options:
+        options = ("--threshold", str(THRESHOLD), *options)
+    subprocess.run([BINARY, "dedup", inputs, "-o", out, "--pairs", "--quiet", *options], check=True)
     return json.loads((out / "report.json").read_text())
 
 
@@ -83,6 +84,27 @@ class Labelled(unittest.TestCase):
             f"recall {judged['recall']:.4f}, lost {judged['lost']}, left over {judged['left_over']}"
         )
 
+    def lower(self, name):
+        """At lower thresholds than the default, over all pairs: F1 of the pairs written."""
+        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
+        listed = {
+            frozenset((row["a"], row["b"])): row["jaccard"]
+            for row in rows(SHARED / "data" / f"{name}.pairs.jsonl.zst")
+        }
+        for threshold, least in [(0.7, 0.985), (0.5, 0.95)]:
+            with tempfile.TemporaryDirectory() as work:
+                out = Path(work) / "out"
+                dedup(docs, out, "--mode", "report", "--threshold", str(threshold))
+                found = {frozenset((row["a"], row["b"])) for row in rows(out / "pairs.jsonl")}
+            true = {pair for pair, jaccard in listed.items() if jaccard >= threshold}
+            f1 = 2 * len(found & true) / (len(found) + len(true))
+            print(f"{name} at {threshold}: F1 {f1:.4f}")
+            self.assertGreaterEqual(f1, least, f"{name} at {threshold}")
+
+    def test_lower_thresholds(self):
+        for name in ["revisions-zh", "revisions-en", "newswire-en", "webpages-en"]:
+            self.lower(name)
+
     def test_revisions_zh(self):
         self.judge("revisions-zh")
 
@@ -94,6 +116,49 @@ class Labelled(unittest.TestCase):
 
     def test_webpages_en(self):
         self.judge("webpages-en")
+
+
+class Parts(unittest.TestCase):
+    """Articles of which a share stands in another page, by `--parts`; and pages that have nothing to do with each other."""
+
+    def judge(self, name):
+        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
+        # A row stands for all documents of equal text.
+        first, stands_for = {}, {}
+        for row in rows(docs):
+            text = re.sub(r"[\W_]+", " ", row["main"].lower())
+            stands_for[row["id"]] = first.setdefault(text, row["id"])
+        with tempfile.TemporaryDirectory() as work:
+            out = Path(work) / "out"
+            report = dedup(docs, out, "--mode", "report", "--text-key", "main", "--parts")
+            parts = {frozenset((row["a"], row["b"])): row for row in rows(out / "parts.jsonl")}
+        copies, found, off, strangers, false = 0, 0, 0, 0, 0
+        for row in rows(SHARED / "data" / f"{name}.pairs.jsonl.zst"):
+            part = parts.get(frozenset((stands_for[row["a"]], stands_for[row["b"]])))
+            if row["cause"] == "copy" and row["params"]["share"] >= 0.5:
+                copies += 1
+                found += part is not None
+                off += part is not None and abs(part["containment"] - row["containment"]) > 0.1
+                if part:
+                    self.assertTrue(part["passages"], f"{row['a']} {row['b']}: no passage")
+            elif row["cause"].startswith("unrelated"):
+                strangers += 1
+                false += part is not None
+        seconds = {stage["name"]: stage["seconds"] for stage in report["run"]["stages"]}
+        print(
+            f"{name}: {found} of {copies} copies found, {off} containments off, {false} of {strangers} strangers; "
+            f"{seconds['parts']:.2f} s of {report['run']['seconds']:.2f}"
+        )
+        self.assertGreater(copies, 100)
+        self.assertGreaterEqual(found, 0.9 * copies)
+        self.assertEqual(off, 0)
+        self.assertLessEqual(false, 0.001 * strangers)
+
+    def test_causes_zh(self):
+        self.judge("causes-zh")
+
+    def test_causes_en(self):
+        self.judge("causes-en")
 
 
 class Short(unittest.TestCase):

@@ -119,6 +119,28 @@ class SameDocuments(Case):
         rows = lines(self.work / out / "clusters.jsonl")
         return [{key: value for key, value in row.items() if key != "source"} for row in rows]
 
+    def test_a_dictionary_that_the_writer_gave_up(self):
+        """Pages by the dictionary, then plain ones, in a row group of several parts."""
+        r = random.Random(5)
+        text = lambda: " ".join(f"w{r.randrange(10**6)}" for _ in range(140))
+        few = [text() for _ in range(20)]
+        texts = [r.choice(few) for _ in range(3000)] + [text() for _ in range(7000)]
+        texts += [r.choice(texts[:5000]) for _ in range(500)]
+        table = pa.table({"id": [f"d{i}" for i in range(len(texts))], "text": texts})
+        plain = self.work / "d.jsonl"
+        plain.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()), encoding="utf-8")
+        expected = self.groups(plain, "jsonl")
+        for version in "1.0", "2.0":
+            with self.subTest(version):
+                path = self.work / f"v{version}.parquet"
+                pq.write_table(table, path, data_page_version=version, data_page_size=1 << 17)
+                pages = pq.ParquetFile(path).metadata.row_group(0).column(1)
+                self.assertTrue({"PLAIN", "RLE_DICTIONARY"} <= set(pages.encodings))
+                self.assertGreater(pages.total_uncompressed_size, 6 << 20)
+                self.assertEqual(self.groups(path, f"v{version}"), expected)
+                kept = read(self.work / f"v{version}/kept" / path.name).column("id").to_pylist()
+                self.assertEqual(kept, [row["id"] for row in expected if row["is_leader"]])
+
     def test_every_writer_gives_the_groups_of_jsonl(self):
         plain = self.work / "d.jsonl"
         plain.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
@@ -138,6 +160,36 @@ class SameDocuments(Case):
                     wanted = rows.to_pylist()
                     self.assertEqual(table.to_pylist(), [row for row, here in zip(before.to_pylist(), wanted) if here])
                     self.others(after, table)
+
+    def test_annotated_tables_are_the_input_and_columns(self):
+        for name in ["snappy.parquet", "none.parquet", "polars.parquet", "feather.feather", "polars.arrow", "stream.arrow"]:
+            with self.subTest(name):
+                path = self.work / name
+                WRITERS[name](path)
+                before = read(path)
+                out = self.work / f"{name}-out"
+                self.dedup([path], "--mode", "annotate", "--prefix", "x_", out=out.name)
+                self.assertFalse((out / "kept").exists())
+                after = read(out / "annotated" / name)
+                added = ["x_cluster_id", "x_cluster_size", "x_is_leader", "x_duplicate_of", "x_hamming", "x_jaccard", "x_dup_count"]
+                self.assertEqual(after.column_names, before.column_names + added)
+                own = after.select(before.column_names)
+                self.assertTrue(own.schema.equals(before.schema, check_metadata=True))
+                self.assertEqual(own.to_pylist(), before.to_pylist())
+                types = [after.schema.field(column).type for column in added]
+                whole = pa.int64()
+                self.assertEqual(types, [whole, whole, pa.bool_(), pa.string(), whole, pa.float64(), whole])
+                clusters = lines(out / "clusters.jsonl")
+                for column in added[:-1]:
+                    self.assertEqual(after[column].to_pylist(), [row[column[2:]] for row in clusters], column)
+                self.assertGreater(sum(count > 1 for count in after["x_dup_count"].to_pylist()), 1)
+                self.others(out / "annotated" / name, after)
+
+    def test_a_column_of_that_name_is_refused(self):
+        pq.write_table(TABLE.rename_columns(["id", "text", "hamming", "tags"]), self.work / "t.parquet")
+        done = self.dedup([self.work / "t.parquet"], "--mode", "annotate", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("hamming", done.stderr)
 
     def others(self, path, table):
         """What other readers find in a written file."""

@@ -1,7 +1,7 @@
 """Web archives made by warcio, whole and damaged: right counts, right groups, rejects by record, copies that other tools read.
 
-Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio, which `./test` installs. The pages are
-made here.
+Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio and brotli, which `./test` installs. The pages
+are made here.
 """
 
 import collections
@@ -13,8 +13,10 @@ import random
 import subprocess
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
+import brotli
 from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -61,6 +63,8 @@ def write(packed):
             response(url, chunks, extra=[("Transfer-Encoding", "chunked")])
         elif number % 5 == 2:
             response(url, gzip.compress(body), extra=[("Content-Encoding", "gzip")])
+        elif number % 5 == 3:
+            response(url, brotli.compress(body), extra=[("Content-Encoding", "br")])
         else:
             response(url, body)
     response("http://pages.example/gbk", CHINESE.encode("gbk"), "text/html; charset=gb2312")
@@ -84,6 +88,17 @@ OTHER = {"warcinfo": 1, "request": PAGES, "revisit": 1, "no text": 1}
 
 def rows(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def members(data):
+    """The members of a gzip file, as they are packed."""
+    found = []
+    while data:
+        member = zlib.decompressobj(31)
+        member.decompress(data)
+        found.append(data[: len(data) - len(member.unused_data)])
+        data = member.unused_data
+    return found
 
 
 class Archive(unittest.TestCase):
@@ -136,8 +151,23 @@ class Archive(unittest.TestCase):
         self.assertEqual(sum(sizes), len(data), "every byte goes to one side")
 
     def test_gzip(self):
-        out = self.whole("a.warc.gz", write(True))
+        data = write(True)
+        out = self.whole("a.warc.gz", data)
         self.read_back(out, "a.warc.gz")
+        # Each record goes to one side with the bytes it was packed in; one too long to be held is packed anew.
+        sides = [members((out / side / "a.warc.gz").read_bytes()) for side in ["kept", "removed"]]
+        before = collections.Counter(members(data))
+        anew = collections.Counter(sides[0] + sides[1]) - before
+        self.assertEqual([zlib.decompress(member, 31).count(bytes(2_000_000)) for member in anew], [1])
+        self.assertEqual(len(sides[1]), DOCUMENTS - KEPT)
+        self.assertEqual(len(sides[0]) + len(sides[1]), before.total())
+
+    def test_gzip_of_several_records_a_member(self):
+        plain = write(False)
+        for data in [gzip.compress(plain), gzip.compress(plain[:5000]) + gzip.compress(plain[5000:])]:
+            out = self.whole("b.warc.gz", data)
+            self.read_back(out, "b.warc.gz")
+            subprocess.run(["rm", "-r", out], check=True)
 
     def test_zstd(self):
         # A frame for each record, as the format asks.
@@ -199,9 +229,10 @@ class Archive(unittest.TestCase):
         out = io.BytesIO()
         writer = WARCWriter(out, gzip=False)
         zeros = gzip.compress(bytes(300_000_000), 9)
-        for encoding in ["gzip", "br"]:
+        bodies = {"gzip": zeros, "br": brotli.compress(bytes(300_000_000), quality=5), "compress": zeros}
+        for encoding, body in bodies.items():
             headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html"), ("Content-Encoding", encoding)], protocol="HTTP/1.1")
-            record = writer.create_warc_record("http://x.example/", "response", payload=io.BytesIO(zeros), http_headers=headers)
+            record = writer.create_warc_record("http://x.example/", "response", payload=io.BytesIO(body), http_headers=headers)
             writer.write_record(record)
         deep = "<div>" * 100_000
         headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
@@ -210,7 +241,7 @@ class Archive(unittest.TestCase):
         )
         _, report = self.dedup("bomb.warc", out.getvalue(), "--threads", "2", limit=1 << 30)
         self.assertEqual(
-            report["records"]["rejected_by"], {"too long": 1, "content-encoding": 1, "page beyond limits": 1}
+            report["records"]["rejected_by"], {"too long": 2, "content-encoding": 1, "page beyond limits": 1}
         )
 
 

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Fingerprints that other libraries have stored are found by those that `twinprint fingerprint --profile` makes.
+
+A store made by the Python package `simhash` is asked with `--profile 1e0ng`; one of fingerprints that gosimhash and jiebaR have published,
+with `--profile cppjieba`. The latter needs the vectors and dictionaries of $TWINPRINT_SHARED and says so where they are not there.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from simhash import Simhash, SimhashIndex
+
+TWINPRINT = os.environ["TWINPRINT"]
+DATA = Path(os.environ.get("TWINPRINT_SHARED", "../shared")) / "data"
+
+WORDS = re.findall(
+    r"\w+",
+    "The keeper of the lighthouse wrote down the weather every evening wind from the west rain after dark no ships she added and then "
+    "an hour later one ship with a broken mast which nobody had expected before the spring tide 灯塔 看守人 每天 晚上 记下 天气 "
+    "西风 入夜 有雨 没有船 一小时后 来了一艘船 déjà Straße ΣΊΣΥΦΟΣ İstanbul x_1 42 ½ かな ไทย",
+)
+
+
+def fingerprints(texts, *options):
+    """What twinprint makes of texts, as numbers."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "texts.jsonl"
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+        command = [TWINPRINT, "fingerprint", str(path), "--quiet", "--strict", *options]
+        rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [int(json.loads(row)["fingerprint"], 16) for row in rows]
+
+
+class OtherLibraries(unittest.TestCase):
+    def test_a_store_of_the_python_package(self):
+        chance = random.Random(1)
+        stored = [" ".join(chance.choices(WORDS, k=chance.randrange(80, 200))) for _ in range(200)]
+        # The package itself fails where a feature comes more than 255 times.
+        asked = [text.replace("ship", "boat", 1) + "." for text in stored] + ["", "a", "ab cd", "!?", "x" * 250]
+        store = {str(i): Simhash(text) for i, text in enumerate(stored)}
+        index = SimhashIndex(list(store.items()), k=3)
+        ours = fingerprints(asked, "--profile", "1e0ng")
+        self.assertEqual(ours, [Simhash(text).value for text in asked])
+        found = 0
+        for text, fingerprint in zip(asked, ours):
+            near = {name for name, other in store.items() if (other.value ^ fingerprint).bit_count() <= 3}
+            self.assertEqual(near, set(index.get_near_dups(Simhash(text))))
+            found += bool(near)
+        self.assertGreater(found, 100)
+
+    def test_a_store_by_the_rules_of_gosimhash(self):
+        if not (DATA / "compat-vectors.json").is_file():
+            self.skipTest(f"no {DATA}")
+        vectors = json.loads((DATA / "compat-vectors.json").read_text())["cppjieba"]
+        store = {row["from"].split(" of ")[-1].split(" (")[0]: int(row["fingerprint"]) for row in vectors["raw_features"]}
+        asked = [text for text in store if re.match(r"[\u4e00-\u9fff]", text)]
+        self.assertGreater(len(asked), 1)
+        with tempfile.TemporaryDirectory() as dictionary:
+            for packed in (DATA / "cppjieba-dict").iterdir():
+                target = Path(dictionary) / packed.name.removesuffix(".zst")
+                if packed.suffix == ".zst":
+                    subprocess.run(["zstd", "-dq", "--long=27", packed, "-o", target], check=True)
+                else:
+                    target.write_bytes(packed.read_bytes())
+            ours = fingerprints(asked, "--profile", "cppjieba-top2", "--dictionary", dictionary)
+        for text, fingerprint in zip(asked, ours):
+            self.assertEqual(fingerprint, store[text], text)
+
+
+if __name__ == "__main__":
+    if not Path(TWINPRINT).is_file():
+        sys.exit(f"no {TWINPRINT}: cargo build --release makes it")
+    unittest.main()

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""The service's page in a browser: wide and narrow, light and dark, English and Chinese.
+
+No message of the console, nothing fetched from elsewhere, nothing wider than the window, and what documents hold does nothing. With
+`--screenshots DIR` the page is also photographed into DIR, as in docs/.
+
+Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright (no browser of its own).
+"""
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from report_page import ATTACK, ROOT, article, edited
+
+import random
+
+BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+WIDTHS = (1280, 768, 360, 320)
+
+
+def joined(sentences, chinese):
+    return ("。" if chinese else ". ").join(sentences) + ("。" if chinese else ".")
+
+
+def fill(host, hostile):
+    """Reports in both languages, each in some editions, and `hostile` documents that would like to be markup."""
+    draw = random.Random(11)
+    documents = []
+    for n in range(40):
+        chinese = n % 3 == 0
+        sentences = article(draw, chinese)
+        for copy in range(draw.choice([1, 1, 2, 3, 5])):
+            version = sentences
+            while copy and version == sentences:
+                version = edited(draw, sentences, chinese)
+            text = joined(version, chinese)
+            url = f"https://{draw.choice(['news', 'herald', 'xinwen', 'tribune'])}.example/{n}/{copy}"
+            documents.append({"doc_id": f"report-{n}-{copy}", "url": url, "text": text})
+    for n in range(hostile):
+        documents.append({"doc_id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "text": f"{ATTACK} {ATTACK} {n}"})
+    connection = http.client.HTTPConnection(host)
+
+    def call(method, path, body):
+        connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        content = answer.read()
+        assert answer.status in (200, 201), content
+
+    call("PUT", "/v1/collections/news", {})
+    call("POST", "/v1/collections/news/documents", {"documents": documents})
+    return documents
+
+
+def visit(browser, address, documents, language, width, dark, shots):
+    context = browser.new_context(viewport={"width": width, "height": 900}, locale=language, color_scheme="dark" if dark else "light")
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#groups tr")
+    chinese = language.startswith("zh")
+    assert page.evaluate("document.documentElement.lang") == ("zh" if chinese else "en")
+    assert page.locator("#counts").inner_text().strip(), "no counts"
+
+    near = next(d for d in documents if d["doc_id"].endswith("-1"))
+    page.fill("#text", near["text"] + (" 又及" if chinese else " And more"))
+    page.click("#ask button")
+    page.wait_for_selector("#answer .verdict")
+    verdict = page.locator("#answer .verdict").first.inner_text()
+    assert verdict == ("近似重复" if chinese else "near-duplicate"), verdict
+
+    page.fill("#size", "3")
+    page.click("#filter button")
+    page.wait_for_function("document.querySelectorAll('#groups tr').length < 15")
+    page.locator("#groups button").first.click()
+    page.wait_for_selector("#groups li button")
+    page.locator("#groups li button").last.click()
+    page.wait_for_selector("#comparison .texts")
+    assert page.locator("#comparison mark").count() > 0, "nothing marked between two editions"
+    assert page.locator("#problem").is_hidden(), page.locator("#problem").inner_text()
+    page.wait_for_timeout(600)
+
+    across = page.evaluate("document.documentElement.scrollWidth")
+    assert across <= width, f"{across} px in a window of {width}"
+    assert page.title() == "twinprint", page.title()
+    assert not said, said
+    assert all(url.startswith((address, "data:")) for url in asked), asked
+    if shots:
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=shots, full_page=True)
+    context.close()
+
+
+def main():
+    into = Path(sys.argv[2]).resolve() if sys.argv[1:2] == ["--screenshots"] else None
+    with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
+        service = subprocess.Popen([BINARY, "serve", "collections", "--listen", "127.0.0.1:0", "--log", "quiet"],
+                                   cwd=work, stdout=subprocess.PIPE, text=True)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            address = service.stdout.readline().strip()
+            documents = fill(address.removeprefix("http://"), 0 if into else 2)
+            visits = 0
+            for language in ("en-GB", "zh-CN"):
+                for width in WIDTHS:
+                    for dark in (False, True):
+                        shots = None
+                        if into and (language, width, dark) == ("en-GB", 1280, False):
+                            shots = str(into / "service.png")
+                        visit(browser, address, documents, language, width, dark, shots)
+                        visits += 1
+        finally:
+            browser.close()
+            service.terminate()
+            service.wait(timeout=60)
+    print(f"{visits} visits: both languages, {len(WIDTHS)} widths, light and dark")
+
+
+if __name__ == "__main__":
+    main()
