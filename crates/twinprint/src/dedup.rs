@@ -189,12 +189,14 @@ impl Job<'_> {
             parts: part_counts,
         };
         let order = self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
-            output::write_clusters(&run, &dir)?;
-            let order = match job.options.mode {
-                Mode::Remove => output::copy_records(&run, &dir, work.path(), job.progress)?,
-                Mode::Annotate => output::annotate_records(&run, &dir, work.path(), job.progress)?,
-                Mode::Report => None,
+            let records = || match job.options.mode {
+                Mode::Remove => output::copy_records(&run, &dir, work.path(), job.progress),
+                Mode::Annotate => output::annotate_records(&run, &dir, work.path(), job.progress),
+                Mode::Report => Ok(None),
             };
+            let (order, clusters) = rayon::join(records, || output::write_clusters(&run, &dir));
+            clusters?;
+            let order = order?;
             output::write_config(&run, &dir)?;
             Ok(order)
         })?;

@@ -5,6 +5,7 @@
 //! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
 mod cost;
+mod lookup;
 mod measure;
 mod segment;
 mod skew;
@@ -16,6 +17,7 @@ use std::fmt;
 use fingerprint::Width;
 
 use self::cost::{Load, Prices};
+pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;
 pub use self::segment::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_segment};
 use self::skew::Sample;
@@ -293,71 +295,4 @@ fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> P
         cost,
         bytes,
     }
-}
-
-/// The cheapest plan for one lookup at a time among `n` rows within `memory` bytes; without bound where `memory` is
-/// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
-///
-/// # Errors
-/// `Bits` for a width outside 1..=128.
-pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
-    let prices = Prices::of(bits);
-    let rows = n as f64;
-    let row_bytes = f64::from(bits) / 8.0;
-    let width = n.max(2).ilog2().min(MAX_ADDRESS_BITS);
-    let scan = Priced {
-        plan: Plan::scan(bits, k)?,
-        address_bits: vec![1],
-        cost: prices.probe + rows * prices.scanned,
-        bytes: rows * (row_bytes + 4.0),
-    };
-    let mut priced = vec![scan];
-    for plan in catalogue(bits, k) {
-        let (mut cost, mut bytes) = (0.0, rows * 4.0);
-        let mut address_bits = Vec::new();
-        for table in &plan.tables {
-            let u = width.min(table.mask.count_ones());
-            let (probes, candidates) = Load {
-                n: rows,
-                u,
-                radius: table.radius,
-                skew: 1.0,
-            }
-            .lookup();
-            cost += probes * prices.probe + candidates * prices.candidate;
-            bytes += rows * row_bytes + 4.0 * 2f64.powi(u as i32) + 4.0 * probes;
-            address_bits.push(u);
-        }
-        priced.push(Priced {
-            plan,
-            address_bits,
-            cost,
-            bytes,
-        });
-    }
-    let fits = |p: &Priced| memory.is_none_or(|m| p.bytes <= m as f64);
-    priced.sort_by(|a, b| {
-        (a.cost, a.plan.tables.len())
-            .partial_cmp(&(b.cost, b.plan.tables.len()))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
-    let best = priced
-        .iter()
-        .position(fits)
-        .or_else(|| priced.iter().position(|p| p.plan.name == "scan"));
-    let best = priced.remove(best.unwrap_or(0));
-    let mut chosen = alternative(&best, &best.address_bits, best.cost);
-    chosen.verdict = CHOSEN.into();
-    let mut alternatives = vec![chosen];
-    alternatives.extend(priced.iter().map(|p| {
-        let mut loser = alternative(p, &p.address_bits, best.cost);
-        if !fits(p) {
-            loser.verdict = format!("needs {} of memory", self::memory(p.bytes));
-        }
-        loser
-    }));
-    Ok(Choice {
-        plan: best.plan,
-        alternatives,
-    })
 }

@@ -11,6 +11,45 @@ use crate::address::{Address, MAX_ADDRESS_BITS};
 /// Rows sampled: enough to see 2^18 addresses' collisions, quick to sort.
 const SAMPLE: usize = 1 << 14;
 
+/// Pairs sampled: enough to see one in ten thousand.
+const PAIRS: usize = 1 << 15;
+
+/// The bits in which sampled pairs of rows differ.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Differences(Vec<u128>);
+
+impl Differences {
+    /// Of 2¹⁵ pairs, each of two places; none where there are not two rows.
+    pub(super) fn of<W: Width>(rows: &[W]) -> Self {
+        let n = rows.len() as u64;
+        if n < 2 {
+            return Self::default();
+        }
+        let mut state = 0u64;
+        // The high half of a product is uniform below the other factor.
+        let mut below = |bound: u64| {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mixed = (state ^ state >> 31).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+            ((u128::from(mixed ^ mixed >> 32) * u128::from(bound)) >> 64) as u64
+        };
+        let pairs = (0..PAIRS).map(|_| {
+            let first = below(n);
+            let second = (first + 1 + below(n - 1)) % n;
+            rows[first as usize].widen() ^ rows[second as usize].widen()
+        });
+        Self(pairs.collect())
+    }
+
+    /// The share of pairs that differ in at most `radius` of the bits of a mask.
+    pub(super) fn share(&self, mask: u128, radius: u32) -> f64 {
+        let near = self
+            .0
+            .iter()
+            .filter(|&&bits| (bits & mask).count_ones() <= radius);
+        near.count() as f64 / self.0.len().max(1) as f64
+    }
+}
+
 /// Sampled rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {

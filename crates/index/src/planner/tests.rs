@@ -1,6 +1,7 @@
 //! What the planner must choose, whatever the constants are exactly.
 
 use super::*;
+use crate::Tables;
 use crate::plan::check::is_exact;
 use crate::samples::{Shape, rows};
 
@@ -70,6 +71,45 @@ fn memory_bounds_the_lookup_plan() {
     assert!(free.plan.tables.len() > 2);
     assert!(halves.plan.tables.len() == 2 && halves.alternatives[0].bytes <= 300e6);
     assert_eq!(tight.plan.name, "scan");
+}
+
+/// Rows of which most bits are usually the same, as with texts that share their commonest words.
+fn alike(n: usize) -> Vec<u128> {
+    let mut state = 1u64;
+    let mut word = || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ state >> 31).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        u128::from(mixed ^ mixed >> 32)
+    };
+    let mut row = || word() | word() << 64;
+    (0..n).map(|_| row() & row()).collect()
+}
+
+#[test]
+fn rows_that_are_alike_get_wider_tables() {
+    let rows = alike(100_000);
+    let uniform = plan_lookup(rows.len(), 128, 16, None).unwrap();
+    let choice = plan_lookup_of(&rows, 16, None).unwrap();
+    assert_eq!(is_exact(&choice.plan), Ok(()));
+    assert!(choice.plan.tables.len() < uniform.plan.tables.len());
+    let candidates = |plan: &Plan| {
+        let tables = Tables::build(&rows, plan).unwrap();
+        let asked = rows.iter().step_by(1000);
+        let candidates = asked.map(|&row| tables.lookup(row, 16, &mut Vec::new()).candidates);
+        candidates.sum::<u64>() as f64 / 100.0
+    };
+    let [few, many] = [candidates(&choice.plan), candidates(&uniform.plan)];
+    assert!(few * 1.5 < many, "{few} and {many}");
+    // What the model takes for the number of candidates is about what is met.
+    let prices = Prices::of(128);
+    let probes: f64 = choice
+        .plan
+        .tables
+        .iter()
+        .map(|table| crate::flips::ball_size(16.min(table.mask.count_ones()), table.radius))
+        .sum();
+    let expected = (choice.alternatives[0].cost - probes * prices.probe) / prices.candidate;
+    assert!((0.5..2.0).contains(&(expected / few)), "{expected} and {few}");
 }
 
 #[test]

@@ -21,6 +21,8 @@ use crate::plan::{Plan, leading_bits};
 
 /// Candidates gathered for one kernel call.
 const GATHER: usize = 256;
+/// Candidates of one bucket from which on they are compared where they stand.
+const DIRECT: usize = 32;
 /// How many probes ahead a bucket's rows are asked of memory, and half as far as its bounds.
 const AHEAD: usize = 8;
 
@@ -143,7 +145,7 @@ impl<W: Width> Tables<W> {
                 }
                 let rows = &table.buckets.rows[table.buckets.bucket(address ^ flip)];
                 stats.candidates += rows.len() as u64;
-                if rows.len() >= GATHER {
+                if rows.len() >= DIRECT {
                     compare(rows, &mut found);
                 } else {
                     if gathered.len() + rows.len() > GATHER {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use fingerprint::{Width, kernel};
 use index::Tables;
-use index::planner::plan_lookup;
+use index::planner::plan_lookup_of;
 use rustc_hash::FxHashSet;
 
 /// Rows that are scanned before they are arranged.
@@ -74,7 +74,7 @@ struct Levels<W> {
 impl<W: Width> Level<W> {
     fn arrange(rows: Vec<W>, ordinals: Vec<u64>, k: u32) -> Self {
         // The plan is exact by its construction and the rows are fewer than 2^32; otherwise the scan is.
-        let plan = plan_lookup(rows.len(), W::BITS, k, None)
+        let plan = plan_lookup_of(&rows, k, None)
             .ok()
             .filter(|choice| choice.plan.name != "scan" && u32::try_from(rows.len()).is_ok());
         let tables = plan.and_then(|choice| Tables::build(&rows, &choice.plan).ok());

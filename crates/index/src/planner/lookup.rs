@@ -1,0 +1,122 @@
+//! The choice of tables in memory for one lookup at a time.
+
+use fingerprint::Width;
+
+use super::cost::{Load, Prices};
+use super::skew::Differences;
+use super::{CHOSEN, Choice, Priced, alternative, catalogue, memory};
+use crate::address::MAX_ADDRESS_BITS;
+use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
+
+/// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes; without bound where `memory` is
+/// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
+///
+/// # Errors
+/// `Bits` for a width outside 1..=128.
+pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
+    choose(n, bits, k, memory, None)
+}
+
+/// As [`plan_lookup`] for rows at hand, of which a sample tells how many share an address: fingerprints of texts in one language lie
+/// nearer to one another than uniform ones, by the words that all texts have, and fewer, wider tables suit them better. Queries are taken
+/// to be like the rows. O(1) in their number.
+///
+/// # Errors
+/// As [`plan_lookup`].
+pub fn plan_lookup_of<W: Width>(rows: &[W], k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
+    choose(rows.len(), W::BITS, k, memory, Some(&Differences::of(rows)))
+}
+
+fn choose(
+    n: usize,
+    bits: u32,
+    k: u32,
+    memory: Option<u64>,
+    differences: Option<&Differences>,
+) -> Result<Choice<Plan>, PlanError> {
+    let prices = Prices::of(bits);
+    let rows = n as f64;
+    let scan = Priced {
+        plan: Plan::scan(bits, k)?,
+        address_bits: vec![1],
+        cost: prices.probe + rows * prices.scanned,
+        bytes: rows * (f64::from(bits) / 8.0 + 4.0),
+    };
+    let fits = |p: &Priced| memory.is_none_or(|m| p.bytes <= m as f64);
+    let mut priced: Vec<Priced> = catalogue(bits, k)
+        .into_iter()
+        .map(|plan| price(plan, rows, &prices, None))
+        .collect();
+    by_cost(&mut priced);
+    if let Some(differences) = differences {
+        // A plan that is too dear for uniform rows need not be priced again: with others it only gets dearer.
+        let mut least = scan.cost;
+        for p in &mut priced {
+            if p.cost >= least {
+                break;
+            }
+            *p = price(p.plan.clone(), rows, &prices, Some(differences));
+            if fits(p) {
+                least = least.min(p.cost);
+            }
+        }
+    }
+    priced.push(scan);
+    by_cost(&mut priced);
+    let best = priced
+        .iter()
+        .position(fits)
+        .or_else(|| priced.iter().position(|p| p.plan.name == "scan"));
+    let best = priced.remove(best.unwrap_or(0));
+    let mut chosen = alternative(&best, &best.address_bits, best.cost);
+    chosen.verdict = CHOSEN.into();
+    let mut alternatives = vec![chosen];
+    alternatives.extend(priced.iter().map(|p| {
+        let mut loser = alternative(p, &p.address_bits, best.cost);
+        if !fits(p) {
+            loser.verdict = format!("needs {} of memory", self::memory(p.bytes));
+        }
+        loser
+    }));
+    Ok(Choice {
+        plan: best.plan,
+        alternatives,
+    })
+}
+
+/// The cheapest first; of equal cost, that of fewest tables.
+fn by_cost(priced: &mut [Priced]) {
+    priced.sort_by(|a, b| {
+        let tables = a.plan.tables.len().cmp(&b.plan.tables.len());
+        a.cost.total_cmp(&b.cost).then(tables)
+    });
+}
+
+fn price(plan: Plan, rows: f64, prices: &Prices, differences: Option<&Differences>) -> Priced {
+    let row_bytes = f64::from(plan.bits) / 8.0;
+    let width = (rows.max(2.0) as usize).ilog2().min(MAX_ADDRESS_BITS);
+    let (mut cost, mut bytes) = (0.0, rows * 4.0);
+    let mut address_bits = Vec::new();
+    for &TableSpec { mask, radius } in &plan.tables {
+        let u = width.min(mask.count_ones());
+        let load = Load {
+            n: rows,
+            u,
+            radius,
+            skew: 1.0,
+        };
+        let (probes, mut candidates) = load.lookup();
+        if let Some(differences) = differences {
+            candidates = candidates.max(rows * differences.share(leading_bits(mask, u), radius));
+        }
+        cost += probes * prices.probe + candidates * prices.candidate;
+        bytes += rows * row_bytes + 4.0 * 2f64.powi(u as i32) + 4.0 * probes;
+        address_bits.push(u);
+    }
+    Priced {
+        plan,
+        address_bits,
+        cost,
+        bytes,
+    }
+}
