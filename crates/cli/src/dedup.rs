@@ -13,7 +13,7 @@ use twinprint::{
 use crate::idf::IdfArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
-use crate::{forecast, interrupt, strictly, summary, terminal};
+use crate::{append, forecast, interrupt, strictly, summary, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +31,8 @@ Examples:
       what it will take in memory, disk and time, and whether there is as much
   twinprint dedup a.jsonl b.jsonl -o out --pairs
       also every pair found, with distance, Jaccard and containment
+  twinprint dedup news.jsonl -o out --against seen --append
+      what the collection seen/ knows is removed too, and what is kept is added to it: tomorrow's run knows today's
   twinprint dedup news.jsonl -o out --parts
       also partial copies: a passage of one page within another, however different the rest, with where it stands";
 
@@ -53,6 +55,15 @@ pub(crate) struct Args {
     /// Take matching fingerprints for duplicates without looking at the text (k = 3 unless given)
     #[arg(long, help_heading = "What counts as a duplicate")]
     no_verify: bool,
+
+    /// Also remove what a collection or an index knows from before: a collection verifies on its texts, an index has fingerprints only
+    /// (k = 3 unless given)
+    #[arg(long, value_name = "DIR", help_heading = "What counts as a duplicate")]
+    against: Option<PathBuf>,
+
+    /// Add what is kept to the collection of --against
+    #[arg(long, requires = "against", help_heading = "Output")]
+    append: bool,
 
     /// Which document of a group is kept; newest goes by --keep-key
     #[arg(long, value_enum, default_value_t = KeepArg::First, help_heading = "What counts as a duplicate")]
@@ -198,6 +209,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bars.warn(idle);
     }
     let cancel = interrupt::flag()?;
+    if args.append {
+        append::check(&options)?;
+    }
     if args.dry_run {
         let forecast = twinprint::forecast(&args.input.inputs, &source, &options, &bars, &cancel);
         bars.finish();
@@ -218,6 +232,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let report = result?;
     if !args.quiet {
         terminal::out(&summary::of(&report, &args.output))?;
+    }
+    if let (true, Some(to)) = (args.append, &options.against) {
+        append::append(to, &args.output, &source, &cancel, args.quiet)?;
     }
     Ok(strictly(args.strict, report.records.rejected))
 }
@@ -253,6 +270,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     options.hamming = args.hamming;
     options.verify = !(args.no_verify || paper);
     options.threshold = args.threshold.unwrap_or(options.threshold);
+    options.against.clone_from(&args.against);
     options.keep = match args.keep {
         KeepArg::First => Keep::First,
         KeepArg::Longest => Keep::Longest,

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod append;
 mod calibrate;
 mod cluster;
 mod collection;

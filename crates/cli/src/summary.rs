@@ -36,10 +36,14 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )?;
     writeln!(
         text,
-        "  removed   {:>12}  {} ({} of equal text)",
+        "  removed   {:>12}  {} ({} of equal text{})",
         count(records.removed),
         percent(records.removed, documents),
-        count(records.removed_equal)
+        count(records.removed_equal),
+        match records.removed_known {
+            0 => String::new(),
+            known => format!(", {} known from before", count(known)),
+        }
     )?;
     if records.rejected > 0 {
         let by: Vec<String> = records

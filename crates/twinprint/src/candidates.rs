@@ -99,6 +99,16 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
+    /// Forgets what has to do with these items: they are decided without it.
+    pub(crate) fn leave_out(&mut self, item: impl Fn(u32) -> bool + Sync) {
+        self.edges.retain(|edge| !item(edge.item) && !item(edge.earlier));
+        for (i, member) in (0u32..).zip(&mut self.member) {
+            if item(i) {
+                *member = Open::No;
+            }
+        }
+    }
+
     /// Finds the pairs of the set join beforehand, so that members become items like others. Members stay as they are when
     /// their pairs are too many to hold; then they are found as the grouping goes on, among leaders only.
     pub(crate) fn join_members(

@@ -77,6 +77,7 @@ pub(crate) struct Config {
     limit: Option<Whole>,
     #[serde(flatten)]
     matching: Matching,
+    against: Option<String>,
     keep: Keep,
     keep_key: Option<String>,
     mode: Mode,
@@ -114,6 +115,10 @@ impl Config {
             max_ratio: Whole(source.max_ratio),
             limit: source.limit.map(Whole),
             matching: Matching::of(options, radius),
+            against: options
+                .against
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
             keep: options.keep,
             keep_key: source.sort_key.clone(),
             mode: options.mode,

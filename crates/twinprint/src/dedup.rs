@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use cluster::{Outcome, Pairs, leader_follower};
 
+use crate::against::{Against, KnownClasses};
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -82,6 +83,10 @@ struct Job<'j> {
 impl Job<'_> {
     fn run(mut self, inputs: &[String], out: &Path) -> Result<Report, DedupError> {
         let budget = Budget::new(self.options.memory, rayon::current_num_threads())?;
+        let against = self.options.against.as_deref();
+        let against = against
+            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options)?)))
+            .transpose()?;
         let dir = OutputDir::begin(out)?;
         if dir.replaced() {
             let left = "what an unfinished run had left is deleted";
@@ -117,6 +122,16 @@ impl Job<'_> {
             counts,
         } = read;
         self.check_sort_field(&corpus)?;
+        let known = match against {
+            None => KnownClasses::default(),
+            Some((path, against)) => {
+                let all = u64::from(corpus.classes.len());
+                self.stage("against", all, Unit::Documents, |job| {
+                    let texts = (&corpus.classes, spool.as_ref());
+                    against.ask(path, texts, job.progress, &|| job.check_cancelled())
+                })?
+            }
+        };
         let tables = memory::tables_of(&corpus);
         let mut set_memory = budget.sets(tables);
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
@@ -125,6 +140,7 @@ impl Job<'_> {
             let radius = job.choose_radius(&corpus, &keep);
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
+            candidates.leave_out(|item| known.of(keep.classes[item as usize]).is_some());
             if let Some(spool) = &spool {
                 let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, set_memory);
                 candidates.join_members(&mut sets, job.options.threshold, set_memory)?;
@@ -177,6 +193,7 @@ impl Job<'_> {
             sources: &sources,
             corpus: &corpus,
             keep: &keep,
+            known: &known,
             counts: &counts,
             radius: &radius,
             candidates: &candidates,

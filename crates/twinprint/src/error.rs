@@ -83,6 +83,14 @@ pub enum DedupError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// What is known from before cannot be asked.
+    #[error("--against {}: {message}", path.display())]
+    Against {
+        /// The directory.
+        path: PathBuf,
+        /// Why, and the way out.
+        message: String,
+    },
     /// A forecast tells that the run will not fit.
     #[error("{0}")]
     WillNotFit(String),

@@ -6,6 +6,7 @@
 //! Fingerprints alone, by the billion, are kept in a [`store`] of [`segment`]s; [`raw`] reads files of them.
 #![forbid(unsafe_code)]
 
+mod against;
 mod annotate;
 #[cfg(feature = "eval")]
 pub mod calibrate;

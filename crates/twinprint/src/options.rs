@@ -109,6 +109,8 @@ pub struct DedupOptions {
     pub verify: bool,
     /// See [`MIN_FEATURES`].
     pub min_features: u32,
+    /// Directory of a collection or an index: documents that it knows are removed, whatever else is kept.
+    pub against: Option<std::path::PathBuf>,
     /// Which document of a group is kept.
     pub keep: Keep,
     /// What is written of the records.
@@ -149,6 +151,7 @@ impl DedupOptions {
             threshold: 0.8,
             verify: true,
             min_features: MIN_FEATURES,
+            against: None,
             keep: Keep::First,
             mode: Mode::Remove,
             order: Order::Input,

@@ -1,9 +1,11 @@
 //! Writes what a run found: `clusters.jsonl` and `clusters.parquet`, `kept/` and `removed/`, `config.toml`. For the report see [`crate::report`].
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use cluster::{Group, Outcome};
 
+use crate::against::{Known, KnownClasses};
 use crate::annotate::{Annotate, Annotation, Annotator};
 use crate::candidates::Candidates;
 #[cfg(feature = "tables")]
@@ -34,6 +36,7 @@ pub(crate) struct Run<'r> {
     pub(crate) sources: &'r Sources,
     pub(crate) corpus: &'r Corpus,
     pub(crate) keep: &'r KeepOrder,
+    pub(crate) known: &'r KnownClasses,
     pub(crate) counts: &'r Counts,
     pub(crate) radius: &'r Radius,
     pub(crate) candidates: &'r Candidates,
@@ -47,23 +50,57 @@ pub(crate) struct Run<'r> {
 }
 
 /// What became of one document.
-pub(crate) struct Verdict {
+pub(crate) struct Verdict<'r> {
+    /// Its number.
+    document: u32,
     /// The document that leads its group.
     pub(crate) leader: u32,
     /// Items of the document and of the leader.
     pub(crate) items: (u32, u32),
     pub(crate) group: Group,
+    /// What it duplicates among what was known from before; then its group is of equal texts, and all of it is removed.
+    pub(crate) known: Option<&'r Known>,
+}
+
+impl Verdict<'_> {
+    /// Whether the document is kept.
+    pub(crate) fn kept(&self) -> bool {
+        self.leader == self.document && self.known.is_none()
+    }
+
+    /// The id of the document that it duplicates.
+    fn duplicate_of<'n>(&'n self, names: &'n Names<'_>) -> Option<Cow<'n, str>> {
+        match self.known {
+            Some(known) => Some(Cow::Borrowed(&known.id)),
+            None => (!self.kept()).then(|| names.id(self.leader)),
+        }
+    }
+
+    fn hamming(&self) -> u32 {
+        self.known.map_or(self.group.distance, |known| known.hamming)
+    }
+
+    /// Of a verified run.
+    fn jaccard(&self) -> Option<Ratio> {
+        match self.known {
+            Some(known) => known.jaccard.and_then(Ratio::of),
+            None => Ratio::of(self.group.similarity.jaccard),
+        }
+    }
 }
 
 impl Run<'_> {
-    pub(crate) fn verdict(&self, document: u32) -> Verdict {
-        let item = self.keep.item[self.corpus.documents.class[document as usize] as usize];
+    pub(crate) fn verdict(&self, document: u32) -> Verdict<'_> {
+        let class = self.corpus.documents.class[document as usize];
+        let item = self.keep.item[class as usize];
         let group = self.outcome.groups[item as usize];
         let leader = self.keep.representative[group.leader as usize];
         Verdict {
+            document,
             leader,
             items: (item, group.leader),
             group,
+            known: self.known.of(class),
         }
     }
 
@@ -90,25 +127,25 @@ pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), Dedup
     let sizes = run.sizes();
     let mut file = dir.file("clusters.jsonl")?;
     #[cfg(feature = "tables")]
-    let mut table = ClusterTable::create(dir, run.radius.bits, run.options.verify)?;
+    let mut table = ClusterTable::create(dir, run.radius.bits, run.options.verify && run.known.verified())?;
     let mut buffer = Vec::new();
     for document in 0..run.corpus.documents.len() {
         let verdict = run.verdict(document);
-        let leads = verdict.leader == document;
         let (source, line) = run.names.place(document);
-        let leader_id = run.names.id(verdict.leader);
+        let duplicate_of = verdict.duplicate_of(&run.names);
+        let verified = run.options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
         let row = ClusterRow {
             id: &run.names.id(document),
             source,
             line,
             cluster_id: verdict.leader,
             cluster_size: sizes[verdict.items.1 as usize],
-            is_leader: leads,
-            duplicate_of: (!leads).then_some(&*leader_id),
-            hamming: verdict.group.distance,
-            jaccard: Ratio::of(verdict.group.similarity.jaccard).filter(|_| run.options.verify),
+            is_leader: verdict.kept(),
+            duplicate_of: duplicate_of.as_deref(),
+            hamming: verdict.hamming(),
+            jaccard: verdict.jaccard().filter(|_| run.options.verify),
             fingerprint: &run.fingerprint(verdict.items.0),
-            verified: (!run.options.verify).then_some(false),
+            verified: (!verified).then_some(false),
         };
         rows::write(&mut file, &row, &mut buffer)?;
         #[cfg(feature = "tables")]
@@ -140,7 +177,7 @@ pub(crate) fn copy_records(
     let records = u64::from(documents.len()) + documents.rejected();
     let mut fates = vec![Fate::Reject; records as usize];
     for (document, ordinal) in (0u32..).zip(documents.record_ordinals()) {
-        let keep = run.verdict(document).leader == document;
+        let keep = run.verdict(document).kept();
         fates[ordinal as usize] = if keep { Fate::Keep } else { Fate::Remove };
     }
     let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
@@ -176,8 +213,11 @@ fn copy(
 fn ranks(run: &Run<'_>) -> Vec<u32> {
     let (documents, classes) = (&run.corpus.documents, &run.corpus.classes);
     // What was removed does not stand between others, and through it the walk would lose its way.
-    let stands =
-        |item: u32| run.options.mode == Mode::Annotate || run.outcome.groups[item as usize].leader == item;
+    let kept = |item: u32| {
+        let known = run.known.of(run.keep.classes[item as usize]);
+        run.outcome.groups[item as usize].leader == item && known.is_none()
+    };
+    let stands = |item: u32| run.options.mode == Mode::Annotate || kept(item);
     let edges = run.candidates.edges.iter();
     let edges = edges.filter(|edge| stands(edge.item) && stands(edge.earlier));
     let class = |item: u32| run.keep.classes[item as usize];
@@ -247,14 +287,16 @@ pub(crate) fn annotate_records(
         let document = *document_at.get(ordinal as usize).filter(|&&d| d != u32::MAX)?;
         let verdict = run.verdict(document);
         let class = documents.class[document as usize];
-        let leads = verdict.leader == document;
         Some(Annotation {
             document,
             cluster_id: verdict.leader,
             cluster_size: sizes[verdict.items.1 as usize],
-            duplicate_of: (!leads).then(|| run.names.id(verdict.leader)),
-            hamming: verdict.group.distance,
-            jaccard: Ratio::of(verdict.group.similarity.jaccard).filter(|_| run.options.verify),
+            duplicate_of: verdict
+                .duplicate_of(&run.names)
+                .map(|id| Cow::Owned(id.into_owned())),
+            hamming: verdict.hamming(),
+            jaccard: verdict.jaccard().filter(|_| run.options.verify),
+            is_leader: verdict.kept(),
             dup_count: run.corpus.classes.size[class as usize],
             place: places[document as usize],
         })

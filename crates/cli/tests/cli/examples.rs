@@ -64,6 +64,7 @@ fn inputs() -> Sandbox {
 fn before(command: &str, example: &str) -> &'static [&'static str] {
     match command {
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
+        "dedup" if example.contains("--against") => &["collection create seen"],
         "collection" => &[
             "collection create seen",
             "collection add seen b.jsonl --summary",

@@ -3,6 +3,7 @@
 //! One test target, so that one binary is linked. Every module drives the `twinprint` that cargo built beside it.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
+mod against;
 mod annotate;
 mod architecture;
 mod cluster;

@@ -60,7 +60,7 @@ impl Columns {
             Self::Twinprint => vec![
                 of.cluster_id.into(),
                 of.cluster_size.into(),
-                (of.document == of.cluster_id).into(),
+                of.is_leader.into(),
                 of.duplicate_of.as_deref().into(),
                 of.hamming.into(),
                 of.jaccard.map(Ratio::value).into(),
@@ -84,6 +84,7 @@ pub(crate) struct Annotation<'a> {
     /// That of the leader.
     pub(crate) cluster_id: u32,
     pub(crate) cluster_size: u32,
+    pub(crate) is_leader: bool,
     pub(crate) duplicate_of: Option<Cow<'a, str>>,
     pub(crate) hamming: u32,
     pub(crate) jaccard: Option<Ratio>,

@@ -9,6 +9,7 @@ fn annotation() -> Annotation<'static> {
         document: 7,
         cluster_id: 3,
         cluster_size: 4,
+        is_leader: false,
         duplicate_of: Some("a \"b\"é".into()),
         hamming: 5,
         jaccard: Ratio::of(0.875),

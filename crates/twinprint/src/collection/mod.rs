@@ -154,6 +154,11 @@ impl Collection {
         Self::open(dir)
     }
 
+    /// Whether a directory has what a collection has.
+    pub fn is_at(dir: &Path) -> bool {
+        dir.join(FILE).is_file()
+    }
+
     /// Opens a collection. Reads all rows.
     ///
     /// # Errors

@@ -66,15 +66,19 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
     Ok(report)
 }
 
-/// Counts the removed documents, by distance and by Jaccard.
+/// Counts the removed documents, by distance and by Jaccard where they duplicate one of the same run.
 fn removed(run: &Run<'_>, report: &mut Report) {
     let documents = run.corpus.documents.len();
     for document in 0..documents {
         let verdict = run.verdict(document);
-        if verdict.leader == document {
+        if verdict.kept() {
             continue;
         }
         report.records.removed += 1;
+        if verdict.known.is_some() {
+            report.records.removed_known += 1;
+            continue;
+        }
         if verdict.items.0 == verdict.items.1 {
             report.records.removed_equal += 1;
         }

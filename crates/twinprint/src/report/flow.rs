@@ -16,6 +16,7 @@ pub(super) enum Fate {
     Kept,
     Near,
     Equal,
+    Known,
     Rejected,
 }
 
@@ -26,6 +27,7 @@ impl Fate {
             Self::Kept => "kept",
             Self::Near => "near",
             Self::Equal => "equal",
+            Self::Known => "known",
             Self::Rejected => "rejected",
         }
     }
@@ -36,6 +38,7 @@ impl Fate {
             Self::Kept => ["kept", "保留"],
             Self::Near => ["near-duplicates", "近似重复"],
             Self::Equal => ["of equal text", "文本相同"],
+            Self::Known => ["known from before", "此前已有"],
             Self::Rejected => ["rejected", "被拒收"],
         }
     }
@@ -68,11 +71,9 @@ impl Flow {
     pub(super) fn of(records: &RecordCounts) -> Self {
         let fates = [
             (Fate::Kept, records.kept),
-            (
-                Fate::Near,
-                records.removed - records.removed_equal.min(records.removed),
-            ),
+            (Fate::Near, records.removed_near()),
             (Fate::Equal, records.removed_equal),
+            (Fate::Known, records.removed_known),
             (Fate::Rejected, records.rejected),
         ];
         let parts: Vec<(Fate, u64, f64)> = fates

@@ -59,22 +59,25 @@ pub(super) fn text(report: &Report, differences: &Differences) -> String {
 
 fn flow(report: &Report) -> Vec<String> {
     let records = &report.records;
-    let near = records.removed - records.removed_equal.min(records.removed);
     let line = |name: &str, n: u64| {
         let bar = bar(n, records.read, '█');
         format!(
-            "{name:<16} {:>12}  {:>8}  {bar}",
+            "{name:<17} {:>12}  {:>8}  {bar}",
             count(n),
             percent(n, records.read)
         )
     };
-    vec![
+    let mut lines = vec![
         line("read", records.read),
         line("kept", records.kept),
-        line("near-duplicates", near),
+        line("near-duplicates", records.removed_near()),
         line("of equal text", records.removed_equal),
-        line("rejected", records.rejected),
-    ]
+    ];
+    if records.removed_known > 0 {
+        lines.push(line("known from before", records.removed_known));
+    }
+    lines.push(line("rejected", records.rejected));
+    lines
 }
 
 /// A bar that is there at all where there is anything.

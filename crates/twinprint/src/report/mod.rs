@@ -93,10 +93,19 @@ pub struct RecordCounts {
     pub equal_texts: u64,
     /// Removed documents whose text is that of the document kept.
     pub removed_equal: u64,
+    /// Removed documents that were known from before (`--against`).
+    pub removed_known: u64,
     /// Documents without any letter or digit.
     pub empty: u64,
     /// Documents whose own id some earlier one had.
     pub repeated_ids: u64,
+}
+
+impl RecordCounts {
+    /// Removed documents that duplicate another of the same run without being equal to it.
+    pub(crate) fn removed_near(&self) -> u64 {
+        self.removed - (self.removed_equal + self.removed_known).min(self.removed)
+    }
 }
 
 /// A rejected record; all of them are in `rejects.jsonl`.

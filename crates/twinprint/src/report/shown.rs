@@ -53,7 +53,13 @@ struct Pair {
 impl Shown {
     /// Collects all but times; `order` is what putting the records in order gave. O(documents), and a sort of the groups; reads some two dozen pairs of texts.
     pub(crate) fn collect(run: &Run<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
-        let sizes = run.sizes();
+        let mut sizes = run.sizes();
+        // A group of what is known from before is none of the run's: nothing of it is kept.
+        for (size, &class) in sizes.iter_mut().zip(&run.keep.classes) {
+            if run.known.of(class).is_some() {
+                *size = 0;
+            }
+        }
         let mut report = collect::numbers(run, &sizes)?;
         report.order = order;
         let farthest = farthest(run);

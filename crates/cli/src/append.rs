@@ -1,0 +1,95 @@
+//! `--append`: what a run kept goes to the collection that it was held against.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use twinprint::collection::{Collection, Durability, Fed, NewDocument, feed};
+use twinprint::source::SourceOptions;
+use twinprint::{DedupError, DedupOptions, Mode};
+
+use crate::number::count;
+use crate::progress::Bars;
+use crate::terminal;
+
+/// Refuses, before the run, what could not be appended after it.
+pub(crate) fn check(options: &DedupOptions) -> anyhow::Result<()> {
+    let refuse = |message: &str| Err(DedupError::Option(format!("--append: {message}")).into());
+    if options.mode != Mode::Remove {
+        return refuse("what is kept is read from kept/, which --mode annotate and report do not write");
+    }
+    match &options.against {
+        Some(path) if !Collection::is_at(path) => refuse(
+            "--against names an index, which has no texts; add fingerprints with `twinprint index add`",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Adds the documents in `out`/kept to a collection. A record without an id goes by the directory of the run, its file and line.
+pub(crate) fn append(
+    to: &Path,
+    out: &Path,
+    source: &SourceOptions,
+    cancel: &Arc<AtomicBool>,
+    quiet: bool,
+) -> anyhow::Result<()> {
+    let kept = out.join("kept");
+    let collection = Collection::open(to)?;
+    let (mut added, mut rejected) = (0u64, 0u64);
+    let mut tell = |why: &str| {
+        rejected += 1;
+        terminal::note(&format!("--append: {why}"));
+    };
+    let bars = Bars::new(quiet);
+    // Keys of sorting and limits have done their part.
+    let source = SourceOptions {
+        sort_key: None,
+        limit: None,
+        ..source.clone()
+    };
+    let inputs = [kept.to_string_lossy().into_owned()];
+    let result = feed(&inputs, &source, &bars, cancel, |fed: Vec<Fed>| {
+        let documents: Vec<NewDocument> = fed
+            .into_iter()
+            .filter_map(|record| {
+                let place = format!("{}:{}", record.source, record.line);
+                let mut document = record
+                    .document
+                    .map_err(|reason| tell(&format!("{place}: {reason}")))
+                    .ok()?;
+                if document.id == place {
+                    document.id = format!("{}/{place}", out.display());
+                }
+                Some(document)
+            })
+            .collect();
+        for answer in collection.add(documents, false, Durability::Synced)? {
+            match answer {
+                Ok(_) => added += 1,
+                Err(error) => tell(&error.to_string()),
+            }
+        }
+        anyhow::Ok(())
+    });
+    bars.finish();
+    result.map_err(|error| {
+        error.context(format!(
+            "the result in {} is whole, but not all of it is in {}; `twinprint collection add {} {}` goes on",
+            out.display(),
+            to.display(),
+            to.display(),
+            kept.display()
+        ))
+    })?;
+    if !quiet {
+        terminal::note(&format!("{} added to {}", count(added), to.display()));
+    }
+    if rejected > 0 {
+        anyhow::bail!(
+            "{rejected} of the documents kept could not be added to {}",
+            to.display()
+        );
+    }
+    Ok(())
+}

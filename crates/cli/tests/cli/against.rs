@@ -1,0 +1,194 @@
+//! `dedup --against`: what a collection or an index knows from before is removed, and `--append` makes it known.
+
+use serde_json::{Value, json};
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+/// A text of words that no other number has.
+fn text(n: u64) -> String {
+    let words: Vec<String> = (0..120).map(|i| format!("w{}", n * 1000 + i)).collect();
+    words.join(" ")
+}
+
+/// The same with a word exchanged.
+fn near(n: u64) -> String {
+    text(n).replace(&format!("w{} ", n * 1000 + 60), "other ")
+}
+
+fn lines(documents: &[(&str, String)]) -> String {
+    documents
+        .iter()
+        .map(|(id, text)| json!({"id": id, "text": text}).to_string() + "\n")
+        .collect()
+}
+
+fn ids(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let rows = sandbox.rows(name);
+    rows.iter()
+        .map(|row| row["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The row of a document in `clusters.jsonl`.
+fn row(sandbox: &Sandbox, out: &str, id: &str) -> Value {
+    let rows = sandbox.rows(&format!("{out}/clusters.jsonl"));
+    rows.into_iter().find(|row| row["id"] == id).unwrap()
+}
+
+fn with_collection() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put("old.jsonl", lines(&[("old1", text(1)), ("old2", text(2))]));
+    sandbox.run("collection create seen").ok();
+    sandbox.run("collection add seen old.jsonl --quiet").ok();
+    sandbox
+}
+
+#[test]
+fn what_a_collection_knows_is_removed_and_what_is_kept_becomes_known() {
+    let sandbox = with_collection();
+    let monday = [
+        ("same", text(1).to_uppercase()),
+        ("near", near(2)),
+        ("new", text(3)),
+        ("copy", text(3)),
+        ("close", near(3)),
+        ("alone", text(4)),
+        ("same again", text(1)),
+    ];
+    sandbox.put("monday.jsonl", lines(&monday));
+    let run = sandbox.run("dedup monday.jsonl -o out --against seen --append");
+    assert!(run.stdout.contains("3 known from before"), "{run:?}");
+    run.ok();
+    assert_eq!(ids(&sandbox, "out/kept/monday.jsonl"), ["new", "alone"]);
+    assert_eq!(
+        ids(&sandbox, "out/removed/monday.jsonl"),
+        ["same", "near", "copy", "close", "same again"]
+    );
+    let records = &sandbox.json("out/report.json")["records"];
+    let number = |name: &str| records[name].as_u64().unwrap();
+    assert_eq!(
+        (
+            number("removed"),
+            number("removed_known"),
+            number("removed_equal")
+        ),
+        (5, 3, 1)
+    );
+    assert_eq!(
+        number("read"),
+        number("kept") + number("removed") + number("rejected")
+    );
+    let same = row(&sandbox, "out", "same");
+    assert_eq!(
+        (&same["duplicate_of"], &same["jaccard"], &same["is_leader"]),
+        (&json!("old1"), &json!(1.0), &json!(false))
+    );
+    let near_row = row(&sandbox, "out", "near");
+    assert_eq!(near_row["duplicate_of"], "old2");
+    // 118 shingles of three words, of which the exchanged word is in three.
+    assert_eq!(near_row["jaccard"], 0.950413);
+    assert_eq!(row(&sandbox, "out", "close")["duplicate_of"], "new");
+    assert_eq!(row(&sandbox, "out", "alone")["duplicate_of"], Value::Null);
+    assert!(sandbox.text("out/config.toml").contains("against = \"seen\""));
+
+    let tuesday = [("late", near(3)), ("later", near(4)), ("fresh", text(5))];
+    sandbox.put("tuesday.jsonl", lines(&tuesday));
+    sandbox
+        .run("dedup tuesday.jsonl -o out2 --against seen --mode annotate -q")
+        .ok();
+    let annotated = sandbox.rows("out2/annotated/tuesday.jsonl");
+    let told: Vec<(&Value, &Value)> = annotated
+        .iter()
+        .map(|row| (&row["duplicate_of"], &row["is_leader"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&json!("new"), &json!(false)),
+            (&json!("alone"), &json!(false)),
+            (&Value::Null, &json!(true))
+        ]
+    );
+}
+
+#[test]
+fn a_run_against_a_collection_of_its_own_input_keeps_nothing() {
+    let sandbox = Sandbox::new();
+    let documents = 150;
+    sandbox.put("news.jsonl", Corpus::new(11).jsonl(documents));
+    sandbox.run("collection create seen").ok();
+    let none = sandbox.run("dedup news.jsonl -o first --against seen --append -q");
+    none.ok();
+    sandbox.run("dedup news.jsonl -o plain -q").ok();
+    // An empty collection knows nothing: the run is as without it.
+    assert_eq!(
+        sandbox.text("first/clusters.jsonl"),
+        sandbox.text("plain/clusters.jsonl")
+    );
+    assert_eq!(sandbox.tree("first/kept"), sandbox.tree("plain/kept"));
+    sandbox.run("dedup news.jsonl -o again --against seen -q").ok();
+    let records = &sandbox.json("again/report.json")["records"];
+    assert_eq!(records["kept"], 0, "{records}");
+    assert_eq!(records["removed_known"], records["removed"]);
+    assert_eq!(records["removed"].as_u64().unwrap() as usize, documents);
+}
+
+#[test]
+fn records_without_ids_of_several_runs_do_not_replace_one_another() {
+    let sandbox = with_collection();
+    for (day, n) in [("a", 6), ("b", 7)] {
+        sandbox.put(
+            &format!("{day}/pages.jsonl"),
+            json!({"text": text(n)}).to_string(),
+        );
+        let args = format!("dedup {day}/pages.jsonl -o out-{day} --against seen --append -q");
+        sandbox.run(&args).ok();
+    }
+    let exported = sandbox.run("collection export seen").ok().stdout;
+    assert_eq!(exported.lines().count(), 4, "{exported}");
+}
+
+#[test]
+fn what_an_index_knows_is_removed_unverified() {
+    let sandbox = with_collection();
+    let made = sandbox
+        .run("fingerprint old.jsonl --profile tp1-words-lntf-64")
+        .ok();
+    let fingerprints = made.stdout.lines().flat_map(|line| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let fingerprint = row["fingerprint"].as_str().unwrap();
+        u64::from_str_radix(fingerprint, 16).unwrap().to_le_bytes()
+    });
+    sandbox.put("old.u64", fingerprints.collect::<Vec<u8>>());
+    sandbox.run("index build old.u64 -o index").ok();
+    let new = [("second", text(2)), ("new", text(3))];
+    sandbox.put("new.jsonl", lines(&new));
+    sandbox.run("dedup new.jsonl -o out --against index -q").ok();
+    assert_eq!(ids(&sandbox, "out/kept/new.jsonl"), ["new"]);
+    let known = row(&sandbox, "out", "second");
+    assert_eq!(
+        (&known["duplicate_of"], &known["hamming"], &known["verified"]),
+        (&json!("1"), &json!(0), &json!(false))
+    );
+    assert_eq!(known["jaccard"], Value::Null);
+    sandbox
+        .run("dedup new.jsonl -o out2 --against index --append")
+        .fails(2, &["index add"]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let sandbox = with_collection();
+    let refused = |args: &str, code: i32, says: &str| {
+        sandbox
+            .run(&format!("dedup old.jsonl -o out {args}"))
+            .fails(code, &[says]);
+        assert!(!sandbox.path("out/kept").exists());
+    };
+    refused("--against nowhere", 1, "neither a collection");
+    refused("--against seen --threshold 0.7", 1, "take 0.8 or more");
+    refused("--against seen --no-verify", 1, "leave out --no-verify");
+    refused("--append", 2, "--against");
+    refused("--against seen --append --mode report", 2, "kept/");
+}

@@ -1,0 +1,250 @@
+//! Texts that are known from before: a collection, or an index of fingerprints, is asked about every text of a run before the texts are
+//! compared with one another. What is known is removed, and takes no part in the grouping.
+//!
+//! A collection answers by its own radius and verifies on its texts; an index has no texts, so there a fingerprint within the radius decides.
+
+use std::path::{Path, PathBuf};
+
+use fingerprint::Width;
+use index::segment::Scratch;
+use index::store;
+use rayon::prelude::*;
+
+#[cfg(feature = "collections")]
+use crate::collection::{Collection, Content, Details, NewDocument, Store};
+use crate::corpus::Classes;
+use crate::error::DedupError;
+use crate::options::{Auto, DedupOptions};
+use crate::progress::Progress;
+use crate::spool::{BlockBuffer, Spool};
+
+/// The radius in an index unless one is given: the paper's.
+const RADIUS: u32 = 3;
+/// Texts asked about at a time.
+const AT_A_TIME: usize = 512;
+/// The id under which a collection is asked; no document has it.
+const ASKED: &str = "\u{0}asked by dedup";
+
+/// What a text duplicates.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Known {
+    /// The id of the document that is known.
+    pub(crate) id: String,
+    /// Bits in which the fingerprints differ.
+    pub(crate) hamming: u32,
+    /// Exact, where it was verified.
+    pub(crate) jaccard: Option<f64>,
+}
+
+/// What is known of the classes of a run: one entry each, or none at all where nothing was asked.
+#[derive(Debug, Default)]
+pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
+
+impl KnownClasses {
+    /// What a class duplicates.
+    pub(crate) fn of(&self, class: u32) -> Option<&Known> {
+        self.0.get(class as usize)?.as_deref()
+    }
+
+    /// Whether all that is known was verified.
+    pub(crate) fn verified(&self) -> bool {
+        self.0.iter().flatten().all(|known| known.jaccard.is_some())
+    }
+}
+
+/// Something that knows texts.
+pub(crate) enum Against {
+    #[cfg(feature = "collections")]
+    Collection(Box<Collection>, f64),
+    Narrow(store::Snapshot<u64>, u32),
+    Wide(store::Snapshot<u128>, u32),
+}
+
+impl Against {
+    /// Opens what `--against` names, and refuses what does not go with the run.
+    pub(crate) fn open(path: &Path, options: &DedupOptions) -> Result<Self, DedupError> {
+        let refuse = |message: String| DedupError::Against {
+            path: path.to_owned(),
+            message,
+        };
+        #[cfg(feature = "collections")]
+        if Collection::is_at(path) {
+            if !options.verify {
+                return Err(refuse(
+                    "a collection is asked with texts; leave out --no-verify".to_owned(),
+                ));
+            }
+            let collection = Collection::open(path).map_err(|error| refuse(error.to_string()))?;
+            let least = collection.settings().threshold;
+            if collection.settings().store != Store::None && options.threshold < least {
+                return Err(refuse(format!(
+                    "the collection verifies at a Jaccard of {least}, so it cannot tell what lies between that and --threshold {}; take {least} or more",
+                    options.threshold
+                )));
+            }
+            return Ok(Self::Collection(Box::new(collection), options.threshold));
+        }
+        let failed = |error: store::StoreError| refuse(error.to_string());
+        let none = |error: store::StoreError| {
+            match error {
+            store::StoreError::NotAnIndex { .. } => refuse(
+                "there is neither a collection (twinprint collection create) nor an index (twinprint index build)".to_owned(),
+            ),
+            error => failed(error),
+        }
+        };
+        let bits = store::width_of(path).map_err(none)?;
+        if bits > options.width_made() {
+            return Err(refuse(format!(
+                "it holds fingerprints of {bits} bits, and this run makes them of {}; leave out --bits",
+                options.width_made()
+            )));
+        }
+        let k = match options.hamming {
+            Auto::Auto => RADIUS,
+            Auto::Fixed(k) => k,
+        };
+        let profile = options.profile_at(bits)?.id();
+        let same = |label: &str| match label {
+            "" => Ok(()),
+            label if label == profile => Ok(()),
+            label => Err(refuse(format!(
+                "its fingerprints are of profile {label}, those of this run of {profile}; take --profile {label}"
+            ))),
+        };
+        Ok(if bits == u64::BITS {
+            let index = store::read::<u64>(path).map_err(failed)?;
+            same(&index.settings.label)?;
+            Self::Narrow(index.snapshot, k)
+        } else {
+            let index = store::read::<u128>(path).map_err(failed)?;
+            same(&index.settings.label)?;
+            Self::Wide(index.snapshot, k)
+        })
+    }
+
+    /// Asks about every class. `progress` counts them.
+    pub(crate) fn ask(
+        &self,
+        path: &Path,
+        (classes, spool): (&Classes, Option<&Spool>),
+        progress: &dyn Progress,
+        go_on: &dyn Fn() -> Result<(), DedupError>,
+    ) -> Result<KnownClasses, DedupError> {
+        let asking = Asking {
+            path: path.to_owned(),
+            classes,
+        };
+        let mut known = Vec::with_capacity(classes.len() as usize);
+        let all: Vec<u32> = (0..classes.len()).collect();
+        let mut too_long = 0;
+        for some in all.chunks(AT_A_TIME) {
+            go_on()?;
+            match self {
+                #[cfg(feature = "collections")]
+                Self::Collection(collection, threshold) => {
+                    let Some(spool) = spool else { continue };
+                    known.extend(asking.collection((collection, *threshold), spool, some, &mut too_long)?);
+                }
+                Self::Narrow(index, k) => known.extend(asking.index(index, *k, some)?),
+                Self::Wide(index, k) => known.extend(asking.index(index, *k, some)?),
+            }
+            progress.advance(some.len() as u64);
+        }
+        if too_long > 0 {
+            progress.warn(&format!(
+                "--against: {too_long} texts are longer than a collection takes and were not looked for there"
+            ));
+        }
+        Ok(KnownClasses(known))
+    }
+}
+
+struct Asking<'c> {
+    path: PathBuf,
+    classes: &'c Classes,
+}
+
+impl Asking<'_> {
+    fn failed(&self, error: &dyn std::fmt::Display) -> DedupError {
+        DedupError::Against {
+            path: self.path.clone(),
+            message: error.to_string(),
+        }
+    }
+
+    /// Texts stand in the spool in the order of classes.
+    #[cfg(feature = "collections")]
+    fn collection(
+        &self,
+        (collection, threshold): (&Collection, f64),
+        spool: &Spool,
+        classes: &[u32],
+        too_long: &mut u64,
+    ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
+        use crate::collection::CollectionError;
+
+        let mut buffer = BlockBuffer::default();
+        let texts: Vec<NewDocument> = classes
+            .iter()
+            .map(|&class| {
+                let text = spool.text(self.classes.text[class as usize], &mut buffer)?;
+                Ok(NewDocument {
+                    id: ASKED.to_owned(),
+                    content: Content::Text(text.to_owned()),
+                    details: Details::default(),
+                    ttl: None,
+                })
+            })
+            .collect::<Result<_, DedupError>>()?;
+        let answers = collection.check(texts).map_err(|error| self.failed(&error))?;
+        let known = |answer| match answer {
+            Ok(crate::collection::Answer { best: Some(best), .. }) => {
+                let verified = best.jaccard.is_none_or(|jaccard| jaccard >= threshold);
+                Ok(verified.then(|| {
+                    Box::new(Known {
+                        id: best.doc_id,
+                        hamming: best.hamming,
+                        jaccard: best.jaccard,
+                    })
+                }))
+            }
+            Ok(_) => Ok(None),
+            Err(CollectionError::Limit { .. }) => {
+                *too_long += 1;
+                Ok(None)
+            }
+            Err(error) => Err(self.failed(&error)),
+        };
+        answers.into_iter().map(known).collect()
+    }
+
+    fn index<W: Width>(
+        &self,
+        index: &store::Snapshot<W>,
+        k: u32,
+        classes: &[u32],
+    ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
+        let nearest = |scratch: &mut Scratch<W>, &class: &u32| {
+            // Without features all fingerprints are the same, and say nothing.
+            if self.classes.features[class as usize] == 0 {
+                return Ok(None);
+            }
+            let query = W::truncate(self.classes.fingerprint[class as usize]);
+            let mut nearest: Option<(u32, u64)> = None;
+            index
+                .lookup(query, k, scratch, |id, _, distance| {
+                    nearest = Some(nearest.map_or((distance, id), |found| found.min((distance, id))));
+                })
+                .map_err(|error| self.failed(&error))?;
+            Ok(nearest.map(|(hamming, id)| {
+                Box::new(Known {
+                    id: id.to_string(),
+                    hamming,
+                    jaccard: None,
+                })
+            }))
+        };
+        classes.par_iter().map_init(Scratch::default, nearest).collect()
+    }
+}
