@@ -19,7 +19,7 @@ pub(crate) fn check(options: &DedupOptions) -> anyhow::Result<()> {
         return refuse("what is kept is read from kept/, which --mode annotate and report do not write");
     }
     match &options.against {
-        Some(path) if !Collection::is_at(path) => refuse(
+        Some(path) if path.is_dir() && !Collection::is_at(path) => refuse(
             "--against names an index, which has no texts; add fingerprints with `twinprint index add`",
         ),
         _ => Ok(()),

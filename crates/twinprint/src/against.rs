@@ -4,6 +4,7 @@
 //! A collection answers by its own radius and verifies on its texts; an index has no texts, so there a fingerprint within the radius decides.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fingerprint::Width;
 use index::segment::Scratch;
@@ -16,13 +17,16 @@ use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::options::{Auto, DedupOptions};
 use crate::progress::Progress;
-use crate::spool::{BlockBuffer, Spool};
+#[cfg(feature = "collections")]
+use crate::spool::BlockBuffer;
+use crate::spool::Spool;
 
 /// The radius in an index unless one is given: the paper's.
 const RADIUS: u32 = 3;
 /// Texts asked about at a time.
 const AT_A_TIME: usize = 512;
 /// The id under which a collection is asked; no document has it.
+#[cfg(feature = "collections")]
 const ASKED: &str = "\u{0}asked by dedup";
 
 /// What a text duplicates.
@@ -124,6 +128,10 @@ impl Against {
     }
 
     /// Asks about every class. `progress` counts them.
+    #[cfg_attr(
+        not(feature = "collections"),
+        expect(unused_variables, reason = "only collections are asked with texts")
+    )]
     pub(crate) fn ask(
         &self,
         path: &Path,
@@ -134,23 +142,25 @@ impl Against {
         let asking = Asking {
             path: path.to_owned(),
             classes,
+            too_long: AtomicU64::new(0),
         };
         let mut known = Vec::with_capacity(classes.len() as usize);
         let all: Vec<u32> = (0..classes.len()).collect();
-        let mut too_long = 0;
         for some in all.chunks(AT_A_TIME) {
             go_on()?;
             match self {
                 #[cfg(feature = "collections")]
                 Self::Collection(collection, threshold) => {
+                    // Whoever verifies has texts.
                     let Some(spool) = spool else { continue };
-                    known.extend(asking.collection((collection, *threshold), spool, some, &mut too_long)?);
+                    known.extend(asking.collection((collection, *threshold), spool, some)?);
                 }
                 Self::Narrow(index, k) => known.extend(asking.index(index, *k, some)?),
                 Self::Wide(index, k) => known.extend(asking.index(index, *k, some)?),
             }
             progress.advance(some.len() as u64);
         }
+        let too_long = asking.too_long.into_inner();
         if too_long > 0 {
             progress.warn(&format!(
                 "--against: {too_long} texts are longer than a collection takes and were not looked for there"
@@ -163,6 +173,8 @@ impl Against {
 struct Asking<'c> {
     path: PathBuf,
     classes: &'c Classes,
+    /// Texts that a collection does not take.
+    too_long: AtomicU64,
 }
 
 impl Asking<'_> {
@@ -180,7 +192,6 @@ impl Asking<'_> {
         (collection, threshold): (&Collection, f64),
         spool: &Spool,
         classes: &[u32],
-        too_long: &mut u64,
     ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
         use crate::collection::CollectionError;
 
@@ -211,7 +222,7 @@ impl Asking<'_> {
             }
             Ok(_) => Ok(None),
             Err(CollectionError::Limit { .. }) => {
-                *too_long += 1;
+                self.too_long.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
             Err(error) => Err(self.failed(&error)),

@@ -101,6 +101,7 @@ pub struct RecordCounts {
     pub repeated_ids: u64,
 }
 
+#[cfg(feature = "report-pages")]
 impl RecordCounts {
     /// Removed documents that duplicate another of the same run without being equal to it.
     pub(crate) fn removed_near(&self) -> u64 {
