@@ -198,7 +198,7 @@ impl Stories {
 
     /// What a live story is about. O(terms of its centre and exemplars).
     pub fn topic(&self, story: &Story) -> Topic {
-        topic::topic(story, &self.vocabulary, self.counts.begun)
+        topic::topic(story, &self.vocabulary)
     }
 
     /// The words known.
