@@ -191,8 +191,7 @@ fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) 
     // A word that mostly stands elsewhere was next to it by chance.
     let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
     let everywhere = openings.filter(|&&other| other == word).count();
-    let stands =
-        most.len() * OF >= occurrences * MOST && most.len() * 2 >= everywhere && members.len() >= 2;
+    let stands = most.len() * OF >= occurrences * MOST && most.len() * 2 >= everywhere && members.len() >= 2;
     (stands && vocabulary.role(word) != Role::Stop && !name.contains(&word)).then_some(word)
 }
 
