@@ -12,8 +12,6 @@
 //! nor one site's boilerplate names the story. It must score an eighth of the most telling one's, and be no other form of a word told. A word that mostly has
 //! the same neighbour, and that neighbour this one, is told with it.
 
-use std::collections::BTreeSet;
-
 use super::exact::ln;
 use super::story::{CentreTerm, Sites, Story};
 use super::vocabulary::{Role, Vocabulary};
@@ -70,20 +68,32 @@ pub(super) fn topic(story: &Story, vocabulary: &Vocabulary) -> Topic {
         b.total_cmp(a).then(by_weight).then(x.of.term.cmp(&y.of.term))
     });
     let least = scored.first().map_or(0.0, |(score, _)| score / FAINT);
-    let mut terms = Vec::new();
-    let mut told: BTreeSet<u32> = BTreeSet::new();
+    let mut terms: Vec<TopicTerm> = Vec::new();
+    let mut names: Vec<Vec<u32>> = Vec::new();
     for (score, term) in scored {
         if terms.len() == TOLD || score < least {
             break;
         }
-        let form = |&other: &u32| same_word(vocabulary.text(other), vocabulary.text(term.of.term));
-        if told.contains(&term.of.term) || told.iter().any(form) {
+        let form = |&other: &u32| {
+            other == term.of.term || same_word(vocabulary.text(other), vocabulary.text(term.of.term))
+        };
+        if names.iter().flatten().any(form) {
             continue;
         }
         let name = name(story, term.of.term, vocabulary);
-        told.extend(&name);
+        let text = spelled(&name, vocabulary);
+        // A word told that turns out to be part of a name is told as that.
+        let part = |told: &Vec<u32>| told.iter().all(|word| name.contains(word));
+        if let Some(at) = names.iter().position(part) {
+            if let (Some(told), Some(longer)) = (names.get_mut(at), terms.get_mut(at)) {
+                *told = name;
+                longer.text = text;
+            }
+            continue;
+        }
+        names.push(name);
         terms.push(TopicTerm {
-            text: spelled(&name, vocabulary),
+            text,
             score,
             members: term.members,
         });
@@ -209,23 +219,11 @@ fn spelled(name: &[u32], vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// The title of the member whose opening weighs most in the centre, for its length.
+/// The title of the most central member kept.
 fn title(story: &Story) -> String {
-    let weight = |word: u32| {
-        let place = story
-            .centre
-            .binary_search_by_key(&word, |term| term.of.term)
-            .ok()?;
-        story.centre.get(place).map(|term| f64::from(term.of.weight))
-    };
-    let central = |opening: &[u32]| {
-        let words: BTreeSet<u32> = opening.iter().copied().collect();
-        let weights: f64 = words.iter().filter_map(|&word| weight(word)).sum();
-        weights / (words.len().max(1) as f64).sqrt()
-    };
     let mut best: Option<(f64, &str)> = None;
     for exemplar in &story.exemplars {
-        let score = central(&exemplar.opening);
+        let score = story.centrality(exemplar);
         if !exemplar.title.is_empty() && best.is_none_or(|(best, _)| score > best) {
             best = Some((score, &exemplar.title));
         }
