@@ -311,5 +311,6 @@ fn pages_on_the_edge_of_being_duplicates_cost_a_bounded_number_of_comparisons() 
     // Of both kinds: a leader, and the founder that one who extends a group is held against.
     assert!(groups.verified <= pages * 64, "{groups:?}");
     assert!(stream.groups().map(|group| group.size).sum::<u64>() == pages);
-    assert!(stories.begun < 20, "one subject: {stories:?}");
+    // What all have weighs nothing, so that they are no story either.
+    assert!(stories.compared <= pages * 64, "{stories:?}");
 }
