@@ -155,7 +155,7 @@ def dedup(work, name, fill):
 
 def cluster(work, name):
     """The page of the stories of such a corpus."""
-    command = [BINARY, "cluster", name, "-o", f"{name}-stories", "--quiet", "--story-threshold", "0.15"]
+    command = [BINARY, "cluster", name, "-o", f"{name}-stories", "--quiet", "--story-threshold", "0.5", "--merge", "0.9"]
     subprocess.run(command, cwd=work, check=True)
     return work / f"{name}-stories" / "stories.html"
 
@@ -249,7 +249,7 @@ class ReportPage(unittest.TestCase):
         page, troubles = self.open("stories of reports")
         bars = page.locator(".over-time a")
         self.assertGreaterEqual(bars.count(), 2)
-        bars.last.click()
+        bars.last.locator("text").click()
         self.assertGreaterEqual(page.locator("details.group:target").count(), 1)
         self.assertGreaterEqual(page.locator(".topic li").count(), 10)
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
