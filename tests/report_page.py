@@ -1,4 +1,4 @@
-"""report.html in a browser: wide and narrow, light and dark, English and Chinese, with scripts and without.
+"""report.html and stories.html in a browser: wide and narrow, light and dark, English and Chinese, with scripts and without.
 
 No message of the console, nothing fetched, nothing wider than the window, and what a corpus holds does nothing. With
 `--screenshots DIR` the page is also photographed into DIR, as in docs/.
@@ -62,6 +62,24 @@ WHY = [
     "有几棵树必须砍伐，每砍一棵将补种两棵",
 ]
 
+# Texts outside pictures whose contrast is below 4.5.
+FAINT = """() => {
+const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+const rgb = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
+                   return [...canvas.getImageData(0, 0, 1, 1).data]; };
+const luminance = c => { const [r, g, b] = rgb(c).map(v => (v /= 255, v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4));
+                         return .2126 * r + .7152 * g + .0722 * b; };
+const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+                      if (rgb(c)[3] > 0) return c; } return 'white'; };
+const faint = new Set();
+for (const e of document.querySelectorAll('body *')) {
+    if (e.closest('svg') || ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
+    const [a, b] = [luminance(getComputedStyle(e).color), luminance(behind(e))];
+    const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (contrast < 4.5) faint.add(e.className + ' ' + e.tagName + ' ' + contrast.toFixed(2));
+}
+return [...faint]; }"""
+
 
 def article(draw, chinese):
     """A report of some sentences, as a list of them."""
@@ -100,7 +118,10 @@ def corpus(folder):
         for copy in range(draw.choice([1, 1, 1, 2, 2, 3, 4, 9] if story % 60 else [30])):
             version = sentences if copy == 0 or draw.random() < 0.2 else edited(draw, sentences, chinese)
             text = "。".join(version) + "。" if chinese else ". ".join(version) + "."
-            rows.append(json.dumps({"id": f"{'zh' if chinese else 'en'}/{story:03}/{copy + 1}", "text": text}, ensure_ascii=False))
+            row = {"id": f"{'zh' if chinese else 'en'}/{story:03}/{copy + 1}", "text": text}
+            # When and under which title it was printed is of interest to stories alone.
+            row |= {"time": f"2024-05-{1 + story // 15:02}T{copy % 24:02}:00:00Z", "title": version[0]}
+            rows.append(json.dumps(row, ensure_ascii=False))
     draw.shuffle(rows)
     rows[40:40] = ['{"id": "cut off', '{"id": "no text"}', '{"id": 3, "text": 3}', "", '"no object"']
     (folder / "reports.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -116,7 +137,8 @@ def hostile(folder):
         sentences = [ATTACK] + article(draw, story % 2 == 1)
         for copy in range(3):
             version = edited(draw, sentences, False) if copy else sentences
-            rows.append(json.dumps({"id": f"{ATTACK}{story}-{copy}{'x' * 300 * copy}", "text": ". ".join(version)}))
+            row = {"id": f"{ATTACK}{story}-{copy}{'x' * 300 * copy}", "text": ". ".join(version)}
+            rows.append(json.dumps(row | {"title": ATTACK * (copy + 1), "time": f"2024-05-{story + 1:02}"}))
     rows += [json.dumps({ATTACK: 1}), ATTACK]
     name = "<img src=x onerror=\"document.title='taken'\">.jsonl"
     (folder / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -131,6 +153,13 @@ def dedup(work, name, fill):
     return work / f"{name}-out" / "report.html"
 
 
+def cluster(work, name):
+    """The page of the stories of such a corpus."""
+    command = [BINARY, "cluster", name, "-o", f"{name}-stories", "--quiet", "--story-threshold", "0.5", "--merge", "0.9"]
+    subprocess.run(command, cwd=work, check=True)
+    return work / f"{name}-stories" / "stories.html"
+
+
 class ReportPage(unittest.TestCase):
     screenshots = None
 
@@ -139,6 +168,7 @@ class ReportPage(unittest.TestCase):
         cls.work = tempfile.TemporaryDirectory()
         work = Path(cls.work.name)
         cls.pages = {"reports": dedup(work, "reports", corpus), "hostile": dedup(work, "hostile", hostile)}
+        cls.pages |= {f"stories of {name}": cluster(work, name) for name in cls.pages}
         cls.playwright = sync_playwright().start()
         # Containers mostly forbid the sandbox; the page is our own.
         cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -215,29 +245,23 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(levels.count(1), 1)
         self.assertGreater(page.locator("mark").count(), 10)
 
+    def test_stories_are_drawn_over_time_and_lead_to_their_members(self):
+        page, troubles = self.open("stories of reports")
+        bars = page.locator(".over-time a")
+        self.assertGreaterEqual(bars.count(), 2)
+        bars.last.locator("text").click()
+        self.assertGreaterEqual(page.locator("details.group:target").count(), 1)
+        self.assertGreaterEqual(page.locator(".topic li").count(), 10)
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        self.assertIn("Some of its members", page.inner_text("body"))
+        self.assertEqual(troubles, [])
+
     def test_text_stands_out_from_what_is_behind_it(self):
         """Contrast of at least 4.5 (WCAG AA) for all text outside pictures."""
         for scheme in ("light", "dark"):
-            page, _ = self.open("reports", scheme=scheme)
-            faint = page.evaluate(
-                """() => {
-                const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
-                const rgb = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
-                                   return [...canvas.getImageData(0, 0, 1, 1).data]; };
-                const luminance = c => { const [r, g, b] = rgb(c).map(v => (v /= 255, v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4));
-                                         return .2126 * r + .7152 * g + .0722 * b; };
-                const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
-                                      if (rgb(c)[3] > 0) return c; } return 'white'; };
-                const faint = new Set();
-                for (const e of document.querySelectorAll('body *')) {
-                    if (e.closest('svg') || ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
-                    const [a, b] = [luminance(getComputedStyle(e).color), luminance(behind(e))];
-                    const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-                    if (contrast < 4.5) faint.add(e.className + ' ' + e.tagName + ' ' + contrast.toFixed(2));
-                }
-                return [...faint]; }"""
-            )
-            self.assertEqual(faint, [], scheme)
+            for name in ("reports", "stories of reports"):
+                page, _ = self.open(name, scheme=scheme)
+                self.assertEqual(page.evaluate(FAINT), [], f"{name} {scheme}")
 
     def test_screenshots(self):
         if self.screenshots is None:
@@ -250,6 +274,8 @@ class ReportPage(unittest.TestCase):
             page, _ = self.open("reports", width, scheme, locale)
             page.set_viewport_size({"width": width, "height": height})
             page.screenshot(path=str(into / file))
+        page, _ = self.open("stories of reports", 1280)
+        page.screenshot(path=str(into / "stories.png"), clip={"x": 0, "y": 0, "width": 1280, "height": 1500}, full_page=True)
 
 
 if __name__ == "__main__":

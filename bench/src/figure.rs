@@ -62,7 +62,7 @@ pub struct Panel {
     pub scale: Scale,
     /// Marks of the vertical axis, and what stands at them.
     pub ticks: Vec<(f64, String)>,
-    /// What is asked for.
+    /// What is asked for, if anything.
     pub limit: Limit,
     /// Lines, (documents, value) each; colours go by position.
     pub lines: Vec<Vec<(f64, f64)>>,
@@ -71,7 +71,7 @@ pub struct Panel {
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// At each number of documents.
+    /// At each number of documents; none where nothing is.
     pub points: Vec<(f64, f64)>,
     /// What it is called; stands on the side where values are to be.
     pub name: &'static str,
@@ -134,11 +134,11 @@ pub fn draw(panels: &[Panel], names: &[String], documents: &[(f64, String)]) -> 
             "documents",
         );
         let Limit { points, name, upper } = &panel.limit;
-        element(
-            &mut svg,
-            &format!("<path class=\"limit\" d=\"{}\"/>", path(points)),
-        );
         if let Some(&(n, value)) = points.first() {
+            element(
+                &mut svg,
+                &format!("<path class=\"limit\" d=\"{}\"/>", path(points)),
+            );
             let aside = if *upper { 16.0 } else { -6.0 };
             text(&mut svg, x(n) + 2.0, y(value) + aside, "start", "", name);
         }

@@ -268,7 +268,8 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
     rows.chain([written]).chain(agreement).collect()
 }
 
-fn agreement_rows(name: &str, a: &AgreementReport) -> String {
+/// How well clusters agree with labels, for people.
+pub(crate) fn agreement_rows(name: &str, a: &AgreementReport) -> String {
     let [found, labels] = a.clusters;
     let head = format!(
         "\n{name} against labels: {} documents, {found} clusters, {labels} labels\n",

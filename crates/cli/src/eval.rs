@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use clap::ValueHint;
 use twinprint::eval::{EvalOptions, Evaluation, evaluate, page};
+use twinprint::stream::LabelledDocuments;
 use twinprint::{Auto, Profile};
 
+use crate::cluster::agreement_rows;
 use crate::dedup::{parse_auto, profile_named};
 use crate::input::InputArgs;
 use crate::measure::MeasureArgs;
@@ -22,7 +24,9 @@ Examples:
   twinprint eval --docs news.jsonl --pairs pairs.jsonl --complete 0.3 --html eval.html
       every pair from Jaccard 0.3 up is listed; with plots
   twinprint eval --docs news.jsonl --also tp1-chars4-tf --at 0.8 --json eval.json
-      without a list, the exact Jaccard of every pair is the truth; one more profile; all figures as JSON";
+      without a list, the exact Jaccard of every pair is the truth; one more profile; all figures as JSON
+  twinprint eval --docs news.jsonl --labels topic --clusters stories/assignments.jsonl
+      how well clusters, ours or others', agree with a field of the documents";
 
 /// Measures precision, recall and F1 against labelled pairs, beside MinHash and cosine
 #[derive(clap::Args)]
@@ -64,6 +68,29 @@ pub(crate) struct Args {
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K")]
     hamming: Auto,
 
+    /// Judge clusters instead: the field of the documents with what each belongs to
+    #[arg(
+        long,
+        value_name = "FIELD",
+        requires = "clusters",
+        conflicts_with = "html",
+        help_heading = "Clusters"
+    )]
+    labels: Option<String>,
+
+    /// Clusters to be judged: rows {"id": …, "story_id": …}, one a line, as in assignments.jsonl; may be given more than once
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "labels", help_heading = "Clusters")]
+    clusters: Vec<PathBuf>,
+
+    /// Field of these rows with the cluster
+    #[arg(
+        long,
+        default_value = "story_id",
+        value_name = "FIELD",
+        help_heading = "Clusters"
+    )]
+    by: String,
+
     #[command(flatten)]
     measure: MeasureArgs,
 }
@@ -75,6 +102,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let what =
             "--docs: name the files of the documents; they are read more than once, so stdin will not do";
         return Err(twinprint::DedupError::Option(what.to_owned()).into());
+    }
+    if let Some(labels) = &args.labels {
+        return judge(args, labels, &inputs);
     }
     let mut dedup = args.measure.options()?;
     dedup.hamming = args.hamming;
@@ -100,6 +130,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let json = || serde_json::to_string_pretty(&evaluation);
     args.measure.write(|| page(&evaluation), json)?;
     terminal::out(&text(&evaluation))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Clusters against labels.
+fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCode> {
+    let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
+    let mut judged = Vec::new();
+    for path in &args.clusters {
+        let report = documents.judge(path, &args.by)?;
+        terminal::out(&agreement_rows(&path.display().to_string(), &report))?;
+        judged.push(serde_json::json!({"clusters": path, "by": args.by, "agreement": report}));
+    }
+    args.measure
+        .write(String::new, || serde_json::to_string_pretty(&judged))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -198,7 +198,7 @@ impl Stories {
 
     /// What a live story is about. O(terms of its centre and exemplars).
     pub fn topic(&self, story: &Story) -> Topic {
-        topic::topic(story, &self.vocabulary, self.counts.begun)
+        topic::topic(story, &self.vocabulary)
     }
 
     /// The words known.
@@ -320,14 +320,13 @@ impl Stories {
             .filter(|&&(word, _)| self.vocabulary.role(word) == Role::Term)
             .map(|&(_, times)| u64::from(times));
         let number = |&place: &u32| words.get(place as usize).map_or(BREAK, |&(word, _)| word);
-        let mut contribution = Contribution {
+        let contribution = Contribution {
             words: total.sum(),
             site: item.site,
             time: item.time,
             exemplar: Exemplar {
                 title: item.title.into(),
                 opening: item.opening.iter().take(OPENING).map(number).collect(),
-                cosine: 1.0,
             },
             vector,
             occurrences,
@@ -344,7 +343,6 @@ impl Stories {
                 merged: Vec::new(),
             };
         };
-        contribution.exemplar.cosine = cosine as f32;
         let half_life = self.options.half_life;
         if let Some(story) = self.live.get_mut(&id) {
             story.add(contribution, now, half_life);

@@ -236,3 +236,66 @@ fn values_that_make_no_sense_are_refused() {
             .fails(2, &[said]);
     }
 }
+
+#[test]
+fn clusters_are_judged_by_labels() {
+    let sandbox = Sandbox::new();
+    let labelled = |(i, line): (usize, &str)| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        row["subject"] = Value::from(["quake", "football", "bank", "comet"][i % 4]);
+        row.to_string() + "\n"
+    };
+    sandbox.put(
+        "news.jsonl",
+        news().lines().enumerate().map(labelled).collect::<String>(),
+    );
+    let run = sandbox
+        .run("cluster news.jsonl -o out --story-threshold 0.2 --labels subject")
+        .ok();
+    assert!(
+        run.stdout.contains("stories against labels: 80 documents"),
+        "{}",
+        run.stdout
+    );
+    let told = sandbox.json("out/agreement.json");
+    // The pairs counted one by one.
+    let rows = sandbox.rows("out/assignments.jsonl");
+    for (name, key) in [("groups", "group_id"), ("stories", "story_id")] {
+        let [mut both, mut found, mut truth] = [0u32; 3];
+        for a in 0..80 {
+            for b in 0..a {
+                let together = [rows[a][key] == rows[b][key], a % 4 == b % 4];
+                both += u32::from(together == [true; 2]);
+                found += u32::from(together[0]);
+                truth += u32::from(together[1]);
+            }
+        }
+        let expected = [both, found, truth].map(f64::from);
+        let pairs = told[name]["pairwise"].as_array().unwrap();
+        assert!((pairs[0].as_f64().unwrap() - expected[0] / expected[1]).abs() < 1e-9);
+        assert!((pairs[1].as_f64().unwrap() - expected[0] / expected[2]).abs() < 1e-9);
+        assert_eq!(told[name]["clusters"][1].as_u64(), Some(4));
+        // The same from what was written, as eval reads it.
+        let args =
+            "eval --docs news.jsonl --labels subject --clusters out/assignments.jsonl -q --json eval.json";
+        let run = sandbox.run(&format!("{args} --by {key}")).ok();
+        assert!(run.stdout.contains("B-cubed") && run.stdout.contains("without self"));
+        assert_eq!(sandbox.json("eval.json")[0]["agreement"], told[name]);
+    }
+    sandbox.put(
+        "bad.jsonl",
+        "{\"id\":\"d1\",\"story_id\":1}\n{\"id\":\"nobody\",\"story_id\":1}\n",
+    );
+    sandbox
+        .run("eval --docs news.jsonl --labels subject --clusters bad.jsonl")
+        .fails(2, &["bad.jsonl:2", "nobody"]);
+    sandbox
+        .run("eval --docs news.jsonl --labels subject --clusters out/assignments.jsonl --by score")
+        .fails(2, &["assignments.jsonl:1", "score"]);
+    sandbox
+        .run("eval --docs news.jsonl --labels nothing --clusters bad.jsonl")
+        .fails(2, &["nothing"]);
+    sandbox
+        .run("eval --docs news.jsonl --clusters bad.jsonl")
+        .fails(2, &["--labels"]);
+}

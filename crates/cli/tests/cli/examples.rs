@@ -31,8 +31,9 @@ fn examples(help: &str) -> Vec<String> {
 fn inputs() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(7);
+    let labelled = |row: &str| row.replacen('{', "{\"topic\":\"made up\",", 1) + "\n";
     for name in ["news.jsonl", "a.jsonl", "b.jsonl"] {
-        sandbox.put(name, corpus.jsonl(60));
+        sandbox.put(name, corpus.jsonl(60).lines().map(labelled).collect::<String>());
     }
     for name in ["crawl/a.txt", "crawl/b.md", "crawl/deep/c.txt", "notes/d.txt"] {
         sandbox.put(name, corpus.document());
@@ -60,7 +61,7 @@ fn inputs() -> Sandbox {
     sandbox
 }
 
-/// What makes the directory `seen` that an example of a command works on, unless it makes it itself.
+/// What makes the directory that an example of a command works on, unless it makes it itself.
 fn before(command: &str, example: &str) -> &'static [&'static str] {
     match command {
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
@@ -70,6 +71,7 @@ fn before(command: &str, example: &str) -> &'static [&'static str] {
             "collection add seen b.jsonl --summary",
             "collection backup seen backup",
         ],
+        "eval" if example.contains("--clusters") => &["cluster news.jsonl -o stories"],
         _ => &[],
     }
 }

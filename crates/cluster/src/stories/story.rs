@@ -45,8 +45,6 @@ pub(super) struct Exemplar {
     pub(super) title: Box<str>,
     /// The words it begins with.
     pub(super) opening: Box<[u32]>,
-    /// Its cosine with the centre when it came.
-    pub(super) cosine: f32,
 }
 
 /// What a member brings to a story.
@@ -226,14 +224,29 @@ impl Story {
         self.norm = norm(self.centre.iter().map(|term| term.of.weight));
     }
 
-    /// Keeps a member if it is among the most central that came.
+    /// How central a member is, by how it begins: what its words weigh in the centre, for their number.
+    pub(super) fn centrality(&self, exemplar: &Exemplar) -> f64 {
+        let weight = |word: &u32| {
+            let place = self.centre.binary_search_by_key(word, |term| term.of.term).ok()?;
+            self.centre.get(place).map(|term| f64::from(term.of.weight))
+        };
+        let mut words = exemplar.opening.to_vec();
+        words.sort_unstable();
+        words.dedup();
+        let weights: f64 = words.iter().filter_map(weight).sum();
+        weights / (words.len().max(1) as f64).sqrt()
+    }
+
+    /// Keeps a member, and of the members the most central, by the centre as it is now: one that came when the story was small may be far
+    /// from what has become of it.
     fn keep(&mut self, exemplar: Exemplar) {
         self.exemplars.push(exemplar);
         if self.exemplars.len() > EXEMPLARS {
-            let (mut least, mut at) = (f32::INFINITY, 0);
+            let (mut least, mut at) = (f64::INFINITY, 0);
             for (i, exemplar) in self.exemplars.iter().enumerate() {
-                if exemplar.cosine < least {
-                    (least, at) = (exemplar.cosine, i);
+                let centrality = self.centrality(exemplar);
+                if centrality < least {
+                    (least, at) = (centrality, i);
                 }
             }
             self.exemplars.remove(at);

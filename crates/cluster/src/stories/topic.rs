@@ -1,13 +1,16 @@
 //! What a story is about: its telling words, joined to names, and the title of its most central member.
 //!
-//! In a story of [`LARGE`] members or more, a word scores by class-based TF-IDF (Grootendorst 2022): how often it occurs here, damped by
-//! the square root, times ln(1 + A / f), A being the words of an average story and f the word's occurrences in all. Below that, counts are
-//! too small for shares, and a word scores by the log-likelihood ratio of the members that have it against all items (Dunning 1993).
+//! In a story of [`LARGE`] members or more, a word scores as in class-based TF-IDF (Grootendorst 2022): its share of the story's words, damped,
+//! times the logarithm of how much larger that is than its share of all words. The share is damped by the root of the share of members that have
+//! the word, so that a word that two of six hundred members dwell on names nothing. Below that, counts are too small for shares, and a word
+//! scores by the log-likelihood ratio of the members that have it against all items (Dunning 1993).
+//!
+//! All stories together are what a story is held against, not the average story: most stories of a stream have one member, and beside these every
+//! word of a large one is frequent.
 //!
 //! A word must be in two members at least, on two sites where the story has as many, and more often than elsewhere: so that neither one member
-//! nor one site's boilerplate names the story. A word that mostly has the same neighbour is told with it.
-
-use std::collections::BTreeSet;
+//! nor one site's boilerplate names the story. It must score an eighth of the most telling one's, and be no other form of a word told. A word that mostly has
+//! the same neighbour, and that neighbour this one, is told with it.
 
 use super::exact::ln;
 use super::story::{CentreTerm, Sites, Story};
@@ -22,6 +25,10 @@ const LONGEST: usize = 4;
 /// Of a name's occurrences, how many parts in [`OF`] must go on with the same word.
 const MOST: usize = 3;
 const OF: usize = 5;
+/// A word that scores less than one in so many of the most telling one's is not told.
+const FAINT: f64 = 8.0;
+/// What an English word ends with in another of its forms.
+const ENDINGS: [&str; 5] = ["s", "es", "d", "ed", "ing"];
 
 /// A word or name, and how telling it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,15 +50,15 @@ pub struct Topic {
     pub title: String,
 }
 
-/// The topic of a story among `stories`.
-pub(super) fn topic(story: &Story, vocabulary: &Vocabulary, stories: u64) -> Topic {
+/// The topic of a story.
+pub(super) fn topic(story: &Story, vocabulary: &Vocabulary) -> Topic {
     let telling = |term: &CentreTerm| -> Option<(f64, CentreTerm)> {
         let alone = story.members > 1 && term.members < 2;
         let local = story.sites == Sites::Many && term.sites != Sites::Many;
         let score = if story.members < LARGE {
             likelihood(story, term, vocabulary)
         } else {
-            class_based(story, term, vocabulary, stories)
+            class_based(story, term, vocabulary)
         };
         (!alone && !local && score > 0.0).then_some((score, *term))
     };
@@ -60,19 +67,33 @@ pub(super) fn topic(story: &Story, vocabulary: &Vocabulary, stories: u64) -> Top
         let by_weight = y.of.weight.total_cmp(&x.of.weight);
         b.total_cmp(a).then(by_weight).then(x.of.term.cmp(&y.of.term))
     });
-    let mut terms = Vec::new();
-    let mut told: BTreeSet<u32> = BTreeSet::new();
+    let least = scored.first().map_or(0.0, |(score, _)| score / FAINT);
+    let mut terms: Vec<TopicTerm> = Vec::new();
+    let mut names: Vec<Vec<u32>> = Vec::new();
     for (score, term) in scored {
-        if terms.len() == TOLD {
+        if terms.len() == TOLD || score < least {
             break;
         }
-        if told.contains(&term.of.term) {
+        let form = |&other: &u32| {
+            other == term.of.term || same_word(vocabulary.text(other), vocabulary.text(term.of.term))
+        };
+        if names.iter().flatten().any(form) {
             continue;
         }
         let name = name(story, term.of.term, vocabulary);
-        told.extend(&name);
+        let text = spelled(&name, vocabulary);
+        // A word told that turns out to be part of a name is told as that.
+        let part = |told: &Vec<u32>| told.iter().all(|word| name.contains(word));
+        if let Some(at) = names.iter().position(part) {
+            if let (Some(told), Some(longer)) = (names.get_mut(at), terms.get_mut(at)) {
+                *told = name;
+                longer.text = text;
+            }
+            continue;
+        }
+        names.push(name);
         terms.push(TopicTerm {
-            text: spelled(&name, vocabulary),
+            text,
             score,
             members: term.members,
         });
@@ -83,11 +104,19 @@ pub(super) fn topic(story: &Story, vocabulary: &Vocabulary, stories: u64) -> Top
     }
 }
 
-fn class_based(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary, stories: u64) -> f64 {
-    let average = vocabulary.occurrences() as f64 / stories.max(1) as f64;
-    let everywhere = vocabulary.occurrences_of(term.of.term).max(1) as f64;
-    let here = f64::from(term.occurrences) / story.words.max(1) as f64;
-    here.sqrt() * ln(1.0 + average / everywhere)
+/// 0 for a word that is no more frequent here than elsewhere.
+fn class_based(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 {
+    let share = |part: f64, of: f64| part / of.max(1.0);
+    let here = share(f64::from(term.occurrences), story.words as f64);
+    let everywhere = share(
+        vocabulary.occurrences_of(term.of.term).max(1) as f64,
+        vocabulary.occurrences() as f64,
+    );
+    if here <= everywhere || everywhere <= 0.0 {
+        return 0.0;
+    }
+    let support = share(f64::from(term.members), f64::from(story.members));
+    (here * support).sqrt() * ln(here / everywhere)
 }
 
 /// Twice the log-likelihood ratio; 0 for a word that is no more frequent here than elsewhere.
@@ -108,7 +137,17 @@ fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 
     2.0 * (own - common)
 }
 
-/// The words around a term that mostly stand there, in at least two members where there are as many.
+/// Whether two English words are forms of one.
+fn same_word(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short.len() >= 3
+        && short.is_ascii()
+        && long
+            .strip_prefix(short)
+            .is_some_and(|ending| ENDINGS.contains(&ending))
+}
+
+/// The words around a term that mostly stand there, in at least two members.
 fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
     let mut name = vec![term];
     while name.len() < LONGEST {
@@ -123,7 +162,13 @@ fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
             None => break,
         }
     }
-    name
+    // A digit at either end is a piece of some number.
+    let digit = |&word: &u32| matches!(vocabulary.text(word).as_bytes(), [byte] if byte.is_ascii_digit());
+    while name.last().is_some_and(digit) {
+        name.pop();
+    }
+    let leading = name.iter().take_while(|word| digit(word)).count();
+    name.split_off(leading)
 }
 
 /// The word that most occurrences of a name have next to them, behind it or before it.
@@ -153,8 +198,10 @@ fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) 
     let &(word, _) = most.first()?;
     let mut members: Vec<usize> = most.iter().map(|&(_, member)| member).collect();
     members.dedup();
-    let needed = story.exemplars.len().min(2);
-    let stands = most.len() * OF >= occurrences * MOST && members.len() >= needed;
+    // A word that mostly stands elsewhere was next to it by chance.
+    let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
+    let everywhere = openings.filter(|&&other| other == word).count();
+    let stands = most.len() * OF >= occurrences * MOST && most.len() * 2 >= everywhere && members.len() >= 2;
     (stands && vocabulary.role(word) != Role::Stop && !name.contains(&word)).then_some(word)
 }
 
@@ -172,23 +219,11 @@ fn spelled(name: &[u32], vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// The title of the member whose opening weighs most in the centre, for its length.
+/// The title of the most central member kept.
 fn title(story: &Story) -> String {
-    let weight = |word: u32| {
-        let place = story
-            .centre
-            .binary_search_by_key(&word, |term| term.of.term)
-            .ok()?;
-        story.centre.get(place).map(|term| f64::from(term.of.weight))
-    };
-    let central = |opening: &[u32]| {
-        let words: BTreeSet<u32> = opening.iter().copied().collect();
-        let weights: f64 = words.iter().filter_map(|&word| weight(word)).sum();
-        weights / (words.len().max(1) as f64).sqrt()
-    };
     let mut best: Option<(f64, &str)> = None;
     for exemplar in &story.exemplars {
-        let score = central(&exemplar.opening);
+        let score = story.centrality(exemplar);
         if !exemplar.title.is_empty() && best.is_none_or(|(best, _)| score > best) {
             best = Some((score, &exemplar.title));
         }

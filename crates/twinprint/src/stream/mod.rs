@@ -13,6 +13,7 @@
 mod agreement;
 mod feed;
 mod fields;
+mod judge;
 mod leaders;
 mod members;
 mod options;
@@ -37,6 +38,7 @@ pub use agreement::AgreementReport;
 pub use cluster::groups::Preference;
 pub use cluster::stories::Method;
 pub use fields::FieldKeys;
+pub use judge::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
 pub use run::{ClusterSummary, cluster};

@@ -270,3 +270,47 @@ fn memory_is_bounded_by_what_may_live() {
     assert!(stream.stories.vocabulary().len() < 31 * 130 + 500);
     assert_eq!(stream.leaders.len(), stream.groups().len());
 }
+
+#[test]
+fn many_clusters_alive_cost_no_more_comparisons_each() {
+    let mut stream = Stream::new(options());
+    let mut draw = Draw(12);
+    let documents = 4000;
+    for i in 0..documents {
+        let words: Vec<String> = (0..30)
+            .map(|j| match j % 3 {
+                0 => format!("w{}", draw.below(40) * draw.below(40)),
+                _ => format!("u{}", i * 20 + draw.below(20)),
+            })
+            .collect();
+        add(&mut stream, &words.join(" "), None);
+    }
+    let (groups, stories) = stream.counts();
+    assert_eq!(stream.groups().len() as u64, documents);
+    assert!(stream.stories().len() as u64 > documents / 2);
+    assert!(groups.verified < documents, "{groups:?}");
+    assert!(stories.compared <= documents * 64, "{stories:?}");
+}
+
+#[test]
+fn pages_on_the_edge_of_being_duplicates_cost_a_bounded_number_of_comparisons() {
+    let mut draw = Draw(14);
+    let template: Vec<String> = (0..200).map(|_| format!("w{}", draw.below(5000))).collect();
+    let mut stream = Stream::new(options());
+    let pages = 1000;
+    for _ in 0..pages {
+        let mut words = template.clone();
+        for _ in 0..6 {
+            let at = draw.below(200) as usize;
+            words[at] = format!("x{}", draw.below(100_000));
+        }
+        add(&mut stream, &words.join(" "), None);
+    }
+    let (groups, stories) = stream.counts();
+    assert!(groups.founded > 20, "no duplicates of one another: {groups:?}");
+    // Of both kinds: a leader, and the founder that one who extends a group is held against.
+    assert!(groups.verified <= pages * 64, "{groups:?}");
+    assert!(stream.groups().map(|group| group.size).sum::<u64>() == pages);
+    // What all have weighs nothing, so that they are no story either.
+    assert!(stories.compared <= pages * 64, "{stories:?}");
+}
