@@ -43,7 +43,7 @@ struct Arranged {
 impl Arranged {
     fn new(rows: Rows, k: u32) -> Self {
         // The width is one that fingerprints have, so there is a plan, and the catalogue's plans are exact.
-        let plan = planner::plan_lookup(rows.numbers.len(), u128::BITS, k, None).ok();
+        let plan = planner::plan_lookup_of(&rows.fingerprints, k, None).ok();
         let plan = plan.map(|choice| choice.plan).filter(|plan| plan.name != "scan");
         let tables = plan.and_then(|plan| Tables::build(&rows.fingerprints, &plan).ok());
         Self { rows, tables }
