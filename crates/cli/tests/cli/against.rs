@@ -87,7 +87,7 @@ fn what_a_collection_knows_is_removed_and_what_is_kept_becomes_known() {
     let near_row = row(&sandbox, "out", "near");
     assert_eq!(near_row["duplicate_of"], "old2");
     // 118 shingles of three words, of which the exchanged word is in three.
-    assert_eq!(near_row["jaccard"], 0.950413);
+    assert_eq!(near_row["jaccard"], 0.950_413);
     assert_eq!(row(&sandbox, "out", "close")["duplicate_of"], "new");
     assert_eq!(row(&sandbox, "out", "alone")["duplicate_of"], Value::Null);
     assert!(sandbox.text("out/config.toml").contains("against = \"seen\""));
