@@ -125,6 +125,11 @@ impl Sent {
         }
     }
 
+    /// Whether parsing takes no time to speak of.
+    pub(crate) fn is_short(&self) -> bool {
+        matches!(self.coding, Coding::Plain) && self.bytes.len() <= 1024
+    }
+
     /// As [`json`](Self::json), where no body stands for the default.
     pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Problem> {
         if self.bytes.is_empty() {

@@ -35,31 +35,36 @@ impl Work {
         self.most - self.admitted.available_permits()
     }
 
+    /// Runs `f` here and now: for what takes less time than waking up another thread. Refuses as [`run`](Self::run) does.
+    pub(crate) fn here<T>(&self, f: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+        let _admitted = self.admitted.try_acquire().map_err(|_| self.full())?;
+        // What `f` shares with others is behind locks that tell of a panic.
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_else(|_| Err(broken()))
+    }
+
+    fn full(&self) -> Problem {
+        Problem {
+            limit: Some(self.most as u64),
+            ..Problem::busy("too many requests at a time; try again in a moment")
+        }
+    }
+
     /// Runs `f` on a thread of its own; refuses when too much waits already, and gives up waiting (not the work) after the time.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let full = || Problem {
-            limit: Some(self.most as u64),
-            ..Problem::busy("too many requests at a time; try again in a moment")
-        };
         let admitted = Arc::clone(&self.admitted)
             .try_acquire_owned()
-            .map_err(|_| full())?;
+            .map_err(|_| self.full())?;
         let working = Arc::clone(&self.working);
         let work = async move {
-            let permit = working.acquire_owned().await.map_err(|_| full())?;
+            let permit = working.acquire_owned().await.map_err(|_| self.full())?;
             let done = tokio::task::spawn_blocking(move || {
                 let _held = (permit, admitted);
                 f()
             });
-            done.await.unwrap_or_else(|_| {
-                Err(Problem::new(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "the request failed for a reason of ours; it is in the log",
-                ))
-            })
+            done.await.unwrap_or_else(|_| Err(broken()))
         };
         match tokio::time::timeout(self.time, work).await {
             Ok(result) => result,
@@ -71,4 +76,12 @@ impl Work {
             )),
         }
     }
+}
+
+/// What is said where the work panicked.
+fn broken() -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "the request failed for a reason of ours; it is in the log",
+    )
 }

@@ -15,6 +15,9 @@ use crate::model::{BatchAnswer, Deleted, DocumentBody, DocumentsBody, Item, Job,
 use crate::problem::Problem;
 use crate::{App, Shared};
 
+/// Documents of a collection in which a search for a fingerprint takes a tenth of a millisecond or so.
+const SHORT_SEARCH: usize = 2_000_000;
+
 /// Would this document be new?
 ///
 /// Answers what check-and-insert would, and keeps nothing.
@@ -29,9 +32,16 @@ pub(crate) async fn check(
 ) -> Result<Json<Answer>, Problem> {
     let collection = app.registry.get(&name)?;
     let sent = Sent::receive(&app, &headers, sent).await?;
-    let answer = app
-        .work
-        .run(move || one(&collection, sent.json()?, |documents| collection.check(documents)));
+    let ask = |collection: &Collection, body| one(collection, body, |documents| collection.check(documents));
+    // About a fingerprint the answer is in memory, and there sooner than another thread would wake up.
+    if sent.is_short()
+        && collection.len() <= SHORT_SEARCH
+        && let Ok(body) = sent.json::<DocumentBody>()
+        && body.fingerprint.is_some()
+    {
+        return app.work.here(|| ask(&collection, body)).map(Json);
+    }
+    let answer = app.work.run(move || ask(&collection, sent.json()?));
     Ok(Json(answer.await?))
 }
 
