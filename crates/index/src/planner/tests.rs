@@ -88,14 +88,14 @@ fn alike(n: usize) -> Vec<u128> {
 #[test]
 fn rows_that_are_alike_get_wider_tables() {
     let rows = alike(100_000);
-    let uniform = plan_lookup(rows.len(), 128, 16, None).unwrap();
-    let choice = plan_lookup_of(&rows, 16, None).unwrap();
+    let uniform = plan_lookup(rows.len(), 128, 12, None).unwrap();
+    let choice = plan_lookup_of(&rows, 12, None).unwrap();
     assert_eq!(is_exact(&choice.plan), Ok(()));
     assert!(choice.plan.tables.len() < uniform.plan.tables.len());
     let candidates = |plan: &Plan| {
         let tables = Tables::build(&rows, plan).unwrap();
         let asked = rows.iter().step_by(1000);
-        let candidates = asked.map(|&row| tables.lookup(row, 16, &mut Vec::new()).candidates);
+        let candidates = asked.map(|&row| tables.lookup(row, 12, &mut Vec::new()).candidates);
         candidates.sum::<u64>() as f64 / 100.0
     };
     let [few, many] = [candidates(&choice.plan), candidates(&uniform.plan)];
