@@ -4,7 +4,9 @@
 //! A collection answers by its own radius and verifies on its texts; an index has no texts, so there a fingerprint within the radius decides.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+#[cfg(feature = "collections")]
+use std::sync::atomic::Ordering;
 
 use fingerprint::Width;
 use index::segment::Scratch;
