@@ -47,6 +47,11 @@ pub(crate) struct Known {
 pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
 
 impl KnownClasses {
+    /// Whether nothing was asked.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What a class duplicates.
     pub(crate) fn of(&self, class: u32) -> Option<&Known> {
         self.0.get(class as usize)?.as_deref()
@@ -91,13 +96,13 @@ impl Against {
             return Ok(Self::Collection(Box::new(collection), options.threshold));
         }
         let failed = |error: store::StoreError| refuse(error.to_string());
-        let none = |error: store::StoreError| {
-            match error {
+        let none = |error: store::StoreError| match error {
             store::StoreError::NotAnIndex { .. } => refuse(
-                "there is neither a collection (twinprint collection create) nor an index (twinprint index build)".to_owned(),
+                "there is neither a collection (twinprint collection create) nor an index (twinprint index \
+                 build)"
+                    .to_owned(),
             ),
             error => failed(error),
-        }
         };
         let bits = store::width_of(path).map_err(none)?;
         if bits > options.width_made() {
@@ -213,8 +218,8 @@ impl Asking<'_> {
         let answers = collection.check(texts).map_err(|error| self.failed(&error))?;
         let known = |answer| match answer {
             Ok(crate::collection::Answer { best: Some(best), .. }) => {
-                let verified = best.jaccard.is_none_or(|jaccard| jaccard >= threshold);
-                Ok(verified.then(|| {
+                let reaches = best.jaccard.is_none_or(|jaccard| jaccard >= threshold);
+                Ok(reaches.then(|| {
                     Box::new(Known {
                         id: best.doc_id,
                         hamming: best.hamming,

@@ -140,7 +140,9 @@ impl Job<'_> {
             let radius = job.choose_radius(&corpus, &keep);
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
-            candidates.leave_out(|item| known.of(keep.classes[item as usize]).is_some());
+            if !known.is_empty() {
+                candidates.leave_out(|item| known.of(keep.classes[item as usize]).is_some());
+            }
             if let Some(spool) = &spool {
                 let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, set_memory);
                 candidates.join_members(&mut sets, job.options.threshold, set_memory)?;

@@ -62,14 +62,17 @@ pub(crate) struct Verdict<'r> {
     pub(crate) known: Option<&'r Known>,
 }
 
-impl Verdict<'_> {
+impl<'r> Verdict<'r> {
     /// Whether the document is kept.
     pub(crate) fn kept(&self) -> bool {
         self.leader == self.document && self.known.is_none()
     }
 
     /// The id of the document that it duplicates.
-    fn duplicate_of<'n>(&'n self, names: &'n Names<'_>) -> Option<Cow<'n, str>> {
+    fn duplicate_of<'n>(&self, names: &'n Names<'_>) -> Option<Cow<'n, str>>
+    where
+        'r: 'n,
+    {
         match self.known {
             Some(known) => Some(Cow::Borrowed(&known.id)),
             None => (!self.kept()).then(|| names.id(self.leader)),
@@ -291,9 +294,7 @@ pub(crate) fn annotate_records(
             document,
             cluster_id: verdict.leader,
             cluster_size: sizes[verdict.items.1 as usize],
-            duplicate_of: verdict
-                .duplicate_of(&run.names)
-                .map(|id| Cow::Owned(id.into_owned())),
+            duplicate_of: verdict.duplicate_of(&run.names),
             hamming: verdict.hamming(),
             jaccard: verdict.jaccard().filter(|_| run.options.verify),
             is_leader: verdict.kept(),
