@@ -7,6 +7,7 @@ set, in its order, is for choosing each method's parameter (the best B-cubed F1)
 """
 
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ BITS = [8, 12, 16, 20, 24]
 # Birch's radius of a subcluster of unit vectors: the root of 1 - c, where c is the mean cosine of two members, each with itself included.
 RADII = [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.999, 1.0]
 SIZES = [2, 3, 5, 10, 20, 40]
+SHARES = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
 
 def scores(found, truth):
@@ -119,6 +121,11 @@ class Half:
         # What it calls noise is clusters of one.
         return [label if label >= 0 else -2 - i for i, label in enumerate(found)]
 
+    def lot(self, share):
+        # What chance gives: nothing is read.
+        lots = random.Random(1)
+        return [-1 if lots.random() < share else i for i in range(len(self.truth))]
+
 
 METHODS = [
     ("twinprint, cosine and merging", "stories", [(c, m) for c in COSINES for m in MERGES if m >= c]),
@@ -126,6 +133,7 @@ METHODS = [
     ("MiniBatchKMeans, the true k", "kmeans", [(0,)]),
     ("Birch, radius", "birch", [(r,) for r in RADII]),
     ("HDBSCAN, least size", "hdbscan", [(s,) for s in SIZES]),
+    ("a share by lot together, the others single", "lot", [(s,) for s in SHARES]),
 ]
 
 

@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "service TWINPRINT WORK SOURCE.jsonl DOCUMENTS [CLIENTS] [SECONDS]
 
 Serves a collection in WORK, fills it up to DOCUMENTS documents in batches of 100, then asks for SECONDS (10) each with CLIENTS (4):
-/checks and /check with ready fingerprints, /documents in batches of 100, check-and-insert as fast as can be and at half that rate.
+/checks and /check with ready fingerprints (one at a time, and several sent ahead on a connection), /documents in batches of 100, check-and-insert as fast as can be and at half that rate.
 In the end the service is stopped and started, and killed and started.";
 
 /// Bytes of a text.
 const LENGTH: usize = 2000;
 const BATCH: u64 = 100;
+/// Requests that a client with several questions sends at a time.
+const AHEAD: u64 = 16;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -56,6 +58,13 @@ fn main() {
         ("check", asked(&fingerprints[place]), 1)
     });
     check.print("/check, one ready fingerprint a request");
+    let ahead = load.ahead(|client, turn| {
+        let place = (client * 7919 + turn) as usize % fingerprints.len();
+        asked(&fingerprints[place])
+    });
+    ahead.print(&format!(
+        "/check, one ready fingerprint a request, {AHEAD} sent before the first answer is read"
+    ));
     let batches = load.repeat(|_, _| ("documents", load.batch(), BATCH));
     batches.print("/documents, 100 texts of 2 kB a request, durable");
     let single = load.repeat(|_, _| {
@@ -298,6 +307,43 @@ impl Load {
         Figures::new(parts, began.elapsed())
     }
 
+    /// Every client sends several checks on its connection, then reads their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
+    fn ahead(&self, make: impl Fn(u64, u64) -> String + Sync) -> Figures {
+        let began = Instant::now();
+        let parts = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..self.clients)
+                .map(|client| {
+                    let make = &make;
+                    scope.spawn(move || {
+                        let mut connection = Connection::new(&self.address);
+                        let (mut times, mut turn) = (Vec::new(), 0);
+                        while began.elapsed() < self.time {
+                            let requests: Vec<String> = (turn..turn + AHEAD)
+                                .map(|turn| {
+                                    request("POST", &format!("{}/check", self.path), &make(client, turn))
+                                })
+                                .collect();
+                            let asked = Instant::now();
+                            connection.send(&requests.concat());
+                            for _ in 0..AHEAD {
+                                let (status, answer) = connection.answer();
+                                assert!(status == 200, "{status} {}", String::from_utf8_lossy(&answer));
+                            }
+                            times.push(asked.elapsed());
+                            turn += AHEAD;
+                        }
+                        (times, turn)
+                    })
+                })
+                .collect();
+            clients
+                .into_iter()
+                .map(|client| client.join().expect("it works"))
+                .collect()
+        });
+        Figures::new(parts, began.elapsed())
+    }
+
     /// So many single documents a second, each at its time, and late ones counted from when they were due.
     fn paced(&self, rate: f64) -> Figures {
         let began = Instant::now();
@@ -407,20 +453,9 @@ impl Connection {
 
     /// Sends a request and reads its answer, again while the service has too much to do.
     fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
-        let kind = if body.is_empty() {
-            ""
-        } else {
-            "Content-Type: application/json\r\n"
-        };
-        let length = body.len();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\n\r\n{body}"
-        );
+        let request = request(method, path, body);
         loop {
-            self.stream
-                .get_mut()
-                .write_all(request.as_bytes())
-                .expect("the service is there");
+            self.send(&request);
             let (status, answer) = self.answer();
             match status {
                 200..300 => return String::from_utf8_lossy(&answer).into_owned(),
@@ -428,6 +463,13 @@ impl Connection {
                 _ => panic!("{method} {path}: {status} {}", String::from_utf8_lossy(&answer)),
             }
         }
+    }
+
+    fn send(&mut self, requests: &str) {
+        self.stream
+            .get_mut()
+            .write_all(requests.as_bytes())
+            .expect("the service is there");
     }
 
     fn answer(&mut self) -> (u16, Vec<u8>) {
@@ -455,4 +497,14 @@ impl Connection {
         self.stream.read_exact(&mut body).expect("a body");
         (status.expect("a status"), body)
     }
+}
+
+fn request(method: &str, path: &str, body: &str) -> String {
+    let kind = if body.is_empty() {
+        ""
+    } else {
+        "Content-Type: application/json\r\n"
+    };
+    let length = body.len();
+    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\n\r\n{body}")
 }

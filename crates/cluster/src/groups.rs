@@ -44,8 +44,9 @@ pub enum Near {
 
 /// What surrounds the item at hand.
 pub trait Space {
-    /// Appends what is near, the nearest first, with the Hamming distance.
-    fn near(&mut self, out: &mut Vec<(Near, u32)>);
+    /// Appends what is near, the nearest first, with the Hamming distance. Of what comes after the first `most` leaders it may leave
+    /// something out, and returns how much.
+    fn near(&mut self, most: usize, out: &mut Vec<(Near, u32)>) -> usize;
     /// The similarity of the item and a leader, or nothing when they are no duplicates.
     fn verify(&mut self, leader: u32) -> Option<Similarity>;
     /// Whether the item is at least a relative of a leader.
@@ -139,7 +140,7 @@ pub struct Placed {
 pub struct GroupCounts {
     /// Pairs verified.
     pub verified: u64,
-    /// Leaders near an item that were not compared with it, for [`GroupOptions::compared`].
+    /// Leaders near an item that were not compared with it, for [`GroupOptions::compared`], and centres that were not looked at.
     pub passed_over: u64,
     /// Groups ever founded.
     pub founded: u64,
@@ -292,7 +293,7 @@ impl Groups {
     /// The leaders that the item is a duplicate of.
     fn duplicates<S: Space>(&mut self, space: &mut S) -> Vec<Duplicate> {
         let mut near = Vec::new();
-        space.near(&mut near);
+        let left_out = space.near(self.options.compared, &mut near);
         let mut leaders: Vec<(u32, u32)> = Vec::with_capacity(near.len());
         for (near, distance) in near {
             match near {
@@ -307,7 +308,7 @@ impl Groups {
         let mut seen = std::collections::BTreeSet::new();
         leaders.retain(|&(leader, _)| seen.insert(leader));
         let passed_over = leaders.len().saturating_sub(self.options.compared);
-        self.counts.passed_over += passed_over as u64;
+        self.counts.passed_over += (left_out + passed_over) as u64;
         leaders.truncate(self.options.compared);
         self.counts.verified += leaders.len() as u64;
         let verified = leaders.into_iter().filter_map(|(leader, distance)| {

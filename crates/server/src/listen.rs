@@ -112,7 +112,9 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         .timer(TokioTimer::new())
         .header_read_timeout(app.limits.header_time)
         .max_buf_size(HEADERS)
-        .keep_alive(true);
+        .keep_alive(true)
+        // Answers to requests that were sent one behind the other go out together.
+        .pipeline_flush(true);
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {

@@ -28,9 +28,10 @@ fn jaccard(a: &BTreeSet<u8>, b: &BTreeSet<u8>) -> f64 {
 }
 
 impl Space for Sets {
-    fn near(&mut self, out: &mut Vec<(Near, u32)>) {
+    fn near(&mut self, _: usize, out: &mut Vec<(Near, u32)>) -> usize {
         out.extend(self.leaders.keys().map(|&leader| (Near::Leader(leader), 0)));
         out.extend(self.centres.keys().map(|&group| (Near::Centre(group), 1)));
+        0
     }
 
     fn verify(&mut self, leader: u32) -> Option<Similarity> {

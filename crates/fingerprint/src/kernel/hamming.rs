@@ -145,13 +145,13 @@ unsafe fn group<V: Words, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
                 }
                 j += 2 * V::LANES;
             };
-            emit(group, (first_b, b), near, j, k, hit);
+            emit::<V, R, F>(group, (first_b, b), near, j, k, hit);
             j += 2 * V::LANES;
         }
         if j + V::LANES <= b.len() {
             let near = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j))).below(bound);
             if near != 0 {
-                emit(group, (first_b, b), near, j, k, hit);
+                emit::<V, R, F>(group, (first_b, b), near, j, k, hit);
             }
             j += V::LANES;
         }
@@ -160,7 +160,7 @@ unsafe fn group<V: Words, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
             let tail = least::<V, R, G>(&splats, R::load_partial(b.as_ptr().add(j), left));
             let near = tail.below(bound) & ((1 << left) - 1);
             if near != 0 {
-                emit(group, (first_b, b), near, j, k, hit);
+                emit::<V, R, F>(group, (first_b, b), near, j, k, hit);
             }
         }
     }
@@ -168,10 +168,59 @@ unsafe fn group<V: Words, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
 
 /// Reports the hits among the rows `j + i` of `b` for the bits i of `near`.
 ///
-/// Cold, because tiles with hits are rare and the rows of the others should not be saved around this call.
+/// Out of line, because tiles with hits are rare and the rows of the others should not be saved around this call. Code of its own is
+/// compiled for no more than the target has, hence the twin that may count bits by one instruction.
+///
+/// # Safety
+/// The CPU has the instructions of V.
+#[inline(always)]
+unsafe fn emit<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(
+    rows: (u32, &[R]),
+    b: (u32, &[R]),
+    near: u32,
+    j: usize,
+    k: u32,
+    hit: &mut F,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if V::LANES > 1 {
+        // SAFETY: of the levels of this architecture all that have more than one lane have the bit count.
+        unsafe { emit_counting(rows, b, near, j, k, hit) }
+        return;
+    }
+    emit_plain(rows, b, near, j, k, hit);
+}
+
+#[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
-fn emit<R: LaneRow, F: FnMut(u32, u32, u8)>(
+#[target_feature(enable = "popcnt")]
+fn emit_counting<R: LaneRow, F: FnMut(u32, u32, u8)>(
+    rows: (u32, &[R]),
+    b: (u32, &[R]),
+    near: u32,
+    j: usize,
+    k: u32,
+    hit: &mut F,
+) {
+    emit_body(rows, b, near, j, k, hit);
+}
+
+#[cold]
+#[inline(never)]
+fn emit_plain<R: LaneRow, F: FnMut(u32, u32, u8)>(
+    rows: (u32, &[R]),
+    b: (u32, &[R]),
+    near: u32,
+    j: usize,
+    k: u32,
+    hit: &mut F,
+) {
+    emit_body(rows, b, near, j, k, hit);
+}
+
+#[inline(always)]
+fn emit_body<R: LaneRow, F: FnMut(u32, u32, u8)>(
     (first, rows): (u32, &[R]),
     (first_b, b): (u32, &[R]),
     mut near: u32,

@@ -2,12 +2,13 @@
 //!
 //! New rows wait in a **tail** that is scanned. A full tail is arranged as permuted tables, together with those younger tables that
 //! are not much longer, on a thread of its own: until the new tables are there, the old ones and the tail answer. So every row is
-//! arranged O(log n) times, a lookup visits few tables, and neither insertion nor lookup ever waits for an arrangement.
+//! arranged O(log n) times, a lookup visits few tables, and neither insertion nor lookup ever waits for an arrangement, nor for the
+//! memory of old tables to be given back.
 //!
 //! Invariants: a row is in one level or in the tail; rows of `dead` are in one of them and are left out when it is arranged anew. What
 //! callers get may include dead rows, which they know by themselves.
 
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use fingerprint::{Width, kernel};
@@ -58,6 +59,8 @@ struct Building<W> {
     /// The dead rows that were left out.
     left_out: Vec<u64>,
     done: Mutex<Receiver<Level<W>>>,
+    /// Takes the levels that are replaced: to give back hundreds of megabytes takes long.
+    replaced: SyncSender<Vec<Arc<Level<W>>>>,
 }
 
 #[expect(clippy::struct_field_names, reason = "the levels of a set of levels")]
@@ -140,7 +143,8 @@ impl<W: Width> Levels<W> {
         merged
     }
 
-    fn begin(&mut self) {
+    /// Begins an arrangement; a `patient` one lets other threads go before it.
+    fn begin(&mut self, patient: bool) {
         let levels = self.levels_to_merge();
         let merged: Vec<Arc<Level<W>>> = self.levels[self.levels.len() - levels..].to_vec();
         let tail = (self.tail.clone(), self.tail_ordinals.clone());
@@ -168,10 +172,16 @@ impl<W: Width> Levels<W> {
             Level::arrange(rows, ordinals, k)
         };
         let (sender, done) = sync_channel(1);
+        let (replaced, old) = sync_channel(1);
         let thread = std::thread::Builder::new().name("twinprint-arrange".to_owned());
         // Nobody waits for the result once the collection is closed. Where no thread can be had, the tail goes on growing.
         let spawned = thread.spawn(move || {
+            if patient {
+                give_way();
+            }
             let _closed = sender.send(work());
+            // Dropped here, or by itself once nobody is there to send it.
+            let _old = old.recv();
         });
         if spawned.is_ok() {
             self.building = Some(Building {
@@ -179,12 +189,14 @@ impl<W: Width> Levels<W> {
                 tail: length,
                 left_out,
                 done: Mutex::new(done),
+                replaced,
             });
         }
     }
 
     fn adopt(&mut self, building: &Building<W>, level: Level<W>) {
-        self.levels.truncate(self.levels.len() - building.levels);
+        let replaced = self.levels.split_off(self.levels.len() - building.levels);
+        let _gone = building.replaced.send(replaced);
         self.levels.push(Arc::new(level));
         self.tail.drain(..building.tail);
         self.tail_ordinals.drain(..building.tail);
@@ -192,6 +204,13 @@ impl<W: Width> Levels<W> {
             self.dead.remove(ordinal);
         }
     }
+}
+
+/// Lets the threads that answer go before this one: an arrangement takes long.
+fn give_way() {
+    // Elsewhere than on Linux a priority is that of the whole process. Where it cannot be changed, all threads are alike as before.
+    #[cfg(target_os = "linux")]
+    let _unchanged = rustix::process::setpriority_process(None, 10);
 }
 
 impl<W: Width> Near for Levels<W> {
@@ -235,12 +254,12 @@ impl<W: Width> Near for Levels<W> {
         let total: usize = self.levels.iter().map(|level| level.rows.len()).sum();
         let stale = self.dead.len() > TAIL && self.dead.len() * 2 > total + self.tail.len();
         if self.building.is_none() && (self.tail.len() >= TAIL || stale) {
-            self.begin();
+            self.begin(true);
         }
     }
 
     fn arrange(&mut self) {
-        self.begin();
+        self.begin(false);
         if let Some(building) = self.building.take()
             && let Some(level) = building.done.lock().ok().and_then(|done| done.recv().ok())
         {

@@ -17,16 +17,17 @@ use serde::{Deserialize, Serialize, Serializer};
 use text::Measure;
 use text::overlap::{ShingleSet, Shingler, overlap};
 
+use super::packed::{Packed, Packer};
 use super::prepare::Content;
-use super::search::Search;
+use super::search::{Search, split_crowd};
 use crate::options::MIN_FEATURES;
 
 /// Texts of fewer features are found by their shingles as well: so few that duplicates on either side of [`MIN_FEATURES`] meet.
 const FEW_FEATURES: u32 = 2 * MIN_FEATURES;
 /// Bytes of shingle sets kept for further use.
 const SETS: usize = 64 << 20;
-/// zstd, for speed.
-const LEVEL: i32 = 1;
+/// Rows looked at for each leader that may be compared, the nearest: in a crowd, where there are more, they are not even put in order.
+const CROWD: usize = 4;
 /// What makes a relative: a share of all shingles, or of those of the smaller text.
 const RELATED: (f64, f64) = (0.3, 0.8);
 
@@ -46,10 +47,10 @@ pub(super) struct ToStore<'l>(&'l BTreeMap<u32, Leader>);
 
 impl Serialize for ToStore<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut decompressor = zstd::bulk::Decompressor::new().ok();
+        let mut packer = Packer::new();
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (number, leader) in self.0 {
-            let text = unpack(&leader.text, decompressor.as_mut());
+            let text = packer.unpack(&leader.text);
             let stored = StoredLeader {
                 fingerprint: leader.fingerprint,
                 few: leader.few,
@@ -72,24 +73,6 @@ struct Leader {
     by_characters: bool,
     bare: bool,
     text: Packed,
-}
-
-#[derive(Clone, Debug)]
-enum Packed {
-    Zstd(u32, Box<[u8]>),
-    /// What zstd would not pack.
-    Plain(Box<str>),
-}
-
-/// The text of a leader.
-fn unpack(text: &Packed, decompressor: Option<&mut zstd::bulk::Decompressor<'static>>) -> Option<String> {
-    match text {
-        Packed::Plain(text) => Some(text.to_string()),
-        Packed::Zstd(length, packed) => {
-            let bytes = decompressor?.decompress(packed, *length as usize);
-            String::from_utf8(bytes.ok()?).ok()
-        }
-    }
 }
 
 impl Leader {
@@ -146,8 +129,7 @@ pub(super) struct Leaders {
     stale: usize,
     sets: Sets,
     shingler: Shingler,
-    compressor: Option<zstd::bulk::Compressor<'static>>,
-    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    packer: Packer,
 }
 
 impl fmt::Debug for Leaders {
@@ -173,8 +155,7 @@ impl Leaders {
             stale: 0,
             sets: Sets::default(),
             shingler: Shingler::new(key),
-            compressor: zstd::bulk::Compressor::new(LEVEL).ok(),
-            decompressor: zstd::bulk::Decompressor::new().ok(),
+            packer: Packer::new(),
         }
     }
 
@@ -198,7 +179,7 @@ impl Leaders {
                 few: leader.few,
                 by_characters: leader.by_characters,
                 bare: leader.bare,
-                text: self.pack(&leader.text),
+                text: self.packer.pack(&leader.text),
             };
             self.held.insert(number, leader);
         }
@@ -238,20 +219,7 @@ impl Leaders {
     }
 
     fn text(&mut self, leader: u32) -> Option<String> {
-        unpack(&self.held.get(&leader)?.text, self.decompressor.as_mut())
-    }
-
-    fn pack(&mut self, text: &str) -> Packed {
-        let packed = self
-            .compressor
-            .as_mut()
-            .and_then(|compressor| compressor.compress(text.as_bytes()).ok());
-        match (packed, u32::try_from(text.len())) {
-            (Some(packed), Ok(length)) if packed.len() < text.len() => {
-                Packed::Zstd(length, packed.into_boxed_slice())
-            }
-            _ => Packed::Plain(text.into()),
-        }
+        self.packer.unpack(&self.held.get(&leader)?.text)
     }
 
     fn insert_few(&mut self, leader: u32, measure: Measure, set: &ShingleSet) {
@@ -337,11 +305,18 @@ impl Around<'_> {
 }
 
 impl Space for Around<'_> {
-    fn near(&mut self, out: &mut Vec<(Near, u32)>) {
+    fn near(&mut self, most: usize, out: &mut Vec<(Near, u32)>) -> usize {
         let mut rows = Vec::new();
         self.leaders.search.near(self.item.fingerprint, &mut rows);
-        let what = |(distance, row): (u32, u32)| Some((*self.leaders.rows.get(&row)?, distance));
-        out.extend(rows.into_iter().filter_map(what));
+        let what = |&(distance, row): &(u32, u32)| Some((*self.leaders.rows.get(&row)?, distance));
+        let (near, far) = split_crowd(&mut rows, CROWD.saturating_mul(most));
+        out.extend(near.iter().filter_map(what));
+        let leaders = out.iter().filter(|(near, _)| matches!(near, Near::Leader(_)));
+        let mut left_out = far.len();
+        if leaders.count() < most {
+            out.extend(far.iter().filter_map(what));
+            left_out = 0;
+        }
         if self.item.features < FEW_FEATURES {
             let index = &self.leaders.few[usize::from(self.item.measure == Measure::CharGrams)];
             let shingles = self.item.set.shingles();
@@ -366,6 +341,7 @@ impl Space for Around<'_> {
             Near::Leader(leader) => (distance, false, u64::from(leader)),
             Near::Centre(group) => (distance, true, group),
         });
+        left_out
     }
 
     fn verify(&mut self, leader: u32) -> Option<Similarity> {
@@ -392,7 +368,7 @@ impl Space for Around<'_> {
     fn lead(&mut self, leader: u32) {
         let item = self.item;
         let few = item.features < FEW_FEATURES;
-        let text = self.leaders.pack(&item.text);
+        let text = self.leaders.packer.pack(&item.text);
         self.leaders.put(Near::Leader(leader), item.fingerprint);
         if few && !item.bare {
             self.leaders.insert_few(leader, item.measure, &item.set);

@@ -17,6 +17,7 @@ mod judge;
 mod leaders;
 mod members;
 mod options;
+mod packed;
 #[cfg(feature = "report-pages")]
 mod page;
 mod prepare;

@@ -122,7 +122,7 @@ impl Search {
         }
     }
 
-    /// Appends distance and number of the rows within the radius, by these.
+    /// Appends distance and number of the rows within the radius, in no order.
     pub(super) fn near(&self, query: u128, found: &mut Vec<(u32, u32)>) {
         let before = found.len();
         self.tail.scan(query, self.k, found);
@@ -145,15 +145,42 @@ impl Search {
             let stays = |&(_, number): &(u32, u32)| !self.removed.contains(&number);
             found.extend(new.into_iter().filter(stays));
         }
-        found[before..].sort_unstable();
     }
+}
+
+/// Rows up to the distance within which there are `most` of them or more, and those that are farther. O(rows).
+pub(super) fn split_crowd(rows: &mut [(u32, u32)], most: usize) -> (&[(u32, u32)], &[(u32, u32)]) {
+    if rows.len() <= most {
+        return (rows, &[]);
+    }
+    let (_, &mut (last, _), _) = rows.select_nth_unstable(most);
+    rows.sort_unstable_by_key(|&(distance, _)| distance > last);
+    rows.split_at(rows.partition_point(|&(distance, _)| distance <= last))
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_crowd_is_split_between_two_distances(distances in prop::collection::vec(0u32..20, 0..60), most in 0usize..70) {
+            let mut rows: Vec<(u32, u32)> = distances.iter().copied().zip(0..).collect();
+            let mut all = rows.clone();
+            let (near, far) = split_crowd(&mut rows, most);
+            prop_assert!(near.len() >= most.min(all.len()));
+            let closest = far.iter().min();
+            prop_assert!(closest.is_none_or(|closest| near.iter().all(|row| row.0 < closest.0)));
+            let mut both = [near, far].concat();
+            both.sort_unstable();
+            all.sort_unstable();
+            prop_assert_eq!(both, all);
+        }
+    }
 
     #[test]
     fn lookups_find_what_a_scan_finds() {
@@ -192,6 +219,7 @@ mod tests {
                 expected.sort_unstable();
                 let mut found = Vec::new();
                 search.near(query, &mut found);
+                found.sort_unstable();
                 assert_eq!(found, expected);
                 met += found.len();
             }
