@@ -68,7 +68,7 @@ pub use fingerprint::HashKey;
 pub use fingerprints::{FingerprintRow, Subject, fingerprints};
 pub use forecast::{Forecast, Room, forecast};
 pub use idf::build_idf;
-pub use index::{planner, segment, store};
+pub use index::{planner, segment, sort, store};
 pub use options::{Auto, DedupOptions, Keep, MIN_FEATURES, Mode, Order, PairRows};
 pub use pairs::MAX_PAIR_ROWS;
 pub use parts::PartsReport;

@@ -4,22 +4,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::raw::RawFiles;
 use twinprint::segment::{self, Builder, Segment, SegmentError};
+use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
 
+use super::files::IdArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
 /// Makes an index of files of fingerprints
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of fingerprints (*.u64: 64 bits each, little-endian); the id of each is its position, counted through all files
+    /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
+    /// files, or *.parquet with a column "fingerprint" of 64-bit whole numbers and perhaps one "id"
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    ids: IdArgs,
 
     /// Directory for the index, made if it is not there
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -39,15 +45,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let files = RawFiles::open(&args.inputs)?;
+    let files = args.ids.open(&args.inputs)?;
     let settings = Settings {
         radius: args.hamming,
         label: args.profile.clone(),
     };
     let gather = Gather::new(args.quiet)?;
     let options = store::Options::default();
-    let built = store::create_from(&args.output, &settings, &options, files.len(), |path| {
-        gather.segment(&files, 0, args.hamming, path)
+    let built = store::create_from(&args.output, &settings, &options, |path| {
+        let gathered = gather.segment(&files, 0, args.hamming, path)?;
+        anyhow::Ok((gathered.segment, gathered.next))
     });
     gather.finish();
     built?;
@@ -67,6 +74,13 @@ pub(super) struct Gather {
     cancel: Arc<AtomicBool>,
 }
 
+/// A segment of what files hold.
+pub(super) struct Gathered {
+    pub(super) segment: Segment<u64>,
+    /// The id after the largest.
+    pub(super) next: u64,
+}
+
 impl Gather {
     pub(super) fn new(quiet: bool) -> anyhow::Result<Self> {
         Ok(Self {
@@ -75,38 +89,79 @@ impl Gather {
         })
     }
 
-    /// Gives fingerprints ids from `first` on and makes a segment of them for lookups within `radius`.
+    /// Makes a segment of fingerprints for lookups within `radius`. Those without ids of their own get ids from `first` on.
     pub(super) fn segment(
         &self,
         files: &RawFiles,
         first: u64,
         radius: u32,
         path: &Path,
-    ) -> anyhow::Result<Segment<u64>> {
+    ) -> anyhow::Result<Gathered> {
+        let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
         let options = segment::Options {
-            ids_below: first.checked_add(files.len()),
+            ids_below: positions,
             stop: Some(Arc::clone(&self.cancel)),
             ..store::segment_options::<u64>(files.len(), radius)?
         };
         let mut builder = Builder::new(path, &options)?;
         self.bars.stage("read", files.len() * 8, Unit::Bytes);
-        let mut id = first;
-        files.read(|stretch| {
-            if self.cancel.load(Ordering::Relaxed) {
-                bail!(INTERRUPTED);
-            }
-            for &fingerprint in stretch {
+        let (mut largest, mut ascending) = (None, true);
+        files.read(first, |fingerprints, ids| {
+            self.go_on()?;
+            for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
                 builder.push(fingerprint, id)?;
-                id += 1;
+                ascending &= largest < Some(id);
+                largest = largest.max(Some(id));
             }
-            self.bars.advance(stretch.len() as u64 * 8);
-            Ok(())
+            self.bars.advance(fingerprints.len() as u64 * 8);
+            anyhow::Ok(())
         })?;
+        let next = largest.map_or(Some(first), |id| id.checked_add(1));
+        let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
         self.bars.stage("write", 0, Unit::Steps);
-        builder.finish().map_err(|error| match error {
+        let segment = builder.finish().map_err(|error| match error {
             SegmentError::Stopped => anyhow::anyhow!(INTERRUPTED),
             error => error.into(),
+        })?;
+        if !ascending {
+            self.bars.stage("check ids", 0, Unit::Steps);
+            if let Err(error) = self.distinct(&segment, path, options.memory) {
+                // The next writer would find it otherwise.
+                let _left_over = std::fs::remove_file(path);
+                return Err(error);
+            }
+        }
+        Ok(Gathered { segment, next })
+    }
+
+    /// Whether no id is there twice: it could be replaced or deleted once only.
+    fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
+        let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
+        for (i, id) in segment.ids().enumerate() {
+            if i % (1 << 16) == 0 {
+                self.go_on()?;
+            }
+            sorter.push(id?.into())?;
+        }
+        let mut before = None;
+        sorter.finish(|ids| {
+            self.go_on()?;
+            for &id in ids {
+                if before.replace(id) == Some(id) {
+                    bail!(
+                        "the id {id} is there twice; ids must differ (--positions takes positions instead)"
+                    );
+                }
+            }
+            Ok(())
         })
+    }
+
+    fn go_on(&self) -> anyhow::Result<()> {
+        if self.cancel.load(Ordering::Relaxed) {
+            bail!(INTERRUPTED);
+        }
+        Ok(())
     }
 
     pub(super) fn finish(&self) {

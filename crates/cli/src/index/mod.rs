@@ -2,8 +2,10 @@
 
 mod build;
 mod change;
+mod files;
 mod look;
 mod query;
+mod rows;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

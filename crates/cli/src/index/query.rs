@@ -1,89 +1,87 @@
 //! `twinprint index query`
 
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, bail};
-use clap::{ValueEnum, ValueHint};
-use twinprint::raw::RawFiles;
+use anyhow::bail;
+use clap::ValueHint;
+use twinprint::raw::{Column, Kind, Value};
 use twinprint::segment::{Scratch, Stats};
 
 use super::Directory;
+use super::files::IdArgs;
+use super::rows::RowArgs;
 use crate::{interrupt, number, terminal};
 
 /// Queries answered together: neighbours in the index are read once.
 const BATCH: usize = 1 << 16;
 
+/// What is found.
+const COLUMNS: &[Column] = &[
+    Column("query", Kind::Id),
+    Column("id", Kind::Id),
+    Column("hamming", Kind::Distance),
+];
+
 /// Finds all fingerprints within k bits of others
+///
+/// Writes rows of query, id and hamming: by query in the order of the file, then hamming, then id.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints to look for (*.u64); the query number of each is its position, counted through all files
+    /// Files of fingerprints to look for, as for `index build`; a query is known by its id
     #[arg(long, required = true, num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
+
+    #[command(flatten)]
+    ids: IdArgs,
 
     /// Most bits that may differ; the radius the index was built for unless given
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
-    /// Form of the rows: query, id, hamming, by query, then hamming, then id
-    #[arg(long, value_enum, default_value_t = Form::Jsonl, value_name = "FORM")]
-    format: Form,
+    #[command(flatten)]
+    rows: RowArgs,
 
     /// Say on stderr how many probes and comparisons it took
     #[arg(long)]
     stats: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Form {
-    /// One object a line
-    Jsonl,
-    /// A header and one row a line
-    Csv,
-}
-
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let files = RawFiles::open(&args.queries)?;
+    let files = args.ids.open(&args.queries)?;
     let committed = super::read(&args.directory.index)?;
     let k = args.hamming.unwrap_or(committed.settings.radius);
     let cancel = interrupt::flag()?;
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    if args.format == Form::Csv {
-        writeln!(out, "query,id,hamming").context("writing to stdout")?;
-    }
+    let mut out = args.rows.open(COLUMNS, &[])?;
     let (mut scratch, mut stats) = (Scratch::default(), Stats::default());
-    let (mut first, mut rows) = (0, Vec::new());
-    files.read(|stretch| {
-        for batch in stretch.chunks(BATCH) {
+    let mut found: Vec<(usize, u32, u64)> = Vec::new();
+    files.read(0, |queries, names| {
+        for (queries, names) in queries.chunks(BATCH).zip(names.chunks(BATCH)) {
             if cancel.load(Ordering::Relaxed) {
                 bail!("interrupted");
             }
-            rows.clear();
+            found.clear();
             stats += committed
                 .snapshot
-                .lookup_batch(batch, k, &mut scratch, |query, id, _, hamming| {
-                    rows.push((first + query as u64, hamming, id));
+                .lookup_batch(queries, k, &mut scratch, |query, id, _, hamming| {
+                    found.push((query, hamming, id));
                 })?;
-            first += batch.len() as u64;
-            rows.sort_unstable();
-            rows.iter()
-                .try_for_each(|&(query, hamming, id)| match args.format {
-                    Form::Jsonl => writeln!(out, "{{\"query\":{query},\"id\":{id},\"hamming\":{hamming}}}"),
-                    Form::Csv => writeln!(out, "{query},{id},{hamming}"),
-                })
-                .context("writing to stdout")?;
+            found.sort_unstable();
+            for &(query, hamming, id) in &found {
+                let query = names.get(query).copied().unwrap_or_default();
+                out.row(&[query, id, hamming.into()].map(Value::Number))?;
+            }
         }
         Ok(())
     })?;
-    out.flush().context("writing to stdout")?;
+    out.finish()?;
     if args.stats {
         terminal::note(&format!(
             "{} queries, {} probes, {} compared, {} fingerprints found",
-            number::count(first),
+            number::count(files.len()),
             number::count(stats.probes),
             number::count(stats.candidates),
             number::count(stats.matches)
