@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::raw::RawFiles;
-use twinprint::segment::{self, Builder, Segment, SegmentError};
+use twinprint::segment::{self, Builder, Segment, SegmentError, Written};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
 
 use super::files::IdArgs;
+use super::profile::ProfileArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
@@ -35,9 +36,11 @@ pub(super) struct Args {
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: u32,
 
-    /// Name of the profile that made the fingerprints, to be shown by `stat`
-    #[arg(long, default_value = "", hide_default_value = true)]
-    profile: String,
+    #[command(flatten)]
+    profile: ProfileArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// No progress
     #[arg(short, long)]
@@ -48,9 +51,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
     let settings = Settings {
         radius: args.hamming,
-        label: args.profile.clone(),
+        label: args
+            .profile
+            .label(&files)?
+            .map_or_else(String::new, |label| label.written()),
     };
-    let gather = Gather::new(args.quiet)?;
+    let gather = Gather::new(args.quiet, &args.memory)?;
     let options = store::Options::default();
     let built = store::create_from(&args.output, &settings, &options, |path| {
         let gathered = gather.segment(&files, 0, args.hamming, path)?;
@@ -65,13 +71,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
+/// Memory that building takes.
+#[derive(clap::Args)]
+pub(super) struct MemoryArgs {
+    /// Memory to stay within, about; what does not fit waits on disk, beside the index
+    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
+    memory: u64,
+}
+
 /// What is said after Ctrl-C.
 const INTERRUPTED: &str = "interrupted; nothing was added";
 
 /// Reads files into a segment, and shows how far it is.
 pub(super) struct Gather {
-    bars: Bars,
+    bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
+    memory: u64,
 }
 
 /// A segment of what files hold.
@@ -82,10 +97,11 @@ pub(super) struct Gathered {
 }
 
 impl Gather {
-    pub(super) fn new(quiet: bool) -> anyhow::Result<Self> {
+    pub(super) fn new(quiet: bool, memory: &MemoryArgs) -> anyhow::Result<Self> {
         Ok(Self {
-            bars: Bars::new(quiet),
+            bars: Arc::new(Bars::new(quiet)),
             cancel: interrupt::flag()?,
+            memory: memory.memory,
         })
     }
 
@@ -98,13 +114,17 @@ impl Gather {
         path: &Path,
     ) -> anyhow::Result<Gathered> {
         let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
+        let bars = Arc::clone(&self.bars);
         let options = segment::Options {
             ids_below: positions,
             stop: Some(Arc::clone(&self.cancel)),
+            memory: self.memory,
+            written: Some(Written::new(move |rows| bars.advance(rows))),
             ..store::segment_options::<u64>(files.len(), radius)?
         };
+        let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
         let mut builder = Builder::new(path, &options)?;
-        self.bars.stage("read", files.len() * 8, Unit::Bytes);
+        self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
         files.read(first, |fingerprints, ids| {
             self.go_on()?;
@@ -113,12 +133,13 @@ impl Gather {
                 ascending &= largest < Some(id);
                 largest = largest.max(Some(id));
             }
-            self.bars.advance(fingerprints.len() as u64 * 8);
+            self.bars.advance(fingerprints.len() as u64);
             anyhow::Ok(())
         })?;
         let next = largest.map_or(Some(first), |id| id.checked_add(1));
         let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
-        self.bars.stage("write", 0, Unit::Steps);
+        self.bars
+            .stage("write", files.len().saturating_mul(tables), Unit::Fingerprints);
         let segment = builder.finish().map_err(|error| match error {
             SegmentError::Stopped => anyhow::anyhow!(INTERRUPTED),
             error => error.into(),

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueHint;
-use twinprint::DedupError;
 use twinprint::store::{Index, Options, Upkeep};
+use twinprint::{DedupError, ProfileLabel};
 
 use super::Directory;
-use super::build::Gather;
+use super::build::{Gather, MemoryArgs};
 use super::files::IdArgs;
+use super::profile::{self, ProfileArgs};
 use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
@@ -25,6 +26,12 @@ pub(super) struct AddArgs {
 
     #[command(flatten)]
     ids: IdArgs,
+
+    #[command(flatten)]
+    profile: ProfileArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Id of the first fingerprint, in place of the next that is free. An id that is there already gets the new fingerprint
     #[arg(long, value_name = "ID")]
@@ -75,11 +82,13 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         return Err(DedupError::Option(refused.to_owned()).into());
     }
     let index = args.directory.open()?;
+    let stored = ProfileLabel::read(&index.settings().label);
+    profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
     first
         .checked_add(files.len())
         .with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
-    let gather = Gather::new(args.quiet)?;
+    let gather = Gather::new(args.quiet, &args.memory)?;
     let added = index.add_segment(|path| {
         let gathered = gather.segment(&files, first, index.settings().radius, path)?;
         // What is free from then on, known with the same commit.

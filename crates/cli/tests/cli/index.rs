@@ -1,6 +1,10 @@
 //! `twinprint index`: what it finds, and what a writer that is killed leaves.
 
+mod exports;
 mod formats;
+mod joins;
+mod profiles;
+mod resume;
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -29,6 +29,9 @@ use self::table::TableFile;
 use crate::source::{Codec, Format};
 use crate::source::{Named, named};
 
+/// The key in a Parquet file's metadata under which the profile of its fingerprints stands, as [`crate::ProfileLabel`] writes it.
+pub const PROFILE_NOTE: &str = "twinprint.profile";
+
 /// Fingerprints given at once.
 const STRETCH: usize = 1 << 17;
 
@@ -117,6 +120,13 @@ impl RawFiles {
         self.own_ids
     }
 
+    /// What files say of the profile that made their fingerprints, each with its file.
+    pub fn profiles(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files
+            .iter()
+            .filter_map(|file| Some((file.path(), file.profile()?)))
+    }
+
     /// Calls `each(fingerprints, ids)` with consecutive stretches, positions counted from `first`; what it returns ends the reading.
     ///
     /// # Errors
@@ -194,6 +204,14 @@ impl RawFile {
             Self::Numbers(_) => false,
             #[cfg(feature = "tables")]
             Self::Table(file) => file.has_ids(),
+        }
+    }
+
+    fn profile(&self) -> Option<&str> {
+        match self {
+            Self::Numbers(_) => None,
+            #[cfg(feature = "tables")]
+            Self::Table(file) => file.note(PROFILE_NOTE),
         }
     }
 

@@ -79,6 +79,12 @@ impl TableFile {
         self.id.is_some()
     }
 
+    /// What stands in the metadata under a key.
+    pub(super) fn note(&self, key: &str) -> Option<&str> {
+        let notes = self.table.metadata().file_metadata().key_value_metadata()?;
+        notes.iter().find(|note| note.key == key)?.value.as_deref()
+    }
+
     /// The rows from the first on.
     pub(super) fn rows(&self) -> Rows<'_> {
         Rows {

@@ -40,7 +40,9 @@ fn rows_are_the_same_in_every_form() {
         .iter()
         .map(|(query, id, hamming)| format!("{{\"query\":{query},\"id\":{id},\"hamming\":{hamming}}}\n"));
     assert_eq!(jsonl, lines.collect::<String>());
-    let numbers = expected.iter().flat_map(|&(query, id, hamming)| [query, id, hamming]);
+    let numbers = expected
+        .iter()
+        .flat_map(|&(query, id, hamming)| [query, id, hamming]);
     assert_eq!(bytes(&sandbox, &format!("{query} --format bin")), u64s(numbers));
     let parquet = bytes(&sandbox, &format!("{query} --format parquet"));
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
@@ -68,7 +70,9 @@ fn packed_files_and_ids_of_their_own_are_read() {
     let found = |index: &str, more: &str| {
         rows(
             &sandbox
-                .run(&format!("index query {index} --queries new.u64 --format csv {more}"))
+                .run(&format!(
+                    "index query {index} --queries new.u64 --format csv {more}"
+                ))
                 .ok(),
         )
     };
@@ -77,9 +81,7 @@ fn packed_files_and_ids_of_their_own_are_read() {
     // Ids in no order, and far apart.
     let id = |i: u64| (number(i) >> 20) | 1;
     sandbox.put("ids.u64", u64s((0..300).map(id)));
-    sandbox
-        .run("index build old.u64 --ids ids.u64 -o own -q")
-        .ok();
+    sandbox.run("index build old.u64 --ids ids.u64 -o own -q").ok();
     let own: Vec<_> = (0..40).map(|i| (i, id(i), 1)).collect();
     assert_eq!(found("own", ""), own);
     // Queries may have names of their own too.
@@ -106,7 +108,9 @@ fn packed_files_and_ids_of_their_own_are_read() {
 fn a_table_of_fingerprints_is_an_input() {
     let sandbox = Sandbox::new();
     sandbox.put("news.jsonl", Corpus::new(3).jsonl(60));
-    sandbox.run("dedup news.jsonl -o out --bits 64 --no-verify -q").ok();
+    sandbox
+        .run("dedup news.jsonl -o out --bits 64 --no-verify -q")
+        .ok();
     sandbox
         .run("index build out/clusters.parquet -o seen")
         .fails(1, &["clusters.parquet", "\"id\" holds", "--positions"]);
@@ -137,16 +141,27 @@ fn files_that_do_not_fit_are_named_with_the_way_out() {
         assert!(!sandbox.path("seen/manifest").exists());
     };
     sandbox.put("text.parquet", "not a table");
-    refused("index build text.parquet -o seen", 1, &["text.parquet", "Parquet"]);
+    refused(
+        "index build text.parquet -o seen",
+        1,
+        &["text.parquet", "Parquet"],
+    );
     sandbox.put("cut.u64.gz", &Corpus::gzip(&u64s(0..999))[..50]);
-    refused("index build cut.u64.gz -o seen", 1, &["cut.u64.gz", "write it again"]);
+    refused(
+        "index build cut.u64.gz -o seen",
+        1,
+        &["cut.u64.gz", "write it again"],
+    );
     sandbox.put("few.u64", u64s(0..3));
     refused(
         "index build old.u64 --ids few.u64 -o seen",
         1,
         &["few.u64: it has 3 ids for 300 fingerprints"],
     );
-    sandbox.put("same.u64", u64s((0..300).map(|i| if i == 200 { 5 } else { 1000 - i })));
+    sandbox.put(
+        "same.u64",
+        u64s((0..300).map(|i| if i == 200 { 5 } else { 1000 - i })),
+    );
     sandbox.put("double.u64", u64s((0..300).map(|i| if i == 200 { 5 } else { i })));
     refused(
         "index build old.u64 --ids double.u64 -o seen",
@@ -159,7 +174,11 @@ fn files_that_do_not_fit_are_named_with_the_way_out() {
         1,
         &["18446744073709551615 is too large"],
     );
-    refused("index build old.csv -o seen", 1, &["old.csv", "*.u64", "*.parquet"]);
+    refused(
+        "index build old.csv -o seen",
+        1,
+        &["old.csv", "*.u64", "*.parquet"],
+    );
     // What failed is in nobody's way.
     sandbox.run("index build old.u64 --ids same.u64 -o seen -q").ok();
     let before = sandbox.tree("seen");
