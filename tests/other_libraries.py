@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Fingerprints that other libraries have stored are found by those that `twinprint fingerprint --profile` makes.
+"""Fingerprints that other libraries have stored are found by those that `twinprint fingerprint --profile` makes, and in an index of them.
 
 A store made by the Python package `simhash` is asked with `--profile 1e0ng`; one of fingerprints that gosimhash and jiebaR have published,
-with `--profile cppjieba`. The latter needs the vectors and dictionaries of $TWINPRINT_SHARED and says so where they are not there.
+with `--profile cppjieba`. Both also become an index (`twinprint index build --profile`), in which texts are looked for. The latter needs the vectors and dictionaries of $TWINPRINT_SHARED and says so where they are not there.
 """
 
 import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,23 @@ def fingerprints(texts, *options):
     return [int(json.loads(row)["fingerprint"], 16) for row in rows]
 
 
+def found_in_index(store, texts, profile, *options, radius=3):
+    """For each text the numbers of those fingerprints of a store that an index of it finds."""
+    with tempfile.TemporaryDirectory() as directory:
+        def twinprint(*command):
+            return subprocess.run([TWINPRINT, *command], cwd=directory, check=True, capture_output=True, text=True).stdout
+
+        (Path(directory) / "store.u64").write_bytes(struct.pack(f"<{len(store)}Q", *store))
+        lines = [json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)]
+        (Path(directory) / "texts.jsonl").write_text("".join(lines), encoding="utf-8")
+        twinprint("index", "build", "store.u64", "-o", "seen", "--profile", profile, "--quiet")
+        rows = twinprint("index", "query", "seen", "--text", "texts.jsonl", "-k", str(radius), "--quiet", *options)
+    found = [set() for _ in texts]
+    for row in map(json.loads, rows.splitlines()):
+        found[int(row["query"])].add(row["id"])
+    return found
+
+
 class OtherLibraries(unittest.TestCase):
     def test_a_store_of_the_python_package(self):
         chance = random.Random(1)
@@ -54,6 +72,11 @@ class OtherLibraries(unittest.TestCase):
             self.assertEqual(near, set(index.get_near_dups(Simhash(text))))
             found += bool(near)
         self.assertGreater(found, 100)
+        values = [other.value for other in store.values()]
+        # A text without a feature says nothing, so it is not looked for.
+        asked = asked[: len(stored)]
+        in_index = found_in_index(values, asked, "1e0ng")
+        self.assertEqual(in_index, [set(map(int, index.get_near_dups(Simhash(text)))) for text in asked])
 
     def test_a_store_by_the_rules_of_gosimhash(self):
         if not (DATA / "compat-vectors.json").is_file():
@@ -70,6 +93,9 @@ class OtherLibraries(unittest.TestCase):
                 else:
                     target.write_bytes(packed.read_bytes())
             ours = fingerprints(asked, "--profile", "cppjieba-top2", "--dictionary", dictionary)
+            values = list(store.values())
+            in_index = found_in_index(values, asked, "cppjieba-top2", "--dictionary", dictionary, radius=0)
+        self.assertEqual(in_index, [{i for i, value in enumerate(values) if value == store[text]} for text in asked])
         for text, fingerprint in zip(asked, ours):
             self.assertEqual(fingerprint, store[text], text)
 

@@ -26,6 +26,7 @@ mod plan;
 mod progress;
 mod replay;
 mod serve;
+mod subject;
 mod summary;
 mod terminal;
 

@@ -54,6 +54,9 @@ impl Bars {
             Unit::Documents => {
                 "{prefix:>8} {bar:32} {human_pos:>10} of {human_len} texts, {per_sec}, {eta} left"
             }
+            Unit::Fingerprints => {
+                "{prefix:>8} {bar:32} {human_pos:>10} of {human_len} fingerprints, {per_sec}, {eta} left"
+            }
             Unit::Steps => "{prefix:>8} {spinner} {elapsed}",
         };
         let bar = ProgressBar::new(total);
@@ -117,7 +120,7 @@ impl Stage {
         let left = self.total.saturating_sub(self.done) as f64 / rate.max(1e-9);
         let show = |n: u64| match self.unit {
             Unit::Bytes => number::bytes(n),
-            Unit::Documents | Unit::Steps => number::count(n),
+            Unit::Documents | Unit::Fingerprints | Unit::Steps => number::count(n),
         };
         format!(
             "{}: {} of {}, {}/s, {} left",
@@ -141,6 +144,10 @@ impl Stage {
                 format!("  {} at {rate}/s", number::bytes(self.done))
             }
             Unit::Documents => format!("  {} texts", number::count(self.done)),
+            Unit::Fingerprints => {
+                let rate = number::count((self.done as f64 / seconds.max(1e-9)) as u64);
+                format!("  {} fingerprints at {rate}/s", number::count(self.done))
+            }
             _ => String::new(),
         };
         terminal::note(&format!(

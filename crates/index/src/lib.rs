@@ -7,6 +7,7 @@
 //! * [`store`]: an index that changes: a directory of segments, memtables, deletions, commits.
 //! * [`join`]: all pairs of a batch within radius k.
 //! * [`storage`]: where files are written, as a trait.
+//! * [`sort`]: more numbers than memory holds.
 //! * [`set`]: candidates by shared rare tokens, for texts too short to trust a fingerprint.
 //!
 //! Everything here is exact: a radius asked for is a promise, and every structure is tested against brute force.
@@ -24,6 +25,7 @@ mod positioned;
 mod samples;
 pub mod segment;
 pub mod set;
+pub mod sort;
 pub mod storage;
 pub mod store;
 pub mod table;

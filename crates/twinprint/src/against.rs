@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::collection::{Collection, Content, Details, NewDocument, Store};
 use crate::corpus::Classes;
 use crate::error::DedupError;
+use crate::label::ProfileLabel;
 use crate::options::{Auto, DedupOptions};
 use crate::progress::Progress;
 #[cfg(feature = "collections")]
@@ -115,13 +116,13 @@ impl Against {
             Auto::Auto => RADIUS,
             Auto::Fixed(k) => k,
         };
-        let profile = options.profile_at(bits)?.id();
-        let same = |label: &str| match label {
-            "" => Ok(()),
-            label if label == profile => Ok(()),
-            label => Err(refuse(format!(
-                "its fingerprints are of profile {label}, those of this run of {profile}; take --profile {label}"
+        let profile = ProfileLabel::of_profile(&options.profile_at(bits)?);
+        let same = |label: &str| match ProfileLabel::read(label) {
+            Some(theirs) if theirs.check_same(&profile).is_err() => Err(refuse(format!(
+                "its fingerprints are of profile {theirs}, those of this run of {profile}; take --profile {}",
+                theirs.id()
             ))),
+            _ => Ok(()),
         };
         Ok(if bits == u64::BITS {
             let index = store::read::<u64>(path).map_err(failed)?;

@@ -7,6 +7,8 @@ pub enum Unit {
     Bytes,
     /// Documents.
     Documents,
+    /// Fingerprints.
+    Fingerprints,
     /// Nothing that can be counted beforehand.
     Steps,
 }

@@ -4,22 +4,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::raw::RawFiles;
-use twinprint::segment::{self, Builder, Segment, SegmentError};
+use twinprint::segment::{self, Builder, Segment, SegmentError, Written};
+use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
 
+use super::files::IdArgs;
+use super::profile::ProfileArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
 /// Makes an index of files of fingerprints
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of fingerprints (*.u64: 64 bits each, little-endian); the id of each is its position, counted through all files
+    /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
+    /// files, or *.parquet with a column "fingerprint" of 64-bit whole numbers and perhaps one "id"
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    ids: IdArgs,
 
     /// Directory for the index, made if it is not there
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -29,9 +36,11 @@ pub(super) struct Args {
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: u32,
 
-    /// Name of the profile that made the fingerprints, to be shown by `stat`
-    #[arg(long, default_value = "", hide_default_value = true)]
-    profile: String,
+    #[command(flatten)]
+    profile: ProfileArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// No progress
     #[arg(short, long)]
@@ -39,15 +48,19 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let files = RawFiles::open(&args.inputs)?;
+    let files = args.ids.open(&args.inputs)?;
     let settings = Settings {
         radius: args.hamming,
-        label: args.profile.clone(),
+        label: args
+            .profile
+            .label(&files)?
+            .map_or_else(String::new, |label| label.written()),
     };
-    let gather = Gather::new(args.quiet)?;
+    let gather = Gather::new(args.quiet, &args.memory)?;
     let options = store::Options::default();
-    let built = store::create_from(&args.output, &settings, &options, files.len(), |path| {
-        gather.segment(&files, 0, args.hamming, path)
+    let built = store::create_from(&args.output, &settings, &options, |path| {
+        let gathered = gather.segment(&files, 0, args.hamming, path)?;
+        anyhow::Ok((gathered.segment, gathered.next))
     });
     gather.finish();
     built?;
@@ -58,55 +71,118 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
+/// Memory that building takes.
+#[derive(clap::Args)]
+pub(super) struct MemoryArgs {
+    /// Memory to stay within, about; what does not fit waits on disk, beside the index
+    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
+    memory: u64,
+}
+
 /// What is said after Ctrl-C.
 const INTERRUPTED: &str = "interrupted; nothing was added";
 
 /// Reads files into a segment, and shows how far it is.
 pub(super) struct Gather {
-    bars: Bars,
+    bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
+    memory: u64,
+}
+
+/// A segment of what files hold.
+pub(super) struct Gathered {
+    pub(super) segment: Segment<u64>,
+    /// The id after the largest.
+    pub(super) next: u64,
 }
 
 impl Gather {
-    pub(super) fn new(quiet: bool) -> anyhow::Result<Self> {
+    pub(super) fn new(quiet: bool, memory: &MemoryArgs) -> anyhow::Result<Self> {
         Ok(Self {
-            bars: Bars::new(quiet),
+            bars: Arc::new(Bars::new(quiet)),
             cancel: interrupt::flag()?,
+            memory: memory.memory,
         })
     }
 
-    /// Gives fingerprints ids from `first` on and makes a segment of them for lookups within `radius`.
+    /// Makes a segment of fingerprints for lookups within `radius`. Those without ids of their own get ids from `first` on.
     pub(super) fn segment(
         &self,
         files: &RawFiles,
         first: u64,
         radius: u32,
         path: &Path,
-    ) -> anyhow::Result<Segment<u64>> {
+    ) -> anyhow::Result<Gathered> {
+        let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
+        let bars = Arc::clone(&self.bars);
         let options = segment::Options {
-            ids_below: first.checked_add(files.len()),
+            ids_below: positions,
             stop: Some(Arc::clone(&self.cancel)),
+            memory: self.memory,
+            written: Some(Written::new(move |rows| bars.advance(rows))),
             ..store::segment_options::<u64>(files.len(), radius)?
         };
+        let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
         let mut builder = Builder::new(path, &options)?;
-        self.bars.stage("read", files.len() * 8, Unit::Bytes);
-        let mut id = first;
-        files.read(|stretch| {
-            if self.cancel.load(Ordering::Relaxed) {
-                bail!(INTERRUPTED);
-            }
-            for &fingerprint in stretch {
+        self.bars.stage("read", files.len(), Unit::Fingerprints);
+        let (mut largest, mut ascending) = (None, true);
+        files.read(first, |fingerprints, ids| {
+            self.go_on()?;
+            for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
                 builder.push(fingerprint, id)?;
-                id += 1;
+                ascending &= largest < Some(id);
+                largest = largest.max(Some(id));
             }
-            self.bars.advance(stretch.len() as u64 * 8);
-            Ok(())
+            self.bars.advance(fingerprints.len() as u64);
+            anyhow::Ok(())
         })?;
-        self.bars.stage("write", 0, Unit::Steps);
-        builder.finish().map_err(|error| match error {
+        let next = largest.map_or(Some(first), |id| id.checked_add(1));
+        let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
+        self.bars
+            .stage("write", files.len().saturating_mul(tables), Unit::Fingerprints);
+        let segment = builder.finish().map_err(|error| match error {
             SegmentError::Stopped => anyhow::anyhow!(INTERRUPTED),
             error => error.into(),
+        })?;
+        if !ascending {
+            self.bars.stage("check ids", 0, Unit::Steps);
+            if let Err(error) = self.distinct(&segment, path, options.memory) {
+                // The next writer would find it otherwise.
+                let _left_over = std::fs::remove_file(path);
+                return Err(error);
+            }
+        }
+        Ok(Gathered { segment, next })
+    }
+
+    /// Whether no id is there twice: it could be replaced or deleted once only.
+    fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
+        let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
+        for (i, id) in segment.ids().enumerate() {
+            if i % (1 << 16) == 0 {
+                self.go_on()?;
+            }
+            sorter.push(id?.into())?;
+        }
+        let mut before = None;
+        sorter.finish(|ids| {
+            self.go_on()?;
+            for &id in ids {
+                if before.replace(id) == Some(id) {
+                    bail!(
+                        "the id {id} is there twice; ids must differ (--positions takes positions instead)"
+                    );
+                }
+            }
+            Ok(())
         })
+    }
+
+    fn go_on(&self) -> anyhow::Result<()> {
+        if self.cancel.load(Ordering::Relaxed) {
+            bail!(INTERRUPTED);
+        }
+        Ok(())
     }
 
     pub(super) fn finish(&self) {

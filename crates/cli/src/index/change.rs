@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueHint;
-use twinprint::DedupError;
-use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
+use twinprint::{DedupError, ProfileLabel};
 
 use super::Directory;
-use super::build::Gather;
+use super::build::{Gather, MemoryArgs};
+use super::files::IdArgs;
+use super::profile::{self, ProfileArgs};
 use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
@@ -19,9 +20,18 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints (*.u64: 64 bits each, little-endian)
+    /// Files of fingerprints, as for `index build`. An id of a Parquet file that is there already gets the new fingerprint
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    ids: IdArgs,
+
+    #[command(flatten)]
+    profile: ProfileArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Id of the first fingerprint, in place of the next that is free. An id that is there already gets the new fingerprint
     #[arg(long, value_name = "ID")]
@@ -66,19 +76,29 @@ impl Directory {
 }
 
 pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
-    let files = RawFiles::open(&args.inputs)?;
+    let files = args.ids.open(&args.inputs)?;
+    if files.has_ids() && args.first_id.is_some() {
+        let refused = "the files have ids of their own; leave out --first-id, or these with --positions";
+        return Err(DedupError::Option(refused.to_owned()).into());
+    }
     let index = args.directory.open()?;
+    let stored = ProfileLabel::read(&index.settings().label);
+    profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
-    let next = first.checked_add(files.len());
-    let next = next.with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
-    // What is free from then on, known with the same commit.
-    index.mark(index.checkpoint().max(next))?;
-    let gather = Gather::new(args.quiet)?;
-    let added = index.add_segment(|path| gather.segment(&files, first, index.settings().radius, path));
+    first
+        .checked_add(files.len())
+        .with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
+    let gather = Gather::new(args.quiet, &args.memory)?;
+    let added = index.add_segment(|path| {
+        let gathered = gather.segment(&files, first, index.settings().radius, path)?;
+        // What is free from then on, known with the same commit.
+        index.mark(index.checkpoint().max(gathered.next))?;
+        anyhow::Ok(gathered.segment)
+    });
     gather.finish();
     added?;
     let ids = match files.len() {
-        0 => String::new(),
+        n if n == 0 || files.has_ids() => String::new(),
         n => format!(", ids {first} to {}", first + (n - 1)),
     };
     terminal::out(&format!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use twinprint::store;
+use twinprint::{ProfileLabel, store};
 
 use super::{Directory, read};
 use crate::{number, terminal};
@@ -28,6 +28,7 @@ pub(super) struct CheckArgs {
 pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
     let index = read(&args.directory.index)?;
     let rows = index.snapshot.rows();
+    let label = ProfileLabel::read(&index.settings.label);
     if args.json {
         let segments: Vec<_> = index
             .snapshot
@@ -37,7 +38,8 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
         let json = serde_json::json!({
             "bits": 64,
             "radius": index.settings.radius,
-            "profile": index.settings.label,
+            "profile": label.as_ref().map(ProfileLabel::id),
+            "profile_checksum": label.as_ref().and_then(ProfileLabel::checksum).map(|sum| format!("{sum:016x}")),
             "generation": index.generation,
             "next_id": index.checkpoint,
             "ids": rows,
@@ -47,10 +49,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
         });
         return terminal::out(&format!("{json:#}\n"));
     }
-    let profile = match index.settings.label.as_str() {
-        "" => String::new(),
-        label => format!(", {label}"),
-    };
+    let profile = label.map_or_else(String::new, |label| format!(", {}", label.id()));
     let mut text = format!(
         "fingerprints  {:>14}  of 64 bits, planned for k = {}{profile}\n",
         number::count(rows),

@@ -2,8 +2,14 @@
 
 mod build;
 mod change;
+mod export;
+mod files;
+mod join;
 mod look;
+mod profile;
 mod query;
+mod rows;
+mod texts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,10 +23,16 @@ Examples:
       an index of the fingerprints in a file (64 bits each, little-endian); the id of each is its position
   twinprint index query seen --queries new.u64 -k 3
       every fingerprint within 3 bits of each of those in new.u64: query, id, hamming
+  twinprint index query seen --text news.jsonl --profile 1e0ng > found.jsonl
+      the same for texts, of which the fingerprints are made as those in the index were; one built with --profile knows how
   twinprint index add seen new.u64
       adds those in new.u64; their ids go on from the last
   twinprint index delete seen 17 42
       no answer has these ids any more
+  twinprint index join seen new.u64 -k 3
+      all pairs within 3 bits of one of either: a, b, hamming; `index join seen` alone finds them within the index
+  twinprint index export seen -o seen.parquet
+      ids and fingerprints out again, ordered by id
   twinprint index stat seen
       how many fingerprints there are, in which files
   twinprint index check seen
@@ -41,6 +53,8 @@ enum Action {
     Delete(change::DeleteArgs),
     Compact(change::CompactArgs),
     Query(query::Args),
+    Join(join::Args),
+    Export(export::Args),
     Stat(look::StatArgs),
     Check(look::CheckArgs),
 }
@@ -61,6 +75,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Delete(args) => change::delete(args),
         Action::Compact(args) => change::compact(args),
         Action::Query(args) => query::run(args),
+        Action::Join(args) => join::run(args),
+        Action::Export(args) => export::run(args),
         Action::Stat(args) => look::stat(args),
         Action::Check(args) => look::check(args),
     }?;

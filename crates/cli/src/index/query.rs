@@ -1,93 +1,239 @@
 //! `twinprint index query`
 
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
-use twinprint::raw::RawFiles;
-use twinprint::segment::{Scratch, Stats};
+use twinprint::planner::{LookupPrices, scan_is_cheaper};
+use twinprint::raw::{Column, Kind, Value};
+use twinprint::segment::{Scratch, SegmentError, Stats};
+use twinprint::store::{Committed, StoreError};
+use twinprint::{ProfileLabel, Progress, Unit};
 
 use super::Directory;
+use super::files::IdArgs;
+use super::profile::{self, ProfileArgs};
+use super::rows::{RowArgs, Rows};
+use super::texts::TextArgs;
+use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
-/// Queries answered together: neighbours in the index are read once.
+/// Queries looked up together: neighbours in the index are read once.
 const BATCH: usize = 1 << 16;
+/// Queries that one scan answers; each takes some 100 bytes of memory.
+const SCANNED: usize = 1 << 22;
 
-/// Finds all fingerprints within k bits of others
+/// What is found for fingerprints.
+const NUMBERED: &[Column] = &[
+    Column("query", Kind::Id),
+    Column("id", Kind::Id),
+    Column("hamming", Kind::Distance),
+];
+/// What is found for texts.
+const NAMED: &[Column] = &[
+    Column("query", Kind::Name),
+    Column("id", Kind::Id),
+    Column("hamming", Kind::Distance),
+];
+
+/// Finds all fingerprints within k bits of others, or of those of texts
+///
+/// Writes rows of query, id and hamming: by query in the order of the files, then hamming, then id.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints to look for (*.u64); the query number of each is its position, counted through all files
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Files of fingerprints to look for, as for `index build`; a query is known by its id
+    #[arg(long, required_unless_present = "text", num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
+
+    #[command(flatten)]
+    ids: IdArgs,
+
+    #[command(flatten)]
+    texts: TextArgs,
+
+    #[command(flatten)]
+    profile: ProfileArgs,
 
     /// Most bits that may differ; the radius the index was built for unless given
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
-    /// Form of the rows: query, id, hamming, by query, then hamming, then id
-    #[arg(long, value_enum, default_value_t = Form::Jsonl, value_name = "FORM")]
-    format: Form,
+    #[command(flatten)]
+    rows: RowArgs,
+
+    /// Answer up to four million queries at a time by reading all of the index once, on all threads
+    #[arg(long, value_enum, default_value_t = Scan::Auto, num_args = 0..=1, default_missing_value = "always", require_equals = true, value_name = "WHEN")]
+    scan: Scan,
 
     /// Say on stderr how many probes and comparisons it took
     #[arg(long)]
     stats: bool,
+
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Form {
-    /// One object a line
-    Jsonl,
-    /// A header and one row a line
-    Csv,
+enum Scan {
+    /// Where it is cheaper than looking each of them up
+    Auto,
+    /// Always, as where the index is on a slow disk
+    Always,
+    /// Never
+    Never,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let files = RawFiles::open(&args.queries)?;
     let committed = super::read(&args.directory.index)?;
-    let k = args.hamming.unwrap_or(committed.settings.radius);
+    let stored = ProfileLabel::read(&committed.settings.label);
     let cancel = interrupt::flag()?;
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    if args.format == Form::Csv {
-        writeln!(out, "query,id,hamming").context("writing to stdout")?;
-    }
-    let (mut scratch, mut stats) = (Scratch::default(), Stats::default());
-    let (mut first, mut rows) = (0, Vec::new());
-    files.read(|stretch| {
-        for batch in stretch.chunks(BATCH) {
-            if cancel.load(Ordering::Relaxed) {
-                bail!("interrupted");
-            }
-            rows.clear();
-            stats += committed
-                .snapshot
-                .lookup_batch(batch, k, &mut scratch, |query, id, _, hamming| {
-                    rows.push((first + query as u64, hamming, id));
-                })?;
-            first += batch.len() as u64;
-            rows.sort_unstable();
-            rows.iter()
-                .try_for_each(|&(query, hamming, id)| match args.format {
-                    Form::Jsonl => writeln!(out, "{{\"query\":{query},\"id\":{id},\"hamming\":{hamming}}}"),
-                    Form::Csv => writeln!(out, "{query},{id},{hamming}"),
-                })
-                .context("writing to stdout")?;
+    let bars = Bars::new(args.quiet);
+    let mut answers = Answers {
+        k: args.hamming.unwrap_or(committed.settings.radius),
+        scan: args.scan == Scan::Always,
+        committed: &committed,
+        bars: &bars,
+        cancel: &cancel,
+        scratch: Scratch::default(),
+        stats: Stats::default(),
+        queries: 0,
+        found: Vec::new(),
+    };
+    if args.texts.are_given() {
+        let subject = args.profile.subject(args.texts.keys(), stored.as_ref())?;
+        let mut out = args.rows.open(NAMED, &[])?;
+        let at_once = answers.at_once();
+        args.texts
+            .read(&subject, at_once, &cancel, |fingerprints, names| {
+                answers.answer(
+                    fingerprints,
+                    |query| Value::Name(names.get(query).map_or("", String::as_str)),
+                    &mut out,
+                )
+            })?;
+        out.finish()?;
+    } else {
+        let files = args.ids.open(&args.queries)?;
+        profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
+        if args.scan == Scan::Auto {
+            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCANNED as u64));
+            let prices = LookupPrices::default();
+            answers.scan = scan_is_cheaper::<u64>(rows, queries, answers.k, &prices)?;
         }
-        Ok(())
-    })?;
-    out.flush().context("writing to stdout")?;
+        let mut out = args.rows.open(NUMBERED, &[])?;
+        let at_once = answers.at_once();
+        let (mut queries, mut names) = (Vec::new(), Vec::new());
+        let mut left = files.len();
+        files.read(0, |fingerprints, ids| {
+            left -= fingerprints.len() as u64;
+            queries.extend_from_slice(fingerprints);
+            names.extend_from_slice(ids);
+            if queries.len() >= at_once || left == 0 {
+                let name = |query: usize| Value::Number(names.get(query).copied().unwrap_or_default());
+                answers.answer(&queries, name, &mut out)?;
+                queries.clear();
+                names.clear();
+            }
+            anyhow::Ok(())
+        })?;
+        out.finish()?;
+    }
+    bars.finish();
     if args.stats {
-        terminal::note(&format!(
-            "{} queries, {} probes, {} compared, {} fingerprints found",
-            number::count(first),
-            number::count(stats.probes),
-            number::count(stats.candidates),
-            number::count(stats.matches)
-        ));
+        answers.say();
     }
     Ok(())
+}
+
+/// Answers queries, some at a time.
+struct Answers<'a> {
+    committed: &'a Committed<u64>,
+    k: u32,
+    scan: bool,
+    bars: &'a Bars,
+    cancel: &'a Arc<AtomicBool>,
+    scratch: Scratch<u64>,
+    stats: Stats,
+    queries: u64,
+    found: Vec<(usize, u32, u64)>,
+}
+
+impl Answers<'_> {
+    /// Queries to gather before they are answered.
+    fn at_once(&self) -> usize {
+        if self.scan { SCANNED } else { BATCH }
+    }
+
+    /// Writes the rows of some queries, each known by its name.
+    fn answer<'n>(
+        &mut self,
+        queries: &[u64],
+        name: impl Fn(usize) -> Value<'n>,
+        out: &mut Rows,
+    ) -> anyhow::Result<()> {
+        for (first, some) in (0..).step_by(self.at_once()).zip(queries.chunks(self.at_once())) {
+            if self.cancel.load(Ordering::Relaxed) {
+                bail!("interrupted");
+            }
+            self.queries += some.len() as u64;
+            self.found.clear();
+            if self.scan {
+                self.scan(some)?;
+            } else {
+                let found = &mut self.found;
+                let snapshot = &self.committed.snapshot;
+                self.stats +=
+                    snapshot.lookup_batch(some, self.k, &mut self.scratch, |query, id, _, hamming| {
+                        found.push((query, hamming, id));
+                    })?;
+            }
+            self.found.sort_unstable();
+            for &(query, hamming, id) in &self.found {
+                out.row(&[
+                    name(first + query),
+                    Value::Number(id),
+                    Value::Number(hamming.into()),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, queries: &[u64]) -> anyhow::Result<()> {
+        let snapshot = &self.committed.snapshot;
+        self.bars.stage("scan", snapshot.rows(), Unit::Fingerprints);
+        let found = &mut self.found;
+        let scanned = snapshot.scan(
+            queries,
+            self.k,
+            self.cancel,
+            &|rows| self.bars.advance(rows),
+            |query, id, hamming| found.push((query, hamming, id)),
+        );
+        match scanned {
+            Err(StoreError::Segment(SegmentError::Stopped)) => bail!("interrupted"),
+            scanned => {
+                let scanned = scanned?;
+                self.stats.candidates += scanned.compared;
+                self.stats.matches += scanned.matches;
+                Ok(())
+            }
+        }
+    }
+
+    fn say(&self) {
+        terminal::note(&format!(
+            "{} queries, {} probes, {} compared, {} fingerprints found",
+            number::count(self.queries),
+            number::count(self.stats.probes),
+            number::count(self.stats.candidates),
+            number::count(self.stats.matches)
+        ));
+    }
 }

@@ -1,24 +1,30 @@
 //! `twinprint index`: what it finds, and what a writer that is killed leaves.
 
+mod exports;
+mod formats;
+mod joins;
+mod profiles;
+mod resume;
+
 use std::process::Stdio;
 use std::time::Duration;
 
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
 /// A small generator (splitmix64).
-fn number(i: u64) -> u64 {
+pub(super) fn number(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-fn u64s(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+pub(super) fn u64s(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
     numbers.into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
 /// Rows of `index query --format csv`.
-fn rows(run: &Run) -> Vec<(u64, u64, u64)> {
+pub(super) fn rows(run: &Run) -> Vec<(u64, u64, u64)> {
     let mut lines = run.stdout.lines();
     assert_eq!(lines.next(), Some("query,id,hamming"));
     lines

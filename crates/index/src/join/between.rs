@@ -5,8 +5,9 @@
 //! fingerprints, and one scan of all the stored ones against them.
 
 use fingerprint::{Width, kernel};
+use rayon::prelude::*;
 
-use super::Pair;
+use super::{Batch, Pair};
 use crate::address::Address;
 use crate::bucket::Buckets;
 use crate::flips;
@@ -81,61 +82,100 @@ impl<W: Width> Between<W> {
     /// # Panics
     /// With 2³² rows or more in the chunk.
     pub fn join(&mut self, chunk: &[W], mut hit: impl FnMut(Pair)) -> u64 {
+        let mut compared = 0;
+        for t in 0..self.tables.len() {
+            self.order(chunk, t);
+            compared += self.meet(t, 0..chunk.len(), &mut hit);
+        }
+        compared
+    }
+
+    /// As [`Between::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
+    ///
+    /// # Panics
+    /// With 2³² rows or more in the chunk.
+    pub fn join_parallel(&mut self, chunk: &[W], sink: &(impl Fn(&[Pair]) + Sync)) -> u64 {
+        let mut compared = 0;
+        for t in 0..self.tables.len() {
+            self.order(chunk, t);
+            let this = &*self;
+            let tiles = (0..chunk.len().div_ceil(TILE)).into_par_iter();
+            compared += tiles
+                .map(|tile| {
+                    let rows = tile * TILE..((tile + 1) * TILE).min(chunk.len());
+                    let mut batch = Batch::new(sink);
+                    let compared = this.meet(t, rows, &mut |pair| batch.add(pair));
+                    batch.send();
+                    compared
+                })
+                .sum::<u64>();
+        }
+        compared
+    }
+
+    /// Bytes held for each row of the tables.
+    pub(super) fn bytes_a_row(tables: usize) -> u64 {
+        let ordered = u64::from(W::BITS / 8) + 4;
+        // Rows, ids and up to two bounds a row of each table, and the first pass of one being ordered.
+        tables as u64 * (ordered + 8) + ordered
+    }
+
+    /// How many tables there are for so many rows.
+    pub(super) fn tables_for(rows: usize, chunk: usize, k: u32) -> usize {
+        plan::<W>(rows, chunk, k).0.tables.len()
+    }
+
+    fn order(&mut self, chunk: &[W], t: usize) {
         assert!(
             u32::try_from(chunk.len()).is_ok(),
             "a join takes fewer than 2^32 rows"
         );
+        let address = self.tables[t].buckets.address().clone();
+        self.chunk.order(chunk, address);
+    }
+
+    /// Joins a range of the ordered chunk with table `t`; how many were compared.
+    fn meet(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
+        let (side, earlier, theirs) = (&self.tables[t], &self.tables[..t], &self.chunk);
         let mut compared = 0;
-        for (t, side) in self.tables.iter().enumerate() {
-            let earlier = &self.tables[..t];
-            self.chunk.order(chunk, side.buckets.address().clone());
-            let theirs = &self.chunk;
-            let mut start = 0;
-            while start < chunk.len() {
-                let address = side.buckets.address().of(theirs.rows[start]);
-                let run = theirs.bucket(address);
-                for &flip in &side.flips {
-                    let ours = side.buckets.bucket(address ^ flip);
-                    compared += (ours.len() * run.len()) as u64;
-                    let (a, b) = (&side.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
-                    kernel::hamming_many_to_many(a, b, self.k, &mut |i, j, distance| {
-                        let differing = a[i as usize] ^ b[j as usize];
-                        let seen = |s: &Side<W>| flips::reaches(differing, s.mask, s.radius);
-                        if !earlier.iter().any(seen) {
-                            hit(Pair {
-                                a: side.buckets.ids[ours.start + i as usize],
-                                b: theirs.ids[run.start + j as usize],
-                                distance,
-                            });
-                        }
-                    });
-                }
-                start = run.end;
+        let mut start = range.start;
+        while start < range.end {
+            let address = side.buckets.address().of(theirs.rows[start]);
+            let run = start..theirs.bucket(address).end.min(range.end);
+            for &flip in &side.flips {
+                let ours = side.buckets.bucket(address ^ flip);
+                compared += (ours.len() * run.len()) as u64;
+                let (a, b) = (&side.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
+                kernel::hamming_many_to_many(a, b, self.k, &mut |i, j, distance| {
+                    let differing = a[i as usize] ^ b[j as usize];
+                    let seen = |s: &Side<W>| flips::reaches(differing, s.mask, s.radius);
+                    if !earlier.iter().any(seen) {
+                        hit(Pair {
+                            a: side.buckets.ids[ours.start + i as usize],
+                            b: theirs.ids[run.start + j as usize],
+                            distance,
+                        });
+                    }
+                });
             }
+            start = run.end;
         }
         compared
     }
 }
 
+/// Rows of a chunk that one thread joins at a time.
+const TILE: usize = 1 << 13;
+
+/// Nanoseconds of one core to join a chunk with tables over so many rows.
+pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {
+    let (plan, bits) = plan::<W>(rows, chunk, k);
+    cost_of(&plan, bits, rows, chunk)
+}
+
 /// The plan and the address width for joining so many rows: each row of a chunk is ordered once a table, each run meets the buckets of its
 /// flips, and rows are compared in those.
 fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
-    // Nanoseconds of one core; the planner's model of a self-join has constants of its own.
-    const ORDER: f64 = 12.0;
-    const MEETING: f64 = 12.0;
-    const COMPARE: f64 = 0.06;
-    let (n, m) = (rows.max(1) as f64, chunk.max(1) as f64);
-    let cost = |plan: &Plan, bits: u32| -> f64 {
-        plan.tables
-            .iter()
-            .map(|t| {
-                let u = bits.min(t.mask.count_ones());
-                let (ball, space) = (flips::ball_size(u, t.radius), 2f64.powi(u as i32));
-                let runs = space * -(-m / space).exp_m1();
-                ORDER * m + runs * ball * MEETING + m * n * ball / space * COMPARE + space
-            })
-            .sum()
-    };
     let mut best: Option<(f64, Plan, u32)> = None;
     for parts in 1..=(k + 1).min(W::BITS) {
         let Ok(plan) = Plan::even_parts(W::BITS, k, parts) else {
@@ -146,7 +186,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
             if flips::ball_size(bits, radius) > 1e6 {
                 break;
             }
-            let cost = cost(&plan, bits);
+            let cost = cost_of(&plan, bits, rows, chunk);
             if best.as_ref().is_none_or(|b| cost < b.0) {
                 best = Some((cost, plan.clone(), bits));
             }
@@ -167,8 +207,28 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     }
 }
 
+/// What joining a chunk by a plan takes, in nanoseconds of one core.
+fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
+    // The planner's model of a self-join has constants of its own.
+    const ORDER: f64 = 12.0;
+    const MEETING: f64 = 12.0;
+    const COMPARE: f64 = 0.06;
+    let (n, m) = (rows.max(1) as f64, chunk.max(1) as f64);
+    plan.tables
+        .iter()
+        .map(|t| {
+            let u = bits.min(t.mask.count_ones());
+            let (ball, space) = (flips::ball_size(u, t.radius), 2f64.powi(u as i32));
+            let runs = space * -(-m / space).exp_m1();
+            ORDER * m + runs * ball * MEETING + m * n * ball / space * COMPARE + space
+        })
+        .sum()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -205,6 +265,11 @@ mod tests {
         }
         found.sort_unstable();
         assert_eq!(found, brute(a, b, k), "within {k}");
+        let at_once = Mutex::new(Vec::new());
+        join.join_parallel(b, &|pairs| at_once.lock().unwrap().extend_from_slice(pairs));
+        let mut at_once = at_once.into_inner().unwrap();
+        at_once.sort_unstable();
+        assert_eq!(at_once, found, "on all threads within {k}");
     }
 
     proptest! {

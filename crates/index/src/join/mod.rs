@@ -4,17 +4,19 @@
 //! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
 //! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
 //! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
-//! Which way and which plan: [`crate::planner`]. Two sets are joined by [`Between`].
+//! Which way and which plan: [`crate::planner`]. Two sets are joined by [`Between`], segments on disk by [`StoredJoin`].
 
-mod between;
+pub(crate) mod between;
 mod parts;
 mod scan;
+mod stored;
 #[cfg(test)]
 mod tests;
 
 use fingerprint::Width;
 
 pub use self::between::Between;
+pub use self::stored::StoredJoin;
 use crate::plan::{Plan, leading_bits};
 
 /// Two rows within the radius.
@@ -132,13 +134,27 @@ pub fn self_join_with<W: Width>(
     plan: &JoinPlan,
     sink: &(impl Fn(&[Pair]) + Sync),
 ) -> JoinStats {
+    self_join_until(rows, k, plan, &|| false, sink)
+}
+
+/// As [`self_join_with`], but what is left once `stop` says so is not joined.
+///
+/// # Panics
+/// With 2³² rows or more.
+pub fn self_join_until<W: Width>(
+    rows: &[W],
+    k: u32,
+    plan: &JoinPlan,
+    stop: &(dyn Fn() -> bool + Sync),
+    sink: &(impl Fn(&[Pair]) + Sync),
+) -> JoinStats {
     assert!(
         u32::try_from(rows.len()).is_ok(),
         "a join takes fewer than 2^32 rows"
     );
     match plan {
-        JoinPlan::Parts(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, sink),
-        _ => scan::join(rows, k, sink),
+        JoinPlan::Parts(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, stop, sink),
+        _ => scan::join(rows, k, stop, sink),
     }
 }
 
@@ -162,11 +178,16 @@ impl<'s, S: Fn(&[Pair]) + Sync> Batch<'s, S> {
 
     #[inline]
     fn push(&mut self, x: u32, y: u32, distance: u8) {
-        self.pairs.push(Pair {
+        self.add(Pair {
             a: x.min(y),
             b: x.max(y),
             distance,
         });
+    }
+
+    #[inline]
+    fn add(&mut self, pair: Pair) {
+        self.pairs.push(pair);
         if self.pairs.len() >= Self::LEN {
             self.send();
         }

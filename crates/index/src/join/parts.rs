@@ -29,6 +29,7 @@ pub(super) fn join<W: Width>(
     rows: &[W],
     k: u32,
     plan: &Parts,
+    stop: &(dyn Fn() -> bool + Sync),
     sink: &(impl Fn(&[Pair]) + Sync),
 ) -> JoinStats {
     let mut buckets = Buckets::new();
@@ -38,6 +39,9 @@ pub(super) fn join<W: Width>(
         ..JoinStats::default()
     };
     for part in &plan.list {
+        if stop() {
+            break;
+        }
         buckets.order(rows, Address::new(part.address));
         let flips = flips::by_top(buckets.address().bits(), part.radius);
         let tiles = rows.len().div_ceil(TILE);
@@ -45,7 +49,12 @@ pub(super) fn join<W: Width>(
             .into_par_iter()
             .map_init(
                 || Walker::new(&buckets, &flips, &earlier, k, sink),
-                |walker, tile| walker.tile(tile * TILE, ((tile + 1) * TILE).min(rows.len())),
+                |walker, tile| {
+                    if stop() {
+                        return JoinStats::default();
+                    }
+                    walker.tile(tile * TILE, ((tile + 1) * TILE).min(rows.len()))
+                },
             )
             .reduce(JoinStats::default, |a, b| a.merged(&b));
         stats = stats.merged(&done);

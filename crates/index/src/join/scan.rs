@@ -8,13 +8,21 @@ use super::{Batch, JoinStats, Pair};
 /// Bytes of a block: two of them and the kernel's buffers fit a first- or second-level cache.
 const BLOCK_BYTES: usize = 1 << 15;
 
-pub(super) fn join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync)) -> JoinStats {
+pub(super) fn join<W: Width>(
+    rows: &[W],
+    k: u32,
+    stop: &(dyn Fn() -> bool + Sync),
+    sink: &(impl Fn(&[Pair]) + Sync),
+) -> JoinStats {
     let len = BLOCK_BYTES / size_of::<W>();
     let blocks: Vec<&[W]> = rows.chunks(len).collect();
     let stats = (0..blocks.len())
         .into_par_iter()
         .flat_map(|i| (i..blocks.len()).into_par_iter().map(move |j| (i, j)))
         .map(|(i, j)| {
+            if stop() {
+                return JoinStats::default();
+            }
             let (a, b) = (blocks[i], blocks[j]);
             let (x, y) = ((i * len) as u32, (j * len) as u32);
             let mut batch = Batch::new(sink);

@@ -4,6 +4,7 @@
 //! each table the address width with the least cost is found; the scan is a candidate like any other. The model
 //! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
+mod batch;
 mod cost;
 mod lookup;
 mod measure;
@@ -16,6 +17,7 @@ use std::fmt;
 
 use fingerprint::Width;
 
+pub use self::batch::scan_is_cheaper;
 use self::cost::{Load, Prices};
 pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;

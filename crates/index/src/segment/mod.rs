@@ -32,7 +32,7 @@ use self::mapping::Mapping;
 use self::sectors::Sectors;
 use self::table::Stored;
 
-pub use build::{Builder, Options};
+pub use build::{Builder, Options, Written};
 pub use directory::Form;
 pub use error::SegmentError;
 pub use iterate::Rows;

@@ -21,6 +21,8 @@
 //! **Failure.** After a write or a sync that failed, what the disk holds is not known. The index then refuses changes with the reason, and goes on
 //! answering; opened again, it is as it was last committed.
 //!
+//! Very many queries may be answered by one pass over all that is stored (`scan`).
+//!
 //! Log-structured merging: O'Neil, Cheng, Gawlick, O'Neil 1996.
 
 mod background;
@@ -33,6 +35,7 @@ mod flush;
 mod manifest;
 mod memtable;
 mod open;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod tombstones;
@@ -45,6 +48,7 @@ use std::sync::Arc;
 pub use check::{Checked, check};
 pub use error::StoreError;
 pub use open::{Committed, create_from, read, segment_options, width_of};
+pub(crate) use scan::PASSING;
 pub use view::Snapshot;
 
 use self::background::Background;
@@ -58,6 +62,17 @@ pub struct Settings {
     pub radius: u32,
     /// What the caller wants to find again, such as the name of the profile that made the fingerprints: at most 255 bytes.
     pub label: String,
+}
+
+/// What a scan did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scanned {
+    /// Stored fingerprints that were read.
+    pub rows: u64,
+    /// Fingerprints compared with one another.
+    pub compared: u64,
+    /// Pairs of a query and an id that were given.
+    pub matches: u64,
 }
 
 /// How an index is used by one process.

@@ -101,7 +101,8 @@ impl<W: Width> Index<W> {
     }
 }
 
-/// Makes an index in `directory` of one segment, which `build` writes to the path it is given; `checkpoint` is as for [`Index::mark`].
+/// Makes an index in `directory` of one segment, which `build` writes to the path it is given, and gives back with a checkpoint as for
+/// [`Index::mark`].
 ///
 /// # Errors
 /// As [`Index::create`], and whatever `build` gives.
@@ -109,14 +110,13 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     directory: &Path,
     settings: &Settings,
     options: &Options,
-    checkpoint: u64,
-    build: impl FnOnce(&Path) -> Result<Segment<W>, E>,
+    build: impl FnOnce(&Path) -> Result<(Segment<W>, u64), E>,
 ) -> Result<(), E> {
     let files = Files::new(directory, &options.storage);
     let _lock = begin(&files)?;
     // A wrong label is refused before the work.
     first_manifest::<W>(settings, None)?;
-    let segment = build(&files.segment(1))?;
+    let (segment, checkpoint) = build(&files.segment(1))?;
     let mut manifest = first_manifest::<W>(settings, Some(entry(1, &segment)?))?;
     manifest.checkpoint = checkpoint;
     Ok(files.write_manifest(&manifest)?)

@@ -242,13 +242,21 @@ impl<W: Width> Snapshot<W> {
         stored + added.sum::<u64>()
     }
 
+    /// The one segment that is all there is, if so: no other, nothing added since, nothing deleted.
+    pub fn single(&self) -> Option<&Segment<W>> {
+        match &self.view.segments[..] {
+            [live] if live.tombstones.len() == 0 && self.memtables().next().is_none() => Some(&live.segment),
+            _ => None,
+        }
+    }
+
     /// The segments, oldest first.
     pub fn segments(&self) -> impl Iterator<Item = &Segment<W>> {
         self.view.segments.iter().map(|live| &live.segment)
     }
 
     /// Memtables, the newest first, with the number of entries to look at.
-    fn memtables(&self) -> impl Iterator<Item = (&Memtable<W>, u32)> {
+    pub(super) fn memtables(&self) -> impl Iterator<Item = (&Memtable<W>, u32)> {
         let frozen = self.view.frozen.iter().rev();
         let active = self.view.active.iter().map(|active| (&**active, self.entries));
         active.chain(frozen.map(|frozen| (&*frozen.memtable, frozen.entries)))

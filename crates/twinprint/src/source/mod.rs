@@ -47,6 +47,7 @@ pub use chunk::Chunk;
 pub use discover::EARLIER_RESULT;
 pub use error::SourceError;
 pub use format::{Codec, Format, UnknownFormat};
+pub(crate) use format::{Named, named};
 pub use options::SourceOptions;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::{RejectReason, Rest};
@@ -57,11 +58,13 @@ pub use text::charset::Charset;
 
 pub(crate) use charset::to_utf16;
 pub(crate) use chunk::Body;
-pub(crate) use decode::Member;
+pub(crate) use decode::{Member, Told, open as unpack, reason as unpacking_failed};
 #[cfg(test)]
 pub(crate) use delimited::Form;
 pub(crate) use delimited::Header;
 pub(crate) use scan::{Part, Span};
 pub(crate) use split::{BOM, Piece};
 #[cfg(feature = "tables")]
-pub(crate) use table::{ArrowTable, ParquetTable, Stretch, Table, guarded, open as open_table};
+pub(crate) use table::{
+    ArrowTable, ParquetTable, Stretch, Table, WholeReader, Wholes, guarded, open as open_table,
+};

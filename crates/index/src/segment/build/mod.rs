@@ -2,8 +2,8 @@
 //!
 //! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
 //! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
-//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded, but for the directory of the table that is being
-//! written (2 to 4 bytes an address while it is counted), unless a large share of the fingerprints agree in their first eight bits: a division is
+//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded, the directory of the table that is being
+//! written included (2 to 4 bytes an address while it is counted), unless a large share of the fingerprints agree in their first eight bits: a division is
 //! sorted as a whole.
 
 mod records;
@@ -47,6 +47,25 @@ pub struct Options {
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
+    /// Told of rows as they are written, those of every table.
+    pub written: Option<Written>,
+}
+
+/// Who is told how many rows were written.
+#[derive(Clone)]
+pub struct Written(Arc<dyn Fn(u64) + Send + Sync>);
+
+impl Written {
+    /// Calls `tell` with the number of rows of a stretch.
+    pub fn new(tell: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written")
+    }
 }
 
 impl Default for Options {
@@ -59,12 +78,24 @@ impl Default for Options {
             memory: 4 << 30,
             ids_below: None,
             stop: None,
+            written: None,
         }
     }
 }
 
 impl Options {
-    fn go_on(&self) -> Result<(), SegmentError> {
+    /// Bytes for records and their sorting: what the directory being counted leaves, but a quarter in any case.
+    fn for_records(&self) -> u64 {
+        let bits = self.address_bits.iter().max().copied().unwrap_or_default();
+        let directory = 4u64 << bits.min(super::MAX_ADDRESS_BITS);
+        self.memory.saturating_sub(directory).max(self.memory / 4)
+    }
+
+    /// After so many rows of a table.
+    fn go_on(&self, rows: usize) -> Result<(), SegmentError> {
+        if let Some(Written(tell)) = &self.written {
+            tell(rows as u64);
+        }
         let stop = self.stop.as_ref();
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(SegmentError::Stopped);
@@ -108,7 +139,7 @@ impl<W: Width> Builder<W> {
         Ok(Self {
             path: path.to_owned(),
             order: Order::new(first.mask, DIVISION_BITS),
-            spill: Spill::new(folder(path), (options.memory / 5 * 2) as usize),
+            spill: Spill::new(folder(path), (options.for_records() / 5 * 2) as usize),
             gathered: Divided::new(records::bytes::<W>() + id_bytes),
             options: options.clone(),
             plan,

@@ -168,7 +168,7 @@ impl<W: Width> Builder<W> {
         in_order(
             gathered,
             &mut self.spill,
-            options.memory,
+            options.for_records(),
             |mut bytes| records::read::<W>(&mut bytes, id_bytes),
             |sorted, spill| {
                 for group in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -196,7 +196,7 @@ impl<W: Width> Builder<W> {
                 if rows > u64::from(u32::MAX - 1) {
                     return Err(SegmentError::TooMany);
                 }
-                options.go_on()
+                options.go_on(sorted.len())
             },
         )?;
         footer.rows = rows;
@@ -225,13 +225,13 @@ impl<W: Width> Builder<W> {
         in_order(
             divided,
             &mut self.spill,
-            options.memory,
+            options.for_records(),
             |mut bytes| records::read_alone::<W>(&mut bytes),
             |sorted, _| {
                 for &permuted in sorted {
                     table.push(permuted, file)?;
                 }
-                options.go_on()
+                options.go_on(sorted.len())
             },
         )?;
         table.end(t, options.directory, file)

@@ -79,6 +79,18 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
+    /// How many ids a row has; see [`Segment::ids_at`].
+    ///
+    /// # Errors
+    /// The file is damaged where the postings lie.
+    pub fn ids_count(&self, row: u32) -> Result<u64, SegmentError> {
+        if self.footer.postings == 0 || u64::from(row) >= self.footer.rows {
+            return Ok((u64::from(row) < self.footer.rows).into());
+        }
+        let ids = self.ids_of_row(row)?;
+        Ok(ids.end - ids.start)
+    }
+
     /// The row of a fingerprint in the bucket of its address.
     fn row_of(&self, fingerprint: W, bucket: Range<u32>) -> Result<u32, SegmentError> {
         let order = &self.tables[0].order;

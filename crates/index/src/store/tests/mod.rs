@@ -10,6 +10,7 @@ mod readers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
@@ -136,6 +137,16 @@ fn same(snapshot: &Snapshot<u64>, living: &Living) -> Result<(), StoreError> {
             .collect();
         assert_eq!(singly, expected, "k = {k}");
         assert_eq!(batch, expected, "k = {k}");
+        if k == 3 {
+            let mut scanned = Vec::new();
+            let never = AtomicBool::new(false);
+            snapshot.scan(&queries, k, &never, &|_| (), |q, id, distance| {
+                scanned.push((q, id, distance));
+            })?;
+            scanned.sort_unstable();
+            let expected = expected.iter().map(|&(q, id, _, distance)| (q, id, distance));
+            assert!(scanned.into_iter().eq(expected), "scanned");
+        }
     }
     Ok(())
 }

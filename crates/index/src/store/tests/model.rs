@@ -183,12 +183,12 @@ fn what_is_there_already_is_not_overwritten_and_what_is_not_there_not_opened() {
 fn a_segment_that_others_built_becomes_an_index() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    create_from(path, &settings(), &Options::default(), 50, |file| {
+    create_from(path, &settings(), &Options::default(), |file| {
         let mut builder = Builder::new(file, &segment::Options::default())?;
         for id in 0..50 {
             builder.push(id * 3, id + 7)?;
         }
-        Ok::<_, StoreError>(builder.finish()?)
+        Ok::<_, StoreError>((builder.finish()?, 50))
     })
     .unwrap();
     let expected: Living = (0..50).map(|id| (id + 7, id * 3)).collect();

@@ -26,7 +26,7 @@ use super::reject::RejectReason;
 use super::sources::SourceFile;
 
 pub(crate) use self::arrow::ArrowTable;
-pub(crate) use self::parquet::ParquetTable;
+pub(crate) use self::parquet::{ParquetTable, WholeReader, Wholes};
 use self::row::Rows;
 
 /// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.

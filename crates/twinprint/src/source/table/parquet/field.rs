@@ -131,7 +131,7 @@ impl Field {
         level
     }
 
-    fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self.descriptor.logical_type_ref() {
             Some(logical) => format!("{} ({logical:?})", self.descriptor.physical_type()),
             None => self.descriptor.physical_type().to_string(),
@@ -224,6 +224,6 @@ fn describe_group(group: &Type) -> &'static str {
 }
 
 /// The names of the first columns, shortened, for a message.
-fn names(root: &Type) -> Vec<String> {
+pub(super) fn names(root: &Type) -> Vec<String> {
     super::super::shortened(root.get_fields().iter().map(|field| field.name()))
 }

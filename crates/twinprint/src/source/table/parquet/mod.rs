@@ -8,6 +8,7 @@ mod claims;
 mod field;
 mod pages;
 mod rows;
+mod wholes;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -25,6 +26,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use self::field::Field;
 use self::pages::Checked;
 use self::rows::ParquetRows;
+pub(crate) use self::wholes::{WholeReader, Wholes};
 use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
 use crate::source::options::SourceOptions;
 use crate::source::reject::RejectReason;
@@ -45,7 +47,8 @@ pub(crate) struct ParquetTable {
 }
 
 impl ParquetTable {
-    pub(super) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
+    /// Reads the footer and holds it against the file.
+    pub(crate) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         let mut input = open(file)?;
         let file_bytes = input.metadata().map_err(io)?.len();
         let footer = footer(&mut input, file_bytes)?;

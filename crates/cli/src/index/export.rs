@@ -1,0 +1,137 @@
+//! `twinprint index export`
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::ValueHint;
+use twinprint::DedupError;
+use twinprint::index_export::export;
+use twinprint::raw::{Column, Kind, NewFile, PROFILE_NOTE, Value};
+use twinprint::segment::SegmentError;
+use twinprint::store::Committed;
+
+use super::Directory;
+use super::rows::{Form, RowArgs};
+use crate::progress::Bars;
+use crate::{interrupt, number, terminal};
+
+const COLUMNS: &[Column] = &[Column("id", Kind::Id), Column("fingerprint", Kind::Fingerprint)];
+
+/// Writes ids and fingerprints out again, ordered by id, without what is deleted
+///
+/// Into a file that ends in .u64 go the fingerprints alone, and their ids into one that ends in .ids.u64 beside it; `index build NAME.u64 --ids
+/// NAME.ids.u64` reads them, as it reads a .parquet file.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    directory: Directory,
+
+    /// Form of the rows; that of the ending of --output, or else jsonl
+    #[arg(long, value_enum, value_name = "FORM")]
+    format: Option<Form>,
+
+    /// File to write, in place of stdout
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Memory to stay within, about; what does not fit waits on disk
+    #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
+    memory: u64,
+
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let committed = super::read(&args.directory.index)?;
+    let numbers = args
+        .output
+        .as_deref()
+        .filter(|path| args.format.is_none() && path.extension().is_some_and(|ending| ending == "u64"));
+    let exported = match numbers {
+        Some(path) => args.numbers(&committed, path)?,
+        None => args.rows(&committed)?,
+    };
+    match &args.output {
+        Some(path) => terminal::out(&format!(
+            "{}: {}\n",
+            path.display(),
+            number::counted(exported, "fingerprint")
+        )),
+        None => Ok(()),
+    }
+}
+
+impl Args {
+    fn rows(&self, committed: &Committed<u64>) -> anyhow::Result<u64> {
+        let rows = RowArgs {
+            format: self.format,
+            output: self.output.clone(),
+        };
+        let label = committed.settings.label.as_str();
+        let notes = [(PROFILE_NOTE, label)];
+        let notes = if label.is_empty() { &[] } else { &notes[..] };
+        let mut out = rows.open(COLUMNS, notes)?;
+        self.each(committed, |id, fingerprint| {
+            out.row(&[id, fingerprint].map(Value::Number))
+        })?;
+        out.finish()
+    }
+
+    /// Fingerprints to `path`, and ids to a file beside it.
+    fn numbers(&self, committed: &Committed<u64>, path: &Path) -> anyhow::Result<u64> {
+        let stem = path.file_stem().unwrap_or_default();
+        if Path::new(stem).extension().is_some_and(|ending| ending == "ids") {
+            let refused = format!(
+                "{}: such a name is for the ids; end it in .u64 alone",
+                path.display()
+            );
+            return Err(DedupError::Option(refused).into());
+        }
+        let beside = path.with_extension("ids.u64");
+        let create = |path: &Path| {
+            let file =
+                NewFile::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+            anyhow::Ok(BufWriter::with_capacity(1 << 16, file))
+        };
+        let (mut fingerprints, mut ids) = (create(path)?, create(&beside)?);
+        let written = || format!("{} cannot be written", path.display());
+        let mut count = 0;
+        self.each(committed, |id, fingerprint| {
+            count += 1;
+            fingerprints
+                .write_all(&fingerprint.to_le_bytes())
+                .and_then(|()| ids.write_all(&id.to_le_bytes()))
+                .with_context(written)
+        })?;
+        for file in [ids, fingerprints] {
+            let file = file.into_inner().map_err(|error| error.into_error());
+            file.and_then(NewFile::finish).with_context(written)?;
+        }
+        Ok(count)
+    }
+
+    fn each(
+        &self,
+        committed: &Committed<u64>,
+        each: impl FnMut(u64, u64) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let cancel = interrupt::flag()?;
+        let bars = Bars::new(self.quiet);
+        let temporary = std::env::temp_dir();
+        let beside = self.output.as_deref().and_then(Path::parent);
+        let work = match beside {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => &temporary,
+        };
+        let done = export(&committed.snapshot, (work, self.memory), &bars, &cancel, each);
+        bars.finish();
+        done.map_err(|error: anyhow::Error| match error.downcast_ref() {
+            Some(SegmentError::Stopped) => anyhow!("interrupted"),
+            _ => error,
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! Files of fingerprints on the command line.
+
+use std::path::PathBuf;
+
+use clap::ValueHint;
+use twinprint::raw::{Ids, RawError, RawFiles};
+
+/// Where ids of fingerprints come from.
+#[derive(clap::Args)]
+pub(super) struct IdArgs {
+    /// File of ids (*.u64), one for each fingerprint, in place of their positions
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "positions")]
+    ids: Option<PathBuf>,
+
+    /// Take positions as ids though a Parquet file has a column of ids
+    #[arg(long)]
+    positions: bool,
+}
+
+impl IdArgs {
+    pub(super) fn open(&self, paths: &[PathBuf]) -> Result<RawFiles, RawError> {
+        let ids = match &self.ids {
+            Some(path) => Ids::File(path.clone()),
+            None if self.positions => Ids::Positions,
+            None => Ids::Own,
+        };
+        RawFiles::open(paths, &ids)
+    }
+}

@@ -1,0 +1,134 @@
+//! `twinprint index join`
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueHint;
+use twinprint::ProfileLabel;
+use twinprint::index_join::{JoinOptions, Side, join};
+use twinprint::raw::{Column, Ids, Kind, RawFiles, Value};
+
+use super::profile;
+use super::rows::RowArgs;
+use crate::progress::Bars;
+use crate::{interrupt, number};
+
+/// The radius where neither index nor user has one.
+const RADIUS: u32 = 3;
+
+/// Rows of two fingerprints.
+const GROUPS: &[Column] = &[
+    Column("a", Kind::Ids),
+    Column("b", Kind::Ids),
+    Column("hamming", Kind::Distance),
+];
+/// Rows of two ids.
+const PAIRS: &[Column] = &[
+    Column("a", Kind::Id),
+    Column("b", Kind::Id),
+    Column("hamming", Kind::Distance),
+];
+
+/// Finds all pairs within k bits of two indexes or files, or of one with itself
+///
+/// Writes rows of a, b and hamming, one for each pair of fingerprints: a and b are the ids that have them. Of one joined with itself every pair comes
+/// once, a beginning with the smaller id; and a fingerprint that several ids have is a row at distance 0 with all of them as a and as b.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Directory of an index, or a file of fingerprints as for `index build`
+    #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
+    a: PathBuf,
+
+    /// The same; A is joined with itself where there is none
+    #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
+    b: Option<PathBuf>,
+
+    /// Most bits that may differ; the radius that index A was built for unless given, or 3
+    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
+    hamming: Option<u32>,
+
+    /// A row for each pair of ids, also those of equal fingerprints
+    #[arg(long)]
+    all_pairs: bool,
+
+    /// Write nothing where there would be more rows; a fingerprint that many ids have counts as so many
+    #[arg(long, default_value = "100000000", value_name = "N", value_parser = number::parse_count)]
+    max_rows: u64,
+
+    /// Take positions as ids though a Parquet file has a column of ids
+    #[arg(long)]
+    positions: bool,
+
+    #[command(flatten)]
+    rows: RowArgs,
+
+    /// Memory to stay within, about; what does not fit is joined in parts, and waits on disk
+    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
+    memory: u64,
+
+    /// Where to keep what does not fit into memory; the system's place for temporary files unless given
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    work_dir: Option<PathBuf>,
+
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// A side with what its index says of it.
+struct Named {
+    side: Side,
+    radius: Option<u32>,
+    profile: Option<ProfileLabel>,
+}
+
+impl Args {
+    fn side(&self, path: &Path) -> anyhow::Result<Named> {
+        if path.is_dir() {
+            let committed = super::read(path)?;
+            return Ok(Named {
+                side: Side::Index(committed.snapshot),
+                radius: Some(committed.settings.radius),
+                profile: ProfileLabel::read(&committed.settings.label),
+            });
+        }
+        let ids = if self.positions { Ids::Positions } else { Ids::Own };
+        let files = RawFiles::open(&[path.to_owned()], &ids)?;
+        Ok(Named {
+            profile: profile::of_files(&files)?,
+            side: Side::Files(files),
+            radius: None,
+        })
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let a = args.side(&args.a)?;
+    let b = args.b.as_ref().map(|b| args.side(b)).transpose()?;
+    if let Some(b) = &b {
+        profile::check_same(a.profile.as_ref(), b.profile.as_ref())?;
+    }
+    let options = JoinOptions {
+        k: args.hamming.or(a.radius).unwrap_or(RADIUS),
+        all_pairs: args.all_pairs,
+        max_rows: args.max_rows,
+        memory: args.memory,
+        work_dir: args.work_dir.clone(),
+    };
+    let columns = if args.all_pairs { PAIRS } else { GROUPS };
+    let mut out = args.rows.open(columns, &[])?;
+    let bars = Bars::new(args.quiet);
+    let cancel = interrupt::flag()?;
+    let b = b.as_ref().map(|b| &b.side);
+    let joined = join(&a.side, b, &options, &bars, &cancel, |row| {
+        let hamming = Value::Number(row.hamming.into());
+        if args.all_pairs {
+            let one = |ids: &[u64]| Value::Number(ids.first().copied().unwrap_or_default());
+            return out.row(&[one(row.a), one(row.b), hamming]);
+        }
+        out.row(&[Value::Numbers(row.a), Value::Numbers(row.b), hamming])
+    });
+    bars.finish();
+    joined?;
+    out.finish()?;
+    Ok(())
+}

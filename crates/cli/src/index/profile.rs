@@ -1,0 +1,77 @@
+//! The profile that made the fingerprints of an index, of files, of a query.
+
+use twinprint::compat::Recipe;
+use twinprint::raw::RawFiles;
+use twinprint::{DedupError, ProfileLabel, ProfilesDiffer, Subject};
+
+use crate::subject::{KeyArgs, PartArgs, subject};
+
+/// The profile of given fingerprints.
+#[derive(clap::Args)]
+pub(super) struct ProfileArgs {
+    /// Profile that made the fingerprints, as `twinprint fingerprint --profile` names them (such as tp1-words-lntf-64, 1e0ng or cppjieba): kept with
+    /// the index, and never compared with another
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+
+    #[command(flatten)]
+    parts: PartArgs,
+}
+
+impl ProfileArgs {
+    /// What is said of the fingerprints in `files`, on the command line or by the files themselves.
+    pub(super) fn label(&self, files: &RawFiles) -> anyhow::Result<Option<ProfileLabel>> {
+        let theirs = of_files(files)?;
+        let Some(name) = &self.profile else {
+            return Ok(theirs);
+        };
+        let given = self.label_of(name)?;
+        check_same(Some(&given), theirs.as_ref())?;
+        Ok(Some(given))
+    }
+
+    /// How texts are made into fingerprints that can be compared with those of `stored`.
+    pub(super) fn subject(&self, keys: &KeyArgs, stored: Option<&ProfileLabel>) -> anyhow::Result<Subject> {
+        let name = self.profile.as_deref().or(stored.map(ProfileLabel::id));
+        let Some(name) = name else {
+            let refused =
+                "nothing is known of how the fingerprints of this index were made; say it with --profile";
+            return Err(DedupError::Option(refused.to_owned()).into());
+        };
+        check_same(stored, Some(&self.label_of(name)?))?;
+        subject(name, &self.parts, keys, false)
+    }
+
+    fn label_of(&self, name: &str) -> anyhow::Result<ProfileLabel> {
+        if let Ok(recipe) = Recipe::parse(name) {
+            return Ok(ProfileLabel::of_recipe(recipe));
+        }
+        let profile = self.parts.profile(name)?;
+        if profile.bits() != u64::BITS {
+            let at_width = profile.at_width(u64::BITS)?.id();
+            let refused = format!("--profile {name}: an index has fingerprints of 64 bits; take {at_width}");
+            return Err(DedupError::Option(refused).into());
+        }
+        Ok(ProfileLabel::of_profile(&profile))
+    }
+}
+
+/// What files say of their fingerprints.
+pub(super) fn of_files(files: &RawFiles) -> Result<Option<ProfileLabel>, ProfilesDiffer> {
+    let mut one: Option<ProfileLabel> = None;
+    for (_, label) in files.profiles() {
+        let next = ProfileLabel::read(label);
+        check_same(one.as_ref(), next.as_ref())?;
+        one = one.or(next);
+    }
+    Ok(one)
+}
+
+/// Whether fingerprints can be compared. Where nothing is said of some, they can.
+pub(super) fn check_same(
+    one: Option<&ProfileLabel>,
+    other: Option<&ProfileLabel>,
+) -> Result<(), ProfilesDiffer> {
+    one.zip(other)
+        .map_or(Ok(()), |(one, other)| one.check_same(other))
+}

@@ -1,0 +1,94 @@
+//! Texts to look for in an index of fingerprints.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use clap::ValueHint;
+use twinprint::source::SourceOptions;
+use twinprint::{Silent, Subject};
+
+use crate::subject::KeyArgs;
+use crate::{number, terminal};
+
+#[derive(clap::Args)]
+pub(super) struct TextArgs {
+    /// Files, folders or quoted globs of documents to look for, in place of --queries; their fingerprints are made by the profile of the
+    /// index, or by --profile where it has none. A query is known by the document's id
+    #[arg(long, num_args = 1.., conflicts_with_all = ["queries", "ids", "positions"], value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    text: Vec<String>,
+
+    /// Field of a JSON record, or column of a table, that holds the text
+    #[arg(long, default_value = "text", value_name = "FIELD")]
+    text_key: String,
+
+    /// Field that holds the document's id; without it a document is known by file and line
+    #[arg(long, default_value = "id", value_name = "FIELD")]
+    id_key: String,
+
+    #[command(flatten)]
+    keys: KeyArgs,
+}
+
+impl TextArgs {
+    pub(super) fn are_given(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    pub(super) fn keys(&self) -> &KeyArgs {
+        &self.keys
+    }
+
+    /// Calls `each` with fingerprints and names of documents, so many at once. Documents without features are like any other such, and those
+    /// that cannot be read like none: both are told of and left out.
+    pub(super) fn read(
+        &self,
+        subject: &Subject,
+        at_once: usize,
+        cancel: &Arc<AtomicBool>,
+        mut each: impl FnMut(&[u64], &[String]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let source = SourceOptions {
+            text_key: self.text_key.clone(),
+            id_key: Some(self.id_key.clone()),
+            ..SourceOptions::default()
+        };
+        let (mut fingerprints, mut names) = (Vec::new(), Vec::new());
+        let (mut rejected, mut empty) = (0u64, 0u64);
+        twinprint::fingerprints(&self.text, &source, subject, &Silent, cancel, |row| {
+            match row.fingerprint {
+                Err(reason) => {
+                    rejected += 1;
+                    terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+                    return anyhow::Ok(());
+                }
+                Ok((_, 0)) => {
+                    empty += 1;
+                    return Ok(());
+                }
+                Ok((digits, _)) => {
+                    let fingerprint = u64::from_str_radix(&digits, 16);
+                    fingerprints.push(fingerprint.context("a fingerprint has more than 64 bits")?);
+                    names.push(row.id);
+                }
+            }
+            if fingerprints.len() >= at_once {
+                each(&fingerprints, &names)?;
+                fingerprints.clear();
+                names.clear();
+            }
+            Ok(())
+        })?;
+        each(&fingerprints, &names)?;
+        if empty > 0 {
+            terminal::note(&format!(
+                "{} without any feature, not looked for",
+                number::counted(empty, "text")
+            ));
+        }
+        if rejected > 0 {
+            terminal::note(&format!("{} rejected", number::counted(rejected, "record")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! How fingerprints are made: a profile with its parts, or another library's recipe.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::ValueHint;
+use twinprint::compat::{Dictionaries, Recipe};
+use twinprint::{DedupError, HashKey, Profile, Subject};
+
+use crate::dedup::profile_under_any_key;
+use crate::idf::IdfArgs;
+
+/// Parts of a profile that its id alone does not hold.
+#[derive(clap::Args)]
+pub(crate) struct PartArgs {
+    /// File of words to leave out of the features, one a line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    stop_words: Option<PathBuf>,
+
+    #[command(flatten)]
+    idf: IdfArgs,
+}
+
+/// What it takes to make fingerprints by some profiles.
+#[derive(clap::Args)]
+pub(crate) struct KeyArgs {
+    /// Directory of cppjieba's dictionaries, for the profiles cppjieba and haoyuhu-gosimhash: jieba.dict.utf8, hmm_model.utf8, idf.utf8,
+    /// stop_words.utf8
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dictionary: Option<PathBuf>,
+
+    /// File of a secret key, 32 hexadecimal digits, for a profile with +key.ID behind it; nobody without the key can make texts collide
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    key: Option<PathBuf>,
+}
+
+impl PartArgs {
+    /// The profile of an id.
+    pub(crate) fn profile(&self, id: &str) -> anyhow::Result<Profile> {
+        let stop_words = self.stop_words.as_deref();
+        self.idf.profile(id, |id| profile_under_any_key(id, stop_words))
+    }
+}
+
+/// What is fingerprinted, and how. `vector`: a vector of numbers, not a text.
+pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool) -> anyhow::Result<Subject> {
+    let refuse = |error: &str| DedupError::Option(format!("--profile {name}: {error}"));
+    if let Ok(recipe) = Recipe::parse(name) {
+        if vector || parts.stop_words.is_some() || keys.key.is_some() || parts.idf.given().is_some() {
+            Err(refuse(
+                "takes none of --vector-key, --stop-words, --idf and --key, as the library does not",
+            ))?;
+        }
+        let dictionaries = match &keys.dictionary {
+            Some(directory) => Some(Arc::new(Dictionaries::open(directory).context("--dictionary")?)),
+            None if recipe.needs_dictionaries() => Err(refuse("needs --dictionary DIR, cppjieba's files"))?,
+            None => None,
+        };
+        return Ok(Subject::Recipe(recipe, dictionaries));
+    }
+    let profile = parts.profile(name)?;
+    if keys.dictionary.is_some() {
+        Err(refuse("takes no --dictionary: its own is built in"))?;
+    }
+    if vector {
+        if profile.key_id() != Profile::PUBLIC_KEY {
+            Err(refuse("has a key, which --vector-key does not use"))?;
+        }
+        return Ok(Subject::Vector(profile.bits()));
+    }
+    let key = match (&keys.key, profile.key_id()) {
+        (None, Profile::PUBLIC_KEY) => HashKey::PUBLIC,
+        (Some(_), Profile::PUBLIC_KEY) => Err(refuse(
+            "needs +key.ID behind it with --key, so that other keys' fingerprints are told apart",
+        ))?,
+        (None, id) => Err(refuse(&format!("needs --key FILE, the secret of {id}")))?,
+        (Some(path), _) => read_key(path)?,
+    };
+    Ok(Subject::Text(profile, key))
+}
+
+/// The key in a file: 32 hexadecimal digits, blanks around them ignored.
+fn read_key(path: &Path) -> anyhow::Result<HashKey> {
+    let written = std::fs::read_to_string(path).with_context(|| format!("--key {}", path.display()))?;
+    let digits = written.trim();
+    let key = u128::from_str_radix(digits, 16).ok();
+    // A sign is no digit.
+    let key = key.filter(|_| digits.len() == 32 && !digits.starts_with('+'));
+    // What stands there instead may be most of a secret, so it is not told.
+    let key = key.with_context(|| format!("--key {}: expected 32 hexadecimal digits", path.display()))?;
+    Ok(HashKey::new((key >> 64) as u64, key as u64))
+}

@@ -1,0 +1,227 @@
+//! `index join` and `index query --scan` against comparing everything with everything.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{number, rows, u64s};
+use crate::sandbox::Sandbox;
+
+/// Fingerprints that are alike in one way or another.
+fn shape(name: &str, n: u64, seed: u64) -> Vec<u64> {
+    let random = |i: u64| number(seed * 1_000_003 + i);
+    let few = |i: u64| 1 << (random(i) % 64) | 1 << (random(i + n) % 64);
+    (0..n)
+        .map(|i| match name {
+            // A third has a neighbour.
+            "uniform" if i % 3 == 0 => number(i / 9) ^ few(i),
+            "uniform" => random(i),
+            "clumped" => number(i % 3) ^ few(i),
+            _ => number(0),
+        })
+        .collect()
+}
+
+/// Rows of `index join --all-pairs --format csv`.
+fn pairs(csv: &str) -> Vec<(u64, u64, u64)> {
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("a,b,hamming"));
+    let row = |line: &str| {
+        let numbers: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();
+        (numbers[0], numbers[1], numbers[2])
+    };
+    let mut pairs: Vec<_> = lines.map(row).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// All pairs of ids; of one side with itself the smaller id first.
+fn brute(a: &[(u64, u64)], b: Option<&[(u64, u64)]>, k: u32) -> Vec<(u64, u64, u64)> {
+    let mut pairs = Vec::new();
+    for &(id, x) in a {
+        for &(other, y) in b.unwrap_or(a) {
+            let distance = (x ^ y).count_ones();
+            if distance <= k && (b.is_some() || id < other) {
+                pairs.push((id, other, distance.into()));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+/// What rows of groups stand for, and how many rows there are.
+fn expanded(jsonl: &str, itself: bool) -> (Vec<(u64, u64, u64)>, usize) {
+    let mut pairs = Vec::new();
+    let ids = |row: &Value, name: &str| -> Vec<u64> {
+        let ids = row[name].as_array().unwrap();
+        ids.iter().map(|id| id.as_u64().unwrap()).collect()
+    };
+    for line in jsonl.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let (a, b, hamming) = (ids(&row, "a"), ids(&row, "b"), row["hamming"].as_u64().unwrap());
+        assert!(!itself || a[0] <= b[0], "{line}");
+        for &x in &a {
+            for &y in &b {
+                if a != b || x < y {
+                    let (x, y) = if itself && x > y { (y, x) } else { (x, y) };
+                    pairs.push((x, y, hamming));
+                }
+            }
+        }
+    }
+    pairs.sort_unstable();
+    (pairs, jsonl.lines().count())
+}
+
+fn numbered(fingerprints: &[u64], first: u64) -> Vec<(u64, u64)> {
+    (first..).zip(fingerprints.iter().copied()).collect()
+}
+
+#[test]
+fn joins_are_those_of_brute_force() {
+    for (name, n) in [("uniform", 900), ("clumped", 300), ("equal", 60)] {
+        let sandbox = Sandbox::new();
+        let (a, b, more) = (shape(name, n, 1), shape(name, n / 2, 2), shape(name, n / 3, 3));
+        for (file, rows) in [("a.u64", &a), ("b.u64", &b), ("more.u64", &more)] {
+            sandbox.put(file, u64s(rows.iter().copied()));
+        }
+        // One index of several segments with deletions, one as it was built.
+        sandbox.run("index build a.u64 -o many -q").ok();
+        sandbox.run("index add many more.u64 -q").ok();
+        sandbox.run("index delete many 0 5 17").ok();
+        sandbox.run("index build b.u64 -o one -q").ok();
+        let mut many = numbered(&a, 0);
+        many.extend(numbered(&more, n));
+        many.retain(|(id, _)| ![0, 5, 17].contains(id));
+        let (a, b) = (numbered(&a, 0), numbered(&b, 0));
+        let cases: [(&str, &[(u64, u64)], Option<&[(u64, u64)]>); 6] = [
+            ("many", &many, None),
+            ("a.u64", &a, None),
+            ("many one", &many, Some(&b)),
+            ("one many", &b, Some(&many)),
+            ("one a.u64", &b, Some(&a)),
+            ("a.u64 b.u64", &a, Some(&b)),
+        ];
+        for (sides, a, b) in cases {
+            for k in [0, 3, 6] {
+                let expected = brute(a, b, k);
+                let run = |more: &str| {
+                    sandbox
+                        .run(&format!("index join {sides} -k {k} -q {more}"))
+                        .ok()
+                        .stdout
+                };
+                assert_eq!(
+                    pairs(&run("--all-pairs --format csv")),
+                    expected,
+                    "{name}: {sides} within {k}"
+                );
+                let (groups, lines) = expanded(&run(""), b.is_none());
+                assert_eq!(groups, expected, "{name}: groups of {sides} within {k}");
+                assert!(name != "equal" || lines <= 1, "{lines} rows for one fingerprint");
+                // However little memory there is, the rows are the same, and in the same order.
+                assert_eq!(
+                    run("--memory 1MiB --work-dir ."),
+                    run(""),
+                    "{name}: {sides} within {k}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_have_four_forms_too() {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", u64s([7, 8, 7, 1 << 60]));
+    let run = |form: &str| {
+        let args = format!("index join a.u64 -k 4 -q --format {form}");
+        sandbox.run(&args).ok().stdout
+    };
+    assert_eq!(
+        run("jsonl"),
+        "{\"a\":[0,2],\"b\":[0,2],\"hamming\":0}\n{\"a\":[0,2],\"b\":[1],\"hamming\":4}\n\
+         {\"a\":[0,2],\"b\":[3],\"hamming\":4}\n{\"a\":[1],\"b\":[3],\"hamming\":2}\n"
+    );
+    assert_eq!(run("csv"), "a,b,hamming\n0 2,0 2,0\n0 2,1,4\n0 2,3,4\n1,3,2\n");
+    sandbox
+        .run("index join a.u64 -k 4 -q -o rows.parquet -q")
+        .fails(2, &["cannot be used multiple times"]);
+    sandbox.run("index join a.u64 -k 4 -q -o rows.parquet").ok();
+    sandbox.run("index join a.u64 -k 4 -q -o rows.bin").ok();
+    let first: Vec<u64> = vec![2, 0, 2, 2, 0, 2, 0, 2, 0, 2, 1, 1, 4];
+    assert!(sandbox.tree(".")["rows.bin"].starts_with(&u64s(first)));
+    assert!(sandbox.tree(".")["rows.parquet"].ends_with(b"PAR1"));
+}
+
+#[test]
+fn a_join_that_would_be_too_large_writes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", u64s(vec![5; 200]));
+    sandbox
+        .run("index join a.u64 --all-pairs --max-rows 19899 -o out.csv")
+        .fails(
+            1,
+            &[
+                "19900 rows or more (the limit is 19899)",
+                "--max-rows",
+                "without --all-pairs",
+            ],
+        );
+    assert_eq!(sandbox.tree(".").len(), 1);
+    let rows = |more: &str| {
+        let args = format!("index join a.u64 -q --format csv {more}");
+        sandbox.run(&args).ok().stdout.lines().count() - 1
+    };
+    assert_eq!(
+        (rows("--all-pairs --max-rows 19900"), rows("--max-rows 200")),
+        (19_900, 1)
+    );
+    sandbox
+        .run("index join a.u64 --max-rows 199")
+        .fails(1, &["200 rows or more", "-k"]);
+    sandbox
+        .run("index join a.u64 missing.u64")
+        .fails(1, &["missing.u64"]);
+    sandbox.run("index join a.csv").fails(1, &["a.csv", "*.u64"]);
+}
+
+#[test]
+fn a_scan_finds_what_lookups_find() {
+    for (name, n) in [("uniform", 900), ("clumped", 200), ("equal", 50)] {
+        let sandbox = Sandbox::new();
+        sandbox.put("a.u64", u64s(shape(name, n, 1)));
+        sandbox.put("more.u64", u64s(shape(name, n, 2)));
+        sandbox.put("queries.u64", u64s(shape(name, n / 2, 3)));
+        sandbox.run("index build a.u64 -o seen -q").ok();
+        sandbox.run("index add seen more.u64 -q").ok();
+        sandbox.run("index delete seen 1 2 40").ok();
+        for k in [0, 3, 7] {
+            let run = |more: &str| {
+                let args = format!("index query seen --queries queries.u64 -k {k} --format csv -q {more}");
+                rows(&sandbox.run(&args).ok())
+            };
+            let looked_up = run("--scan=never");
+            assert!(name == "uniform" || !looked_up.is_empty());
+            let scanned = run("--scan");
+            assert_eq!(scanned, looked_up, "{name} within {k}");
+            assert_eq!(run("--scan=auto"), looked_up);
+            let mut by_query: BTreeMap<u64, u64> = BTreeMap::new();
+            for (query, ..) in scanned {
+                *by_query.entry(query).or_default() += 1;
+            }
+            assert!(name != "equal" || by_query.values().all(|&found| found == 2 * n - 3));
+        }
+    }
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", u64s(0..9));
+    sandbox.run("index build a.u64 -o seen -q").ok();
+    sandbox
+        .run("index query seen --queries a.u64 --scan=sometimes")
+        .fails(2, &["auto", "always", "never"]);
+    let run = sandbox
+        .run("index query seen --queries a.u64 -k 0 --scan --stats -q")
+        .ok();
+    assert!(run.stderr.contains("9 queries, 0 probes"), "{}", run.stderr);
+}

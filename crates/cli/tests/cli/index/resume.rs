@@ -1,0 +1,97 @@
+//! Builds that are ended at any moment, and run again.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{number, rows, u64s};
+use crate::sandbox::{Sandbox, TWINPRINT};
+
+const N: u64 = 60_000;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", u64s((0..N).map(number)));
+    sandbox.put("queries.u64", u64s((0..500).map(|i| number(i * 100) ^ 1 << 33)));
+    sandbox
+}
+
+fn answers(sandbox: &Sandbox) -> Vec<(u64, u64, u64)> {
+    rows(
+        &sandbox
+            .run("index query seen --queries queries.u64 --format csv -q")
+            .ok(),
+    )
+}
+
+/// Ends a build after some time by a signal; whether it came to its end before.
+fn ended(sandbox: &Sandbox, signal: &str, after: Duration) -> bool {
+    let mut child = sandbox
+        .command(TWINPRINT)
+        .args("index build a.u64 -o seen --memory 200KiB -q".split(' '))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while started.elapsed() < after && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let id = child.id().to_string();
+    let _gone = sandbox
+        .command("kill")
+        .args([signal, &id])
+        .stderr(Stdio::null())
+        .status();
+    child.wait().unwrap().success()
+}
+
+#[test]
+fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
+    let sandbox = sandbox();
+    let expected: Vec<_> = (0..500).map(|i| (i, i * 100, 1)).collect();
+    // How long it takes here.
+    let started = Instant::now();
+    sandbox.run("index build a.u64 -o seen --memory 200KiB -q").ok();
+    let whole = started.elapsed();
+    assert_eq!(answers(&sandbox), expected);
+    let (mut killed, steps) = (0, 16);
+    for step in 0..steps {
+        std::fs::remove_dir_all(sandbox.path("seen")).unwrap();
+        std::fs::create_dir(sandbox.path("seen")).unwrap();
+        let signal = if step % 4 == 3 { "-INT" } else { "-KILL" };
+        let ended_by_itself = ended(&sandbox, signal, whole * step / steps);
+        if ended_by_itself || sandbox.path("seen/manifest").exists() {
+            // Whoever has a manifest is whole.
+            sandbox.run("index check seen").ok();
+            assert_eq!(answers(&sandbox), expected);
+            continue;
+        }
+        killed += 1;
+        sandbox
+            .run("index query seen --queries queries.u64")
+            .fails(1, &["seen is not an index"]);
+        // The same command again begins anew, and nothing of the first is left.
+        sandbox.run("index build a.u64 -o seen --memory 200KiB -q").ok();
+        assert_eq!(answers(&sandbox), expected);
+        let names: Vec<String> = sandbox.tree("seen").into_keys().collect();
+        assert_eq!(names, ["00000001.seg", "lock", "manifest"]);
+    }
+    assert!(killed > 3, "only {killed} were killed on the way");
+}
+
+#[test]
+fn little_memory_and_much_give_the_same_index() {
+    let sandbox = sandbox();
+    sandbox.run("index build a.u64 -o much -q").ok();
+    sandbox.run("index build a.u64 -o little --memory 100KiB -q").ok();
+    assert_eq!(sandbox.tree("much"), sandbox.tree("little"));
+    sandbox
+        .run("index build a.u64 -o other --memory lots")
+        .fails(2, &["--memory", "64MiB"]);
+    let run = sandbox.run("index build a.u64 -o told").ok();
+    assert!(
+        run.stderr.contains("60,000 fingerprints at") && run.stderr.contains("write"),
+        "{}",
+        run.stderr
+    );
+}

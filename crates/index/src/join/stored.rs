@@ -1,0 +1,385 @@
+//! Joins of segments on disk: every pair of rows of one, or of one row of each of two, within k.
+//!
+//! Rows are taken a chunk at a time, as many as memory allows. A chunk is joined with itself in memory, and with what comes after it by tables
+//! over the chunk, past which the other rows go in one pass. So what fits memory is read once, and twice the rows in the same memory take four
+//! times the work.
+
+use fingerprint::Width;
+
+use super::between::Between;
+use super::{Pair, self_join_until};
+use crate::planner::plan_join;
+use crate::segment::{Segment, SegmentError};
+
+/// Rows that go past the tables at a time.
+const PASSING: usize = 1 << 20;
+/// Rows of a chunk, at least.
+const LEAST: usize = 1 << 12;
+
+/// How segments are joined.
+#[derive(Clone, Copy)]
+pub struct StoredJoin<'j> {
+    /// Most bits that may differ.
+    pub k: u32,
+    /// Bytes of memory to stay within, about; the rows that [`Segment::stretches`] maps are not counted.
+    pub memory: u64,
+    /// Once this says so, the join ends with [`SegmentError::Stopped`].
+    pub stop: &'j (dyn Fn() -> bool + Sync),
+    /// Told of rows that have been read and joined.
+    pub done: &'j (dyn Fn(u64) + Sync),
+}
+
+impl std::fmt::Debug for StoredJoin<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("StoredJoin");
+        debug.field("k", &self.k).field("memory", &self.memory).finish()
+    }
+}
+
+impl StoredJoin<'_> {
+    /// How many rows [`done`](Self::done) will be told of when a segment of so many is joined with itself.
+    pub fn work_with_itself<W: Width>(&self, rows: u64) -> u64 {
+        let chunk = self.self_chunk::<W>(rows) as u64;
+        (0..rows.div_ceil(chunk)).map(|c| rows - c * chunk).sum()
+    }
+
+    /// As [`StoredJoin::work_with_itself`] for segments of `a` and `b` rows.
+    pub fn work_between<W: Width>(&self, a: u64, b: u64) -> u64 {
+        let (few, many) = (a.min(b), a.max(b));
+        many * few.div_ceil(self.chunk::<W>(few) as u64)
+    }
+
+    /// Joins a segment with itself. `sink` gets pairs of row numbers (as [`Segment::stretches`] counts), the smaller one first, each once,
+    /// in batches from several threads at once, in no particular order.
+    ///
+    /// # Errors
+    /// A file is damaged; `Stopped`.
+    pub fn with_itself<W: Width>(
+        &self,
+        segment: &Segment<W>,
+        sink: &(impl Fn(&[Pair]) + Sync),
+    ) -> Result<(), SegmentError> {
+        let rows = segment.rows();
+        let chunk = self.self_chunk::<W>(rows);
+        for from in (0..rows).step_by(chunk) {
+            let to = (from + chunk as u64).min(rows);
+            let mut held = Held::new(from..to);
+            let mut passing = Passing::new(to, false);
+            segment.stretches(|first, stretch| {
+                self.go_on()?;
+                let rest = held.take(first, stretch);
+                if rest.is_empty() {
+                    return Ok(());
+                }
+                passing.add(self, &held, rest, sink)
+            })?;
+            self.go_on()?;
+            let base = from as u32;
+            let plan = plan_join(&held.rows, self.k).plan;
+            self_join_until(&held.rows, self.k, &plan, self.stop, &|pairs: &[Pair]| {
+                sink(&moved(pairs, base, base));
+            });
+            (self.done)(to - from);
+            passing.flush(self, &held, sink)?;
+        }
+        self.go_on()
+    }
+
+    /// Joins two segments. `sink` gets pairs of a row number of `a` and one of `b`, as [`StoredJoin::with_itself`] gives them.
+    ///
+    /// # Errors
+    /// As [`StoredJoin::with_itself`].
+    pub fn between<W: Width>(
+        &self,
+        a: &Segment<W>,
+        b: &Segment<W>,
+        sink: &(impl Fn(&[Pair]) + Sync),
+    ) -> Result<(), SegmentError> {
+        let swapped = a.rows() > b.rows();
+        let (few, many) = if swapped { (b, a) } else { (a, b) };
+        let chunk = self.chunk::<W>(few.rows());
+        for from in (0..few.rows()).step_by(chunk) {
+            let to = (from + chunk as u64).min(few.rows());
+            let mut held = Held::new(from..to);
+            few.stretches(|first, stretch| {
+                self.go_on()?;
+                held.take(first, stretch);
+                Ok::<_, SegmentError>(())
+            })?;
+            let mut passing = Passing::new(0, swapped);
+            many.stretches(|_, stretch| {
+                self.go_on()?;
+                passing.add(self, &held, stretch, sink)
+            })?;
+            passing.flush(self, &held, sink)?;
+        }
+        self.go_on()
+    }
+
+    /// Rows of a chunk that is joined with itself and with what follows.
+    fn self_chunk<W: Width>(&self, rows: u64) -> usize {
+        let row = u64::from(W::BITS / 8);
+        // The rows, and two copies of rows and ids with a directory while they are ordered.
+        if rows.saturating_mul(row + 2 * (row + 4) + 8) <= self.memory {
+            return (rows as usize).max(1);
+        }
+        self.chunk::<W>(rows)
+    }
+
+    /// Rows of a chunk with tables over it.
+    fn chunk<W: Width>(&self, rows: u64) -> usize {
+        let row = u64::from(W::BITS / 8);
+        let passing = PASSING as u64 * (row + 2 * (row + 4));
+        let left = self.memory.saturating_sub(passing);
+        let mut chunk = rows as usize;
+        // The number of tables depends on the rows; it settles at once.
+        for _ in 0..2 {
+            let tables = Between::<W>::tables_for(chunk, PASSING, self.k);
+            let fit = left / (row + Between::<W>::bytes_a_row(tables));
+            chunk = usize::try_from(fit.min(rows)).unwrap_or(usize::MAX).max(LEAST);
+        }
+        chunk
+    }
+
+    fn go_on(&self) -> Result<(), SegmentError> {
+        if (self.stop)() {
+            Err(SegmentError::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The rows of a chunk.
+struct Held<W> {
+    numbers: std::ops::Range<u64>,
+    rows: Vec<W>,
+}
+
+impl<W: Width> Held<W> {
+    fn new(numbers: std::ops::Range<u64>) -> Self {
+        Self {
+            rows: Vec::with_capacity((numbers.end - numbers.start) as usize),
+            numbers,
+        }
+    }
+
+    /// Takes those of a stretch that belong to the chunk, and gives back those behind it.
+    fn take<'s>(&mut self, first: u32, stretch: &'s [W]) -> &'s [W] {
+        let at = |number: u64| {
+            let before = number.saturating_sub(first.into());
+            usize::try_from(before).unwrap_or(usize::MAX).min(stretch.len())
+        };
+        let (from, to) = (at(self.numbers.start), at(self.numbers.end));
+        self.rows.extend_from_slice(&stretch[from..to]);
+        &stretch[to..]
+    }
+}
+
+/// Rows on their way past the tables of a chunk, one behind the other.
+struct Passing<W> {
+    /// Made with the first rows, when the chunk is whole.
+    tables: Option<Between<W>>,
+    rows: Vec<W>,
+    /// The number of the first of them.
+    first: u32,
+    /// Whether the rows of the chunk are those of b.
+    swapped: bool,
+}
+
+impl<W: Width> Passing<W> {
+    fn new(first: u64, swapped: bool) -> Self {
+        Self {
+            tables: None,
+            rows: Vec::new(),
+            first: first as u32,
+            swapped,
+        }
+    }
+
+    fn add(
+        &mut self,
+        join: &StoredJoin<'_>,
+        held: &Held<W>,
+        rows: &[W],
+        sink: &(impl Fn(&[Pair]) + Sync),
+    ) -> Result<(), SegmentError> {
+        self.rows.extend_from_slice(rows);
+        if self.rows.len() >= PASSING {
+            self.flush(join, held, sink)?;
+        }
+        Ok(())
+    }
+
+    fn flush(
+        &mut self,
+        join: &StoredJoin<'_>,
+        held: &Held<W>,
+        sink: &(impl Fn(&[Pair]) + Sync),
+    ) -> Result<(), SegmentError> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let tables = match &mut self.tables {
+            Some(tables) => tables,
+            none => none.insert(Between::new(&held.rows, PASSING, join.k)?),
+        };
+        let (base, first, swapped) = (held.numbers.start as u32, self.first, self.swapped);
+        tables.join_parallel(&self.rows, &|pairs: &[Pair]| {
+            let mut pairs = moved(pairs, base, first);
+            if swapped {
+                for pair in &mut pairs {
+                    (pair.a, pair.b) = (pair.b, pair.a);
+                }
+            }
+            sink(&pairs);
+        });
+        self.first += self.rows.len() as u32;
+        (join.done)(self.rows.len() as u64);
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+/// Pairs with row numbers that begin elsewhere.
+fn moved(pairs: &[Pair], a: u32, b: u32) -> Vec<Pair> {
+    let moved = |pair: &Pair| Pair {
+        a: pair.a + a,
+        b: pair.b + b,
+        distance: pair.distance,
+    };
+    pairs.iter().map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::samples::{rows, shape};
+    use crate::segment::{Builder, Options};
+
+    /// A segment of distinct rows, and the rows in its order.
+    fn segment<W: Width>(directory: &tempfile::TempDir, name: &str, rows: &[W]) -> (Segment<W>, Vec<W>) {
+        let mut builder = Builder::new(&directory.path().join(name), &Options::default()).unwrap();
+        for (id, &row) in (0..).zip(rows) {
+            builder.push(row, id).unwrap();
+        }
+        let segment = builder.finish().unwrap();
+        let mut ordered = Vec::new();
+        segment
+            .stretches(|_, stretch| {
+                ordered.extend_from_slice(stretch);
+                Ok::<_, SegmentError>(())
+            })
+            .unwrap();
+        (segment, ordered)
+    }
+
+    /// All pairs that a join gives, and the rows it was told to have done.
+    fn gathered(
+        k: u32,
+        memory: u64,
+        run: impl Fn(&StoredJoin<'_>, &(dyn Fn(&[Pair]) + Sync)) -> u64,
+    ) -> Vec<Pair> {
+        let (pairs, done) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+        let join = StoredJoin {
+            k,
+            memory,
+            stop: &|| false,
+            done: &|rows| {
+                done.fetch_add(rows, Ordering::Relaxed);
+            },
+        };
+        let work = run(&join, &|some: &[Pair]| {
+            pairs.lock().unwrap().extend_from_slice(some)
+        });
+        assert_eq!(done.into_inner(), work);
+        let mut pairs = pairs.into_inner().unwrap();
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn check<W: Width>(a: &[W], b: &[W], k: u32) {
+        let directory = tempfile::tempdir().unwrap();
+        let ((a, a_rows), (b, b_rows)) = (segment(&directory, "a", a), segment(&directory, "b", b));
+        let brute = |x: &[W], y: &[W], same: bool| {
+            let mut pairs = Vec::new();
+            for (i, &x) in (0..).zip(x) {
+                for (j, &y) in (0..).zip(y) {
+                    if x.distance(y) <= k && (!same || i < j) {
+                        let distance = x.distance(y) as u8;
+                        pairs.push(Pair { a: i, b: j, distance });
+                    }
+                }
+            }
+            pairs
+        };
+        // All at once, and in chunks of the least length.
+        for memory in [u64::MAX, 0] {
+            let own = gathered(k, memory, |join, sink| {
+                join.with_itself(&a, &|pairs: &[Pair]| sink(pairs)).unwrap();
+                join.work_with_itself::<W>(a.rows())
+            });
+            assert_eq!(own, brute(&a_rows, &a_rows, true), "with itself within {k}");
+            let both = gathered(k, memory, |join, sink| {
+                join.between(&a, &b, &|pairs: &[Pair]| sink(pairs)).unwrap();
+                join.work_between::<W>(a.rows(), b.rows())
+            });
+            assert_eq!(both, brute(&a_rows, &b_rows, false), "of two within {k}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn pairs_are_those_of_brute_force(shape in shape(), n in 0usize..300, m in 0usize..300, k in 0u32..=8, seed: u64) {
+            let all = rows::<u64>(shape, n + m, k, seed);
+            check(&all[..n], &all[n..], k);
+            let all = rows::<u128>(shape, n + m, k, seed);
+            check(&all[..n], &all[n..], k);
+        }
+    }
+
+    #[test]
+    fn chunks_meet_one_another() {
+        let all = rows::<u64>(crate::samples::Shape::Uniform, 4 * LEAST, 3, 1);
+        check(&all[..3 * LEAST - 7], &all[LEAST * 2..], 3);
+        let join = |memory| StoredJoin {
+            k: 3,
+            memory,
+            stop: &|| false,
+            done: &|_| (),
+        };
+        assert_eq!(join(0).self_chunk::<u64>(1 << 20), LEAST);
+        assert_eq!(join(u64::MAX).self_chunk::<u64>(1 << 20), 1 << 20);
+        // A hundred bytes a row and the rows that pass.
+        let some = join(1 << 30).chunk::<u64>(1 << 30);
+        assert!((4_000_000..20_000_000).contains(&some), "{some}");
+    }
+
+    #[test]
+    fn a_join_that_is_stopped_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let (a, _) = segment(
+            &directory,
+            "a",
+            &rows::<u64>(crate::samples::Shape::Clumped, 3000, 3, 1),
+        );
+        let stop = AtomicBool::new(false);
+        let join = StoredJoin {
+            k: 3,
+            memory: 1 << 30,
+            stop: &|| stop.load(Ordering::Relaxed),
+            done: &|_| (),
+        };
+        // By who takes the pairs.
+        let sink = |_: &[Pair]| stop.store(true, Ordering::Relaxed);
+        assert!(matches!(join.with_itself(&a, &sink), Err(SegmentError::Stopped)));
+        assert!(matches!(join.between(&a, &a, &sink), Err(SegmentError::Stopped)));
+    }
+}

@@ -1,0 +1,51 @@
+//! Many queries at once: a lookup of each, or one pass over all that is stored.
+
+use fingerprint::Width;
+
+use super::segment::{Ask, LookupPrices, Medium, Mode, plan_segment};
+use crate::join::between;
+use crate::plan::PlanError;
+use crate::store::PASSING;
+
+/// Whether one pass over `n` stored fingerprints answers so many queries at once sooner than a lookup of each, in memory and on one core.
+///
+/// # Errors
+/// `Bits` for a width that no plan has.
+pub fn scan_is_cheaper<W: Width>(
+    n: u64,
+    queries: u64,
+    k: u32,
+    prices: &LookupPrices,
+) -> Result<bool, PlanError> {
+    let ask = Ask {
+        n,
+        bits: W::BITS,
+        k,
+        memory: None,
+        medium: Medium::Memory,
+        mode: Mode::Batch,
+        skew_bits: 0.0,
+    };
+    let choice = plan_segment(&ask, prices)?;
+    let lookup = choice.alternatives.first().map_or(0.0, |chosen| chosen.cost);
+    let chunk = usize::try_from(n).unwrap_or(usize::MAX).clamp(1, PASSING);
+    let rows = usize::try_from(queries).unwrap_or(usize::MAX);
+    let scan = between::cost::<W>(rows, chunk, k) * (n as f64 / chunk as f64);
+    Ok(scan < lookup * queries as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_is_for_queries_without_number() {
+        let cheaper =
+            |n, queries, k| scan_is_cheaper::<u64>(n, queries, k, &LookupPrices::default()).unwrap();
+        // Measured in docs/scale.md: ten million a second go past a million queries, which take a second or two of lookups.
+        assert!(!cheaper(100_000_000, 1_000_000, 3));
+        assert!(!cheaper(10_000_000, 1000, 3) && !cheaper(1 << 20, 1, 10));
+        assert!(cheaper(1_000_000, 100_000_000, 3) && cheaper(10_000_000, 10_000_000, 10));
+        assert!(!cheaper(0, 0, 3));
+    }
+}

@@ -1,0 +1,247 @@
+//! Sorting more numbers than memory holds: runs that are sorted in memory, and one merge of all of them.
+//!
+//! Runs go to one unnamed file as memory fills, a fixed number of bytes for each number; without a full memory nothing is written. Memory is that
+//! of one run while numbers come, and a buffer for each run while they are merged, whatever the numbers are.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::positioned::PositionedFile;
+use crate::segment::SegmentError;
+
+/// Bytes of a number in memory.
+const HELD: u64 = size_of::<u128>() as u64;
+/// Numbers of a run, at least.
+const LEAST: u64 = 1 << 12;
+/// Bytes read at once of all runs together while they are merged, at most; each has some kilobytes at least.
+const MERGED: u64 = 64 << 20;
+/// Numbers given at once.
+const STRETCH: usize = 1 << 12;
+
+/// Gathers numbers and gives them back in order.
+#[derive(Debug)]
+pub struct Sorter {
+    directory: PathBuf,
+    /// Bytes of a number on disk.
+    width: usize,
+    /// Numbers of a run.
+    most: usize,
+    held: Vec<u128>,
+    file: Option<PositionedFile>,
+    /// Where each run ends in the file.
+    ends: Vec<u64>,
+    merged: u64,
+}
+
+impl Sorter {
+    /// For numbers up to `top`, within about `memory` bytes; what does not fit goes to a file without a name in `directory`.
+    pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
+        // A sort of whole runs in place, and room for the bytes that are written.
+        let most = (memory / 2 / HELD).max(LEAST);
+        Self {
+            directory: directory.to_owned(),
+            width: (u128::BITS - top.leading_zeros()).div_ceil(8).max(1) as usize,
+            most: usize::try_from(most).unwrap_or(usize::MAX),
+            held: Vec::new(),
+            file: None,
+            ends: Vec::new(),
+            merged: memory.min(MERGED),
+        }
+    }
+
+    /// Adds a number up to the largest that was named.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    #[inline]
+    pub fn push(&mut self, number: u128) -> Result<(), SegmentError> {
+        if self.held.len() >= self.most {
+            self.end_run()?;
+        }
+        self.held.push(number);
+        Ok(())
+    }
+
+    #[cold]
+    fn end_run(&mut self) -> Result<(), SegmentError> {
+        self.held.par_sort_unstable();
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => {
+                let file =
+                    tempfile::tempfile_in(&self.directory).map_err(SegmentError::io(&self.directory))?;
+                none.insert(PositionedFile::new(file))
+            }
+        };
+        let mut at = self.ends.last().copied().unwrap_or_default();
+        let mut bytes = Vec::new();
+        for stretch in self.held.chunks(1 << 16) {
+            bytes.clear();
+            for number in stretch {
+                bytes.extend_from_slice(&number.to_le_bytes()[..self.width]);
+            }
+            file.write_all_at(&bytes, at)
+                .map_err(SegmentError::io(&self.directory))?;
+            at += bytes.len() as u64;
+        }
+        self.ends.push(at);
+        self.held.clear();
+        Ok(())
+    }
+
+    /// Calls `each` with all numbers in ascending order, equal ones as often as they were added, some thousand at a time.
+    ///
+    /// # Errors
+    /// What the system refuses; whatever `each` gives.
+    pub fn finish<E: From<SegmentError>>(
+        mut self,
+        mut each: impl FnMut(&[u128]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.ends.is_empty() {
+            self.held.par_sort_unstable();
+            return self.held.chunks(STRETCH).try_for_each(each);
+        }
+        if !self.held.is_empty() {
+            self.end_run()?;
+        }
+        self.held = Vec::new();
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        let a_run = (self.merged / self.ends.len() as u64).max(1 << 12) as usize / self.width;
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let mut runs: Vec<Run<'_>> = starts
+            .zip(&self.ends)
+            .map(|(from, &to)| Run {
+                file,
+                directory: &self.directory,
+                width: self.width,
+                at_once: a_run * self.width,
+                from,
+                to,
+                bytes: Vec::new(),
+                next: 0,
+            })
+            .collect();
+        let mut heads = BinaryHeap::new();
+        for (i, run) in runs.iter_mut().enumerate() {
+            heads.extend(run.next()?.map(|number| Reverse((number, i))));
+        }
+        let mut stretch = Vec::with_capacity(STRETCH);
+        while let Some(mut head) = heads.peek_mut() {
+            let Reverse((number, i)) = *head;
+            stretch.push(number);
+            match runs.get_mut(i).map(Run::next).transpose()?.flatten() {
+                Some(next) => *head = Reverse((next, i)),
+                None => {
+                    std::collections::binary_heap::PeekMut::pop(head);
+                }
+            }
+            if stretch.len() == STRETCH {
+                each(&stretch)?;
+                stretch.clear();
+            }
+        }
+        if stretch.is_empty() {
+            Ok(())
+        } else {
+            each(&stretch)
+        }
+    }
+}
+
+/// A run on its way.
+struct Run<'s> {
+    file: &'s PositionedFile,
+    directory: &'s Path,
+    width: usize,
+    /// Bytes read at once.
+    at_once: usize,
+    /// What is still to be read.
+    from: u64,
+    to: u64,
+    bytes: Vec<u8>,
+    /// Where the next number begins in `bytes`.
+    next: usize,
+}
+
+impl Run<'_> {
+    fn next(&mut self) -> Result<Option<u128>, SegmentError> {
+        if self.next == self.bytes.len() {
+            let length = (self.to - self.from).min(self.at_once as u64);
+            self.bytes.resize(length as usize, 0);
+            self.file
+                .read_exact_at(&mut self.bytes, self.from)
+                .map_err(SegmentError::io(self.directory))?;
+            self.from += length;
+            self.next = 0;
+        }
+        let mut number = [0; HELD as usize];
+        let Some(bytes) = self.bytes.get(self.next..self.next + self.width) else {
+            return Ok(None);
+        };
+        number[..self.width].copy_from_slice(bytes);
+        self.next += self.width;
+        Ok(Some(u128::from_le_bytes(number)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Random;
+
+    #[test]
+    fn numbers_come_back_in_order_from_memory_and_from_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut random = Random(5);
+        for (top, count) in [
+            (0u128, 10_000),
+            (1000, 30_000),
+            (u128::from(u64::MAX), 30_001),
+            (u128::MAX, 20_000),
+            (5, 0),
+        ] {
+            for memory in [0, 1 << 18, 1 << 30] {
+                let mut expected: Vec<u128> = (0..count)
+                    .map(|_| random.wide() & (u128::MAX >> top.leading_zeros().min(127)))
+                    .map(|number| number.min(top))
+                    .collect();
+                let mut sorter = Sorter::new(directory.path(), top, memory);
+                for &number in &expected {
+                    sorter.push(number).unwrap();
+                }
+                assert_eq!(sorter.ends.is_empty(), count == 0 || memory > 1 << 20);
+                let mut sorted = Vec::new();
+                sorter
+                    .finish(|stretch| {
+                        sorted.extend_from_slice(stretch);
+                        Ok::<_, SegmentError>(())
+                    })
+                    .unwrap();
+                expected.sort_unstable();
+                assert!(sorted == expected, "{count} up to {top} within {memory}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_takes_them_may_end_it() {
+        let directory = tempfile::tempdir().unwrap();
+        for memory in [0, 1 << 30] {
+            let mut sorter = Sorter::new(directory.path(), 99_999, memory);
+            for number in 0..100_000 {
+                sorter.push(number).unwrap();
+            }
+            let mut given = 0;
+            let ended = sorter.finish(|stretch| {
+                given += stretch.len();
+                Err(SegmentError::Stopped)
+            });
+            assert!(matches!(ended, Err(SegmentError::Stopped)) && given < 10_000);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! One pass over everything that is stored, past tables over the queries: the answers of lookups, cheaper where queries are very many or the
+//! disk is slow.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fingerprint::Width;
+
+use super::view::Snapshot;
+use super::{Scanned, StoreError};
+use crate::join::{Between, Pair};
+use crate::segment::SegmentError;
+
+/// Rows that go past the tables at a time.
+pub(crate) const PASSING: usize = 1 << 20;
+
+impl<W: Width> Snapshot<W> {
+    /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of it, each pair once, in no particular order, as
+    /// [`Snapshot::lookup_batch`] does, but reads all that is stored once. Takes some 50 to 150 bytes of memory a query, and all threads of the
+    /// current rayon pool. `done` is told of rows that were read.
+    ///
+    /// # Errors
+    /// A file is damaged; `Stopped` of the segment's errors once `stop` is set.
+    ///
+    /// # Panics
+    /// With 2³² queries or more.
+    pub fn scan(
+        &self,
+        queries: &[W],
+        k: u32,
+        stop: &AtomicBool,
+        done: &dyn Fn(u64),
+        mut hit: impl FnMut(usize, u64, u32),
+    ) -> Result<Scanned, StoreError> {
+        let mut passing = Passing {
+            tables: Between::new(queries, PASSING, k).map_err(SegmentError::from)?,
+            scanned: Scanned::default(),
+            stop,
+            done,
+        };
+        let mut rows: Vec<W> = Vec::with_capacity(PASSING);
+        for live in &self.view.segments {
+            let mut base = 0;
+            let mut flush = |rows: &mut Vec<W>, base: &mut u32| -> Result<(), StoreError> {
+                for pair in passing.pairs(rows)? {
+                    let (query, row) = (pair.a as usize, *base + pair.b);
+                    live.segment.ids_at(row, |id| {
+                        if !live.tombstones.holds(id, self.stamp) {
+                            passing.scanned.matches += 1;
+                            hit(query, id, pair.distance.into());
+                        }
+                    })?;
+                }
+                *base += rows.len() as u32;
+                rows.clear();
+                Ok(())
+            };
+            live.segment.stretches(|_, stretch| {
+                rows.extend_from_slice(stretch);
+                if rows.len() >= PASSING {
+                    flush(&mut rows, &mut base)?;
+                }
+                Ok::<_, StoreError>(())
+            })?;
+            flush(&mut rows, &mut base)?;
+        }
+        for (memtable, entries) in self.memtables() {
+            let living = memtable.living(entries, self.stamp);
+            let rows: Vec<W> = living.iter().map(|&(row, _)| row).collect();
+            for pair in passing.pairs(&rows)? {
+                if let Some(&(_, id)) = living.get(pair.b as usize) {
+                    passing.scanned.matches += 1;
+                    hit(pair.a as usize, id, pair.distance.into());
+                }
+            }
+        }
+        Ok(passing.scanned)
+    }
+}
+
+/// Tables over the queries, and what went past them.
+struct Passing<'s, W> {
+    tables: Between<W>,
+    scanned: Scanned,
+    stop: &'s AtomicBool,
+    done: &'s dyn Fn(u64),
+}
+
+impl<W: Width> Passing<'_, W> {
+    /// The pairs of a query and one of the rows.
+    fn pairs(&mut self, rows: &[W]) -> Result<Vec<Pair>, SegmentError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(SegmentError::Stopped);
+        }
+        let pairs = Mutex::new(Vec::new());
+        self.scanned.compared += self.tables.join_parallel(rows, &|some: &[Pair]| {
+            // A panic elsewhere leaves what was gathered whole.
+            let mut pairs = pairs.lock().unwrap_or_else(PoisonError::into_inner);
+            pairs.extend_from_slice(some);
+        });
+        self.scanned.rows += rows.len() as u64;
+        (self.done)(rows.len() as u64);
+        let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Neighbours have their ids near one another.
+        pairs.sort_unstable_by_key(|pair| pair.b);
+        Ok(pairs)
+    }
+}

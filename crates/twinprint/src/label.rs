@@ -1,0 +1,131 @@
+//! What is kept of the profile that made stored fingerprints: its id, and the checksum over its parts.
+//!
+//! Written as both, parted by a blank. A label without a checksum, as earlier versions wrote it, is compared by its id alone.
+
+use std::fmt;
+
+use text::Profile;
+use text::compat::Recipe;
+
+/// The id and the checksum of a profile, this engine's own or another library's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileLabel {
+    id: String,
+    checksum: Option<u64>,
+}
+
+/// Two profiles that are not the same.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("fingerprints of different profiles cannot be compared: {left} and {right}")]
+pub struct ProfilesDiffer {
+    left: ProfileLabel,
+    right: ProfileLabel,
+}
+
+impl ProfileLabel {
+    /// Of this engine's own profile.
+    pub fn of_profile(profile: &Profile) -> Self {
+        Self {
+            id: profile.id(),
+            checksum: Some(profile.checksum()),
+        }
+    }
+
+    /// Of another library's. Which dictionaries it had is not part of it: nobody can tell that of fingerprints made elsewhere.
+    pub fn of_recipe(recipe: Recipe) -> Self {
+        Self {
+            id: recipe.name(),
+            checksum: Some(recipe.checksum()),
+        }
+    }
+
+    /// What was written; none where nothing was.
+    pub fn read(written: &str) -> Option<Self> {
+        let (id, checksum) = match written.rsplit_once(' ') {
+            Some((id, digits)) if digits.len() == 16 => (id, u64::from_str_radix(digits, 16).ok()),
+            _ => (written, None),
+        };
+        // A name with a blank that is followed by no checksum is a name.
+        let id = if checksum.is_some() { id } else { written };
+        (!written.is_empty()).then(|| Self {
+            id: id.to_owned(),
+            checksum,
+        })
+    }
+
+    /// The profile's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The checksum, where it is known.
+    pub fn checksum(&self) -> Option<u64> {
+        self.checksum
+    }
+
+    /// Whether fingerprints of both can be compared.
+    ///
+    /// # Errors
+    /// They cannot; with both names.
+    pub fn check_same(&self, other: &Self) -> Result<(), ProfilesDiffer> {
+        let checksums = self.checksum.zip(other.checksum);
+        if self.id == other.id && checksums.is_none_or(|(left, right)| left == right) {
+            return Ok(());
+        }
+        Err(ProfilesDiffer {
+            left: self.clone(),
+            right: other.clone(),
+        })
+    }
+
+    /// As it is kept.
+    pub fn written(&self) -> String {
+        match self.checksum {
+            Some(checksum) => format!("{} {checksum:016x}", self.id),
+            None => self.id.clone(),
+        }
+    }
+}
+
+impl fmt::Display for ProfileLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.checksum {
+            Some(checksum) => write!(f, "{} (checksum {checksum:016x})", self.id),
+            None => f.write_str(&self.id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let own = ProfileLabel::of_profile(&Profile::default_for(64).unwrap());
+        let other = ProfileLabel::of_recipe(Recipe::Leon);
+        let bare = ProfileLabel::read("tp1-words-lntf-64").unwrap();
+        for label in [&own, &other, &bare, &ProfileLabel::read("my own 12").unwrap()] {
+            assert_eq!(ProfileLabel::read(&label.written()).as_ref(), Some(label));
+        }
+        assert_eq!(ProfileLabel::read(""), None);
+        assert_eq!((bare.id(), bare.checksum()), ("tp1-words-lntf-64", None));
+        assert_eq!(own.id(), "tp1-words-lntf-64");
+    }
+
+    #[test]
+    fn different_profiles_are_told_by_both_names() {
+        let own = ProfileLabel::of_profile(&Profile::default_for(64).unwrap());
+        let other = ProfileLabel::of_recipe(Recipe::Leon);
+        let error = own.check_same(&other).unwrap_err().to_string();
+        assert!(
+            error.contains("tp1-words-lntf-64 (checksum") && error.contains("1e0ng (checksum"),
+            "{error}"
+        );
+        // The id of earlier versions is enough; another checksum under one id is not.
+        let bare = ProfileLabel::read("tp1-words-lntf-64").unwrap();
+        assert_eq!((own.check_same(&bare), bare.check_same(&own)), (Ok(()), Ok(())));
+        let changed = ProfileLabel::read("tp1-words-lntf-64 0123456789abcdef").unwrap();
+        assert!(own.check_same(&changed).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! A file that has its name only when it is whole.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file being written beside its name, as `NAME.tmp`. Dropped before [`NewFile::finish`], it is deleted.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    /// `None` once it is finished.
+    file: Option<File>,
+}
+
+impl NewFile {
+    /// Begins a file, which replaces one of its name once it is finished.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".tmp");
+        let temporary = path.with_file_name(name);
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(File::create(&temporary)?),
+            temporary,
+        })
+    }
+
+    /// Makes the content durable and gives the file its name.
+    ///
+    /// # Errors
+    /// What the system says; the file is deleted then.
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Some(file) = &self.file {
+            file.sync_all()?;
+            fs::rename(&self.temporary, &self.path)?;
+        }
+        self.file = None;
+        Ok(())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            let _left_over = fs::remove_file(&self.temporary);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Rows as a Parquet table.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::{Column, Kind, Value};
+
+/// Values of the longest column of a row group, about.
+const GROUP: usize = 1 << 18;
+
+/// A table being written.
+pub(super) struct Table<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+    columns: Vec<Cells>,
+}
+
+/// A column of one row group.
+struct Cells {
+    kind: Kind,
+    numbers: Vec<i64>,
+    small: Vec<i32>,
+    names: Vec<ByteArray>,
+    /// For lists: 0 where one begins, 1 within, and for each whether there is an element.
+    repetition: Vec<i16>,
+    definition: Vec<i16>,
+}
+
+impl<W: Write + Send> std::fmt::Debug for Table<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").finish_non_exhaustive()
+    }
+}
+
+impl<W: Write + Send> Table<W> {
+    pub(super) fn create(out: W, columns: &[Column], notes: &[(&str, &str)]) -> io::Result<Self> {
+        let field = |&Column(name, kind): &Column| match kind {
+            Kind::Id | Kind::Fingerprint => format!("required int64 {name} (integer(64, false));"),
+            Kind::Distance => format!("required int32 {name} (integer(32, false));"),
+            Kind::Name => format!("required binary {name} (string);"),
+            Kind::Ids => format!(
+                "required group {name} (list) {{ repeated group list {{ required int64 element (integer(64, false)); }} }}"
+            ),
+        };
+        let fields: String = columns.iter().map(field).collect();
+        let notes: Vec<KeyValue> = notes
+            .iter()
+            .map(|&(key, value)| KeyValue::new(key.to_owned(), value.to_owned()))
+            .collect();
+        let properties = WriterProperties::builder()
+            .set_created_by(concat!("twinprint version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_key_value_metadata((!notes.is_empty()).then_some(notes))
+            .build();
+        let writer = parse_message_type(&format!("message rows {{ {fields} }}"))
+            .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)))
+            .map_err(failed)?;
+        let cells = |column: &Column| Cells {
+            kind: column.1,
+            numbers: Vec::new(),
+            small: Vec::new(),
+            names: Vec::new(),
+            repetition: Vec::new(),
+            definition: Vec::new(),
+        };
+        Ok(Self {
+            writer,
+            columns: columns.iter().map(cells).collect(),
+        })
+    }
+
+    pub(super) fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
+        let mut longest = 0;
+        for (cells, value) in self.columns.iter_mut().zip(values) {
+            cells.push(value);
+            longest = longest.max(cells.len());
+        }
+        if longest >= GROUP { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<W> {
+        self.flush()?;
+        self.writer.into_inner().map_err(failed)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.columns.iter().all(|cells| cells.len() == 0) {
+            return Ok(());
+        }
+        let mut group = self.writer.next_row_group().map_err(failed)?;
+        for cells in &mut self.columns {
+            cells.write(&mut group).map_err(failed)?;
+        }
+        group.close().map_err(failed)?;
+        Ok(())
+    }
+}
+
+impl Cells {
+    fn len(&self) -> usize {
+        self.numbers.len().max(self.small.len()).max(self.names.len())
+    }
+
+    fn push(&mut self, value: &Value<'_>) {
+        match value {
+            &Value::Number(number) if self.kind == Kind::Distance => self.small.push(number as i32),
+            Value::Number(number) => self.numbers.push(number.cast_signed()),
+            Value::Name(name) => self.names.push(ByteArray::from(*name)),
+            Value::Numbers(numbers) => {
+                self.numbers.extend(numbers.iter().map(|n| n.cast_signed()));
+                // A list without elements still takes a place.
+                let places = numbers.len().max(1);
+                self.repetition
+                    .extend((0..places).map(|place| i16::from(place > 0)));
+                self.definition
+                    .extend((0..places).map(|place| i16::from(place < numbers.len())));
+            }
+        }
+    }
+
+    fn write<W: Write + Send>(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError> {
+        match self.kind {
+            Kind::Distance => column::<_, Int32Type>(group, &self.small, None)?,
+            Kind::Name => column::<_, ByteArrayType>(group, &self.names, None)?,
+            Kind::Id | Kind::Fingerprint => column::<_, Int64Type>(group, &self.numbers, None)?,
+            Kind::Ids => {
+                let levels = Some((&self.definition[..], &self.repetition[..]));
+                column::<_, Int64Type>(group, &self.numbers, levels)?;
+            }
+        }
+        self.small.clear();
+        self.names.clear();
+        self.numbers.clear();
+        self.repetition.clear();
+        self.definition.clear();
+        Ok(())
+    }
+}
+
+fn column<W: Write + Send, T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    levels: Option<(&[i16], &[i16])>,
+) -> Result<(), ParquetError> {
+    let missing = || ParquetError::General("the schema has fewer columns".to_owned());
+    let mut column = group.next_column()?.ok_or_else(missing)?;
+    let (definition, repetition) = levels.unzip();
+    column.typed::<T>().write_batch(values, definition, repetition)?;
+    column.close()
+}
+
+/// What the system said, where it was the system.
+fn failed(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(system) => *system,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}

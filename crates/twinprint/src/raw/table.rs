@@ -1,0 +1,186 @@
+//! Parquet files with a column of fingerprints and perhaps one of ids.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{RawError, STRETCH};
+use crate::source::{Codec, Format, ParquetTable, RejectReason, SourceFile, Wholes, guarded, open_table};
+
+/// The column of fingerprints.
+const FINGERPRINT: &str = "fingerprint";
+/// The column of ids.
+const ID: &str = "id";
+
+/// A file whose columns are right.
+#[derive(Debug)]
+pub(super) struct TableFile {
+    file: SourceFile,
+    table: ParquetTable,
+    fingerprint: Wholes,
+    id: Option<Wholes>,
+}
+
+impl TableFile {
+    /// Reads the footer. `ids`: whether a column of ids counts.
+    pub(super) fn open(path: &Path, ids: bool) -> Result<Self, RawError> {
+        let file = SourceFile {
+            path: path.to_owned(),
+            label: path.display().to_string(),
+            relative: PathBuf::new(),
+            format: Format::Parquet,
+            codec: Codec::Plain,
+            bytes: path.metadata().map_err(RawError::io(path))?.len(),
+            modified: None,
+        };
+        let table = guarded(Format::Parquet, || ParquetTable::open(&file)).map_err(damaged(path))?;
+        let column = |what| RawError::Column {
+            path: path.to_owned(),
+            what,
+        };
+        let fingerprint = match table.wholes(FINGERPRINT) {
+            Ok(Some(wholes)) if wholes.bits == 64 => wholes,
+            Ok(None) => {
+                let present = table.column_names().join(", ");
+                return Err(column(format!(
+                    "it has no column \"{FINGERPRINT}\", only {present}; rename the one that holds fingerprints of 64 bits"
+                )));
+            }
+            found => {
+                let found = found.map_or_else(|found| found, |_| "a 32-bit number".to_owned());
+                return Err(column(format!(
+                    "its column \"{FINGERPRINT}\" holds {found}, not whole numbers of 64 bits (either sign will do); write it as such"
+                )));
+            }
+        };
+        let id = if ids { table.wholes(ID) } else { Ok(None) };
+        let id = id.map_err(|found| {
+            column(format!(
+                "its column \"{ID}\" holds {found}, and ids are whole numbers; take the position of each with --positions"
+            ))
+        })?;
+        Ok(Self {
+            file,
+            table,
+            fingerprint,
+            id,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    pub(super) fn has_ids(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// What stands in the metadata under a key.
+    pub(super) fn note(&self, key: &str) -> Option<&str> {
+        let notes = self.table.metadata().file_metadata().key_value_metadata()?;
+        notes.iter().find(|note| note.key == key)?.value.as_deref()
+    }
+
+    /// The rows from the first on.
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows {
+            file: self,
+            group: 0,
+            row: 0,
+            columns: None,
+        }
+    }
+}
+
+/// Rows on their way, row group after row group.
+pub(super) struct Rows<'f> {
+    file: &'f TableFile,
+    /// The row group to come.
+    group: usize,
+    /// The row to come, from 0.
+    row: u64,
+    columns: Option<Open>,
+}
+
+/// The columns of one row group.
+struct Open {
+    fingerprint: crate::source::WholeReader,
+    id: Option<crate::source::WholeReader>,
+    left: u64,
+}
+
+impl Rows<'_> {
+    /// Appends what comes next; nothing at the end.
+    pub(super) fn fill(&mut self, fingerprints: &mut Vec<u64>, ids: &mut Vec<u64>) -> Result<(), RawError> {
+        while fingerprints.is_empty() {
+            let mut open = match self.columns.take() {
+                Some(open) => open,
+                None if self.group < self.file.table.groups() => self.next_group()?,
+                None => return Ok(()),
+            };
+            let count = open.left.min(STRETCH as u64) as usize;
+            self.column(FINGERPRINT, &mut open.fingerprint, count, fingerprints)?;
+            if let Some(id) = &mut open.id {
+                self.column(ID, id, count, ids)?;
+                let below = ids.iter().position(|&id| id.cast_signed() < 0);
+                let signed = self.file.id.as_ref().is_some_and(|wholes| wholes.signed);
+                if let (Some(at), true) = (below, signed) {
+                    return Err(RawError::NegativeId {
+                        path: self.file.path().to_owned(),
+                        row: self.row + at as u64 + 1,
+                        id: ids.get(at).copied().unwrap_or_default().cast_signed(),
+                    });
+                }
+            }
+            self.row += count as u64;
+            open.left -= count as u64;
+            self.columns = (open.left > 0).then_some(open);
+        }
+        Ok(())
+    }
+
+    fn next_group(&mut self) -> Result<Open, RawError> {
+        let table = &self.file.table;
+        let group = self.group;
+        self.group += 1;
+        let rows = table.rows_of(group);
+        let reader = |wholes: &Wholes| {
+            // Opened for each, so that no two readers share a position in the file.
+            guarded(Format::Parquet, || {
+                table.read_wholes(wholes, group, &Arc::new(open_table(&self.file.file)?))
+            })
+            .map_err(damaged(self.file.path()))
+        };
+        Ok(Open {
+            fingerprint: reader(&self.file.fingerprint)?,
+            id: self.file.id.as_ref().map(reader).transpose()?,
+            left: rows.end - rows.start,
+        })
+    }
+
+    fn column(
+        &self,
+        name: &'static str,
+        reader: &mut crate::source::WholeReader,
+        count: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<(), RawError> {
+        let null = guarded(Format::Parquet, || reader.fill(count, out)).map_err(damaged(self.file.path()))?;
+        null.map_or(Ok(()), |at| {
+            Err(RawError::Null {
+                path: self.file.path().to_owned(),
+                row: self.row + at as u64 + 1,
+                column: name,
+            })
+        })
+    }
+}
+
+fn damaged(path: &Path) -> impl FnOnce(RejectReason) -> RawError {
+    let path = path.to_owned();
+    |reason| RawError::Damaged { path, reason }
+}

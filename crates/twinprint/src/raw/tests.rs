@@ -1,0 +1,387 @@
+use std::io::Write;
+
+use super::*;
+
+fn file(directory: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = directory.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn u64s(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+/// Everything, with ids, positions counted from `first`.
+fn read(raw: &RawFiles, first: u64) -> Result<Vec<(u64, u64)>, RawError> {
+    let mut read = Vec::new();
+    raw.read(first, |fingerprints, ids| {
+        assert_eq!(fingerprints.len(), ids.len());
+        read.extend(fingerprints.iter().copied().zip(ids.iter().copied()));
+        Ok::<_, RawError>(())
+    })?;
+    Ok(read)
+}
+
+fn some(n: u64) -> Vec<u64> {
+    (0..n).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect()
+}
+
+#[test]
+fn stretches_follow_one_another_through_all_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let numbers = some(300_000);
+    let bytes = u64s(&numbers);
+    let (one, two) = bytes.split_at(8 * 200_001);
+    let (two, three) = two.split_at(8 * 50_000);
+    let packed = zstd::encode_all(two, 1).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(three).unwrap();
+    let files = [
+        file(directory.path(), "a.u64", one),
+        file(directory.path(), "empty.u64", &[]),
+        file(directory.path(), "b.u64.zst", &packed),
+        file(directory.path(), "c.u64.gz", &gzip.finish().unwrap()),
+    ];
+    let raw = RawFiles::open(&files, &Ids::Own).unwrap();
+    assert_eq!((raw.len(), raw.has_ids()), (300_000, false));
+    assert!(
+        read(&raw, 7)
+            .unwrap()
+            .into_iter()
+            .eq(numbers.iter().copied().zip(7..))
+    );
+    // Ids of their own, in a file beside.
+    let given: Vec<u64> = (0..300_000).rev().collect();
+    let ids = file(directory.path(), "ids.u64", &u64s(&given));
+    let raw = RawFiles::open(&files, &Ids::File(ids)).unwrap();
+    assert!(raw.has_ids());
+    assert!(
+        read(&raw, 7)
+            .unwrap()
+            .into_iter()
+            .eq(numbers.into_iter().zip(given))
+    );
+    let few = file(directory.path(), "few.u64", &[0; 8]);
+    assert!(matches!(
+        RawFiles::open(&files, &Ids::File(few)),
+        Err(RawError::IdCount {
+            ids: 1,
+            fingerprints: 300_000,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn what_is_no_file_of_fingerprints_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |path: &PathBuf| RawFiles::open(std::slice::from_ref(path), &Ids::Own);
+    let odd = file(directory.path(), "odd.u64", &[0; 9]);
+    assert!(matches!(open(&odd), Err(RawError::Length { bytes: 9, .. })));
+    let text = file(directory.path(), "a.txt", &[0; 8]);
+    assert!(matches!(open(&text), Err(RawError::Kind { .. })));
+    let missing = directory.path().join("missing.u64");
+    assert!(matches!(open(&missing), Err(RawError::Io { .. })));
+    let shrunk = file(directory.path(), "shrunk.u64", &[0; 16]);
+    let raw = open(&shrunk).unwrap();
+    std::fs::write(&shrunk, [0; 8]).unwrap();
+    assert!(matches!(read(&raw, 0), Err(RawError::Io { .. })));
+    let packed = zstd::encode_all(&u64s(&some(1000))[..], 1).unwrap();
+    let cut = file(directory.path(), "cut.u64.zst", &packed[..packed.len() - 9]);
+    assert!(matches!(open(&cut), Err(RawError::Damaged { .. })));
+    let other = file(directory.path(), "other.u64.gz", &[1; 100]);
+    assert!(matches!(open(&other), Err(RawError::Damaged { .. })));
+    let whole = file(directory.path(), "a.parquet.gz", &packed);
+    assert!(matches!(open(&whole), Err(RawError::PackedTable { .. })));
+}
+
+#[cfg(feature = "tables")]
+mod tables {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::*;
+
+    /// A column as it is written.
+    enum Cells<'c> {
+        Wide(&'c [i64], Option<&'c [i16]>),
+        Narrow(&'c [i32]),
+        Text(&'c str),
+    }
+
+    fn table(path: &Path, schema: &str, groups: &[&[Cells]]) {
+        let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
+        let mut writer =
+            SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::default()).unwrap();
+        for columns in groups {
+            let mut group = writer.next_row_group().unwrap();
+            for cells in *columns {
+                let mut column = group.next_column().unwrap().unwrap();
+                let written = match cells {
+                    Cells::Wide(values, levels) => {
+                        column.typed::<Int64Type>().write_batch(values, *levels, None)
+                    }
+                    Cells::Narrow(values) => column.typed::<Int32Type>().write_batch(values, None, None),
+                    Cells::Text(text) => {
+                        let values = [(*text).into()];
+                        column.typed::<ByteArrayType>().write_batch(&values, None, None)
+                    }
+                };
+                written.unwrap();
+                column.close().unwrap();
+            }
+            group.close().unwrap();
+        }
+        writer.close().unwrap();
+    }
+
+    fn open(path: &Path, ids: &Ids) -> Result<RawFiles, RawError> {
+        RawFiles::open(&[path.to_owned()], ids)
+    }
+
+    #[test]
+    fn columns_of_either_sign_are_read_group_after_group() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.parquet");
+        let many: Vec<i64> = (0..200_000).map(|i| i - 100_000).collect();
+        let groups: &[&[Cells]] = &[
+            &[Cells::Wide(&[7, 5], None), Cells::Wide(&[-1, i64::MIN], None)],
+            &[Cells::Wide(&many, None), Cells::Wide(&many, None)],
+        ];
+        table(
+            &path,
+            "required int64 id (integer(64, false)); required int64 fingerprint;",
+            groups,
+        );
+        let raw = open(&path, &Ids::Own).unwrap();
+        assert_eq!((raw.len(), raw.has_ids()), (200_002, true));
+        let mut expected = vec![(u64::MAX, 7), (1 << 63, 5)];
+        expected.extend(many.iter().map(|&i| (i.cast_unsigned(), i.cast_unsigned())));
+        assert_eq!(read(&raw, 9).unwrap(), expected);
+        let raw = open(&path, &Ids::Positions).unwrap();
+        assert!(!raw.has_ids());
+        let positions = expected.iter().map(|&(fingerprint, _)| fingerprint).zip(9..);
+        assert!(read(&raw, 9).unwrap().into_iter().eq(positions));
+
+        let path = directory.path().join("b.parquet");
+        let groups: &[&[Cells]] = &[&[
+            Cells::Wide(&[3, 4], Some(&[1, 1])),
+            Cells::Narrow(&[i32::MAX, -1]),
+        ]];
+        table(
+            &path,
+            "optional int64 fingerprint (integer(64, true)); required int32 id (integer(32, false));",
+            groups,
+        );
+        let raw = open(&path, &Ids::Own).unwrap();
+        assert_eq!(
+            read(&raw, 0).unwrap(),
+            [(3, i32::MAX as u64), (4, u32::MAX.into())]
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.parquet");
+        let says = |schema: &str, columns: &[Cells], parts: &[&str]| {
+            table(&path, schema, &[columns]);
+            let error = open(&path, &Ids::Own).and_then(|raw| read(&raw, 0)).unwrap_err();
+            let text = error.to_string();
+            for part in [&["a.parquet"], parts].concat() {
+                assert!(text.contains(part), "no {part:?} in {text}");
+            }
+        };
+        says(
+            "required int64 hash;",
+            &[Cells::Wide(&[1], None)],
+            &["no column \"fingerprint\", only hash", "rename"],
+        );
+        says(
+            "required binary fingerprint (string);",
+            &[Cells::Text("ff")],
+            &["BYTE_ARRAY (String)", "whole numbers of 64 bits"],
+        );
+        says(
+            "required int32 fingerprint;",
+            &[Cells::Narrow(&[1])],
+            &["a 32-bit number"],
+        );
+        says(
+            "required int64 fingerprint; required binary id (string);",
+            &[Cells::Wide(&[1], None), Cells::Text("x")],
+            &["\"id\" holds BYTE_ARRAY", "--positions"],
+        );
+        says(
+            "optional int64 fingerprint;",
+            &[Cells::Wide(&[1, 2], Some(&[1, 0, 1]))],
+            &["row 2 has no fingerprint"],
+        );
+        says(
+            "required int64 fingerprint; required int64 id;",
+            &[Cells::Wide(&[1, 1], None), Cells::Wide(&[1, -4], None)],
+            &["row 2 has the id -4"],
+        );
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+        let text = open(&path, &Ids::Own).unwrap_err().to_string();
+        assert!(text.contains("a.parquet") && text.contains("cut off"), "{text}");
+        // Files with ids do not go with files without.
+        std::fs::write(&path, &bytes).unwrap();
+        let without = file(directory.path(), "b.u64", &[0; 8]);
+        let mixed = RawFiles::open(&[without, path], &Ids::Own).unwrap_err();
+        assert!(matches!(mixed, RawError::Mixed { .. }), "{mixed}");
+    }
+
+    #[test]
+    fn every_cut_and_flip_of_a_table_is_an_error_or_numbers() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.parquet");
+        let groups: &[&[Cells]] = &[&[Cells::Wide(&[7, 5, 6], None), Cells::Wide(&[1, 2, 3], None)]];
+        table(&path, "required int64 id; required int64 fingerprint;", groups);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut refused = 0;
+        for at in 0..bytes.len() {
+            for cut in [true, false] {
+                let mut damaged = bytes.clone();
+                if cut {
+                    damaged.truncate(at);
+                } else {
+                    damaged[at] ^= 0x55;
+                }
+                std::fs::write(&path, damaged).unwrap();
+                match open(&path, &Ids::Own).and_then(|raw| read(&raw, 0)) {
+                    Err(error) => {
+                        refused += 1;
+                        assert!(error.to_string().contains("a.parquet"), "{error}");
+                    }
+                    Ok(_) => assert!(!cut, "cut at {at}"),
+                }
+            }
+        }
+        assert!(refused > bytes.len(), "{refused} of {}", bytes.len());
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    Column("a", Kind::Ids),
+    Column("b", Kind::Id),
+    Column("fingerprint", Kind::Fingerprint),
+    Column("hamming", Kind::Distance),
+];
+const ROWS: [(&[u64], u64, u64, u64); 3] = [
+    (&[1, 2], 3, u64::MAX, 0),
+    (&[9], u64::MAX, 0xab, 64),
+    (&[], 0, 1, 2),
+];
+
+fn written(form: RowForm) -> Vec<u8> {
+    let mut writer = RowWriter::new(Vec::new(), form, COLUMNS, &[("of", "tests")]).unwrap();
+    for (a, b, fingerprint, hamming) in ROWS {
+        let numbers = [b, fingerprint, hamming].map(Value::Number);
+        writer
+            .row(&[&[Value::Numbers(a)], &numbers[..]].concat())
+            .unwrap();
+    }
+    assert_eq!(writer.rows(), 3);
+    writer.finish().unwrap()
+}
+
+#[test]
+fn rows_have_four_forms() {
+    let text = |form| String::from_utf8(written(form)).unwrap();
+    assert_eq!(
+        text(RowForm::Jsonl),
+        "{\"a\":[1,2],\"b\":3,\"fingerprint\":\"ffffffffffffffff\",\"hamming\":0}\n\
+         {\"a\":[9],\"b\":18446744073709551615,\"fingerprint\":\"00000000000000ab\",\"hamming\":64}\n\
+         {\"a\":[],\"b\":0,\"fingerprint\":\"0000000000000001\",\"hamming\":2}\n"
+    );
+    assert_eq!(
+        text(RowForm::Csv),
+        "a,b,fingerprint,hamming\n1 2,3,ffffffffffffffff,0\n9,18446744073709551615,00000000000000ab,64\n,0,0000000000000001,2\n"
+    );
+    let numbers: Vec<u64> = written(RowForm::Bin)
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&eight| u64::from_le_bytes(eight))
+        .collect();
+    assert_eq!(
+        numbers,
+        [2, 1, 2, 3, u64::MAX, 0, 1, 9, u64::MAX, 0xab, 64, 0, 0, 1, 2]
+    );
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn rows_of_a_table_are_read_back_by_others() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "rows.parquet", &written(RowForm::Parquet));
+    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    let notes = metadata.key_value_metadata().unwrap();
+    assert_eq!(
+        (notes[0].key.as_str(), notes[0].value.as_deref()),
+        ("of", Some("tests"))
+    );
+    let rows: Vec<String> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| row.unwrap().to_string())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "{a: [1, 2], b: 3, fingerprint: 18446744073709551615, hamming: 0}",
+            "{a: [9], b: 18446744073709551615, fingerprint: 171, hamming: 64}",
+            "{a: [], b: 0, fingerprint: 1, hamming: 2}",
+        ]
+    );
+}
+
+#[test]
+fn names_are_quoted_and_have_no_binary_form() {
+    const NAMED: &[Column] = &[Column("query", Kind::Name)];
+    let write = |form| -> Result<String, RowError> {
+        let mut writer = RowWriter::new(Vec::new(), form, NAMED, &[])?;
+        for name in ["plain", "a,b", "say \"x\"\n"] {
+            writer.row(&[Value::Name(name)])?;
+        }
+        assert!(matches!(
+            writer.row(&[Value::Number(1)]),
+            Err(RowError::Unfit("query"))
+        ));
+        Ok(String::from_utf8(writer.finish()?).unwrap())
+    };
+    assert_eq!(
+        write(RowForm::Csv).unwrap(),
+        "query\nplain\n\"a,b\"\n\"say \"\"x\"\"\n\"\n"
+    );
+    assert_eq!(
+        write(RowForm::Jsonl).unwrap(),
+        "{\"query\":\"plain\"}\n{\"query\":\"a,b\"}\n{\"query\":\"say \\\"x\\\"\\n\"}\n"
+    );
+    assert!(matches!(write(RowForm::Bin), Err(RowError::NoBinary("query"))));
+}
+
+#[test]
+fn a_new_file_is_there_when_it_is_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rows");
+    let there = || std::fs::read_dir(&directory).unwrap().count();
+    let mut given_up = NewFile::create(&path).unwrap();
+    given_up.write_all(b"half").unwrap();
+    drop(given_up);
+    assert_eq!(there(), 0);
+    let mut whole = NewFile::create(&path).unwrap();
+    whole.write_all(b"whole").unwrap();
+    assert!(!path.exists());
+    whole.finish().unwrap();
+    assert_eq!((std::fs::read(&path).unwrap(), there()), (b"whole".to_vec(), 1));
+}
