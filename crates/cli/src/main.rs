@@ -13,6 +13,7 @@ mod completions;
 mod config;
 mod dedup;
 mod eval;
+mod fields;
 mod fingerprint;
 mod forecast;
 mod idf;
@@ -26,6 +27,7 @@ mod plan;
 mod progress;
 mod replay;
 mod serve;
+mod stories;
 mod summary;
 mod terminal;
 
