@@ -73,6 +73,8 @@ NAMES = """
 "path.collection" = "c"
 "path.id" = "d1"
 "path.source" = "a.example"
+"path.story" = 1
+"query.since" = "2024-05-01"
 "query.a" = "d2"
 "query.b" = "d3"
 """
@@ -88,7 +90,7 @@ def described(work):
         (Path(work) / "schemathesis.toml").write_text(names)
         with Service(work) as service:
             service.call("DELETE", "/v1/collections/c")
-            assert service.call("PUT", "/v1/collections/c", {})[0] == 201
+            assert service.call("PUT", "/v1/collections/c", {"stories": True})[0] == 201
             for n in range(5):
                 document = {"doc_id": f"d{n}", "text": page(n % 3, n), "url": f"http://a.example/{n}"}
                 assert service.call("POST", "/v1/collections/c/check-and-insert", document)[0] == 200
@@ -144,15 +146,15 @@ def one_new_each(work, runs, clients, pages):
 
 
 def kills(work, cycles):
-    """Killed at random under load: what was acknowledged is there, and nothing that was not sent."""
+    """Killed at random under load: what was acknowledged is there, in the story it was told, and nothing that was not sent."""
     rng = random.Random(5)
-    sent, acknowledged = set(), set()
+    sent, acknowledged = set(), {}
     slowest = 0.0
     for cycle in range(cycles):
         began = time.monotonic()
         with Service(work) as service:
             slowest = max(slowest, time.monotonic() - began)
-            assert service.call("PUT", "/v1/collections/c", {})[0] in (200, 201)
+            assert service.call("PUT", "/v1/collections/c", {"stories": True})[0] in (200, 201)
 
             def client(number):
                 connection = http.client.HTTPConnection(service.host, timeout=60)
@@ -161,11 +163,11 @@ def kills(work, cycles):
                     sent.update(ids)
                     documents = [{"doc_id": one, "text": page(one)} for one in ids]
                     try:
-                        status, _ = service.call("POST", "/v1/collections/c/documents", {"documents": documents}, connection)
+                        status, answer = service.call("POST", "/v1/collections/c/documents", {"documents": documents}, connection)
                     except (OSError, http.client.HTTPException):
                         return
                     if status == 200:
-                        acknowledged.update(ids)
+                        acknowledged.update({one: item["answer"]["story_id"] for one, item in zip(ids, answer["items"])})
 
             threads = [threading.Thread(target=client, args=(number,)) for number in range(3)]
             for thread in threads:
@@ -176,9 +178,15 @@ def kills(work, cycles):
                 thread.join()
         if cycle % 10 == 9 or cycle == cycles - 1:
             lines = subprocess.run([BINARY, "collection", "export", "collections/c"], cwd=work, check=True, capture_output=True).stdout
-            there = {json.loads(line)["doc_id"] for line in lines.splitlines()}
-            assert acknowledged <= there, f"cycle {cycle}: {len(acknowledged - there)} acknowledged and lost"
-            assert there <= sent, f"cycle {cycle}: {len(there - sent)} never sent"
+            there = {row["doc_id"]: row["story_id"] for row in map(json.loads, lines.splitlines())}
+            lost = acknowledged.keys() - there.keys()
+            assert not lost, f"cycle {cycle}: {len(lost)} acknowledged and lost"
+            assert there.keys() <= sent, f"cycle {cycle}: {len(there.keys() - sent)} never sent"
+            command = [BINARY, "collection", "stories", "collections/c", "--min-size", "1", "--limit", "10000000"]
+            stories = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
+            became = {part: story["story_id"] for story in stories for part in [story["story_id"], *story.get("merged", [])]}
+            moved = [one for one, story in acknowledged.items() if became[story] != there[one]]
+            assert not moved, f"cycle {cycle}: {len(moved)} in other stories than they were told"
             subprocess.run([BINARY, "collection", "check", "collections/c"], cwd=work, check=True, capture_output=True)
     assert acknowledged, "nothing was acknowledged"
     print(f"{cycles} kills: {len(acknowledged)} documents acknowledged, all there; slowest start {slowest:.2f} s")

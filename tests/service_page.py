@@ -31,6 +31,9 @@ def joined(sentences, chinese):
     return ("。" if chinese else ". ").join(sentences) + ("。" if chinese else ".")
 
 
+SUBJECTS = ["quake coast harbour rescue tremor", "final stadium goal striker cup", "rates inflation loan market bond", "彗星 望远镜 轨道 天文台"]
+
+
 def fill(host, hostile):
     """Reports in both languages, each in some editions, and `hostile` documents that would like to be markup."""
     draw = random.Random(11)
@@ -43,10 +46,14 @@ def fill(host, hostile):
             while copy and version == sentences:
                 version = edited(draw, sentences, chinese)
             text = joined(version, chinese)
+            if n % 2 == 0:
+                text = f"{SUBJECTS[3 if chinese else n // 2 % 3]} ".title() * 4 + text
             url = f"https://{draw.choice(['news', 'herald', 'xinwen', 'tribune'])}.example/{n}/{copy}"
-            documents.append({"doc_id": f"report-{n}-{copy}", "url": url, "text": text})
+            documents.append({"doc_id": f"report-{n}-{copy}", "url": url, "time": f"2024-05-{1 + n // 2:02}", "text": text,
+                              "fields": {"title": text[:60]}})
     for n in range(hostile):
-        documents.append({"doc_id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "text": f"{ATTACK} {ATTACK} {n}"})
+        documents.append({"doc_id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "time": "2024-05-20",
+                          "fields": {"title": ATTACK}, "text": f"{ATTACK} {ATTACK} {n}"})
     connection = http.client.HTTPConnection(host)
 
     def call(method, path, body):
@@ -55,7 +62,7 @@ def fill(host, hostile):
         content = answer.read()
         assert answer.status in (200, 201), content
 
-    call("PUT", "/v1/collections/news", {})
+    call("PUT", "/v1/collections/news", {"stories": True, "story_threshold": 0.2, "story_window": 10 * 86_400})
     call("POST", "/v1/collections/news/documents", {"documents": documents})
     return documents
 
@@ -88,6 +95,14 @@ def visit(browser, address, documents, language, width, dark, shots):
     page.locator("#groups li button").last.click()
     page.wait_for_selector("#comparison .texts")
     assert page.locator("#comparison mark").count() > 0, "nothing marked between two editions"
+    assert page.locator("#stories > li").count() > 3, "no stories"
+    page.locator("#stories > li > button").first.click()
+    page.wait_for_selector("#stories ul li")
+    page.select_option("#state", "ended")
+    page.wait_for_function("Array.from(document.querySelectorAll('#stories .hint')).every((fact) => /ended|已结束/.test(fact.textContent))")
+    assert page.locator("#stories > li").count() > 0, "no story has ended"
+    page.select_option("#state", "")
+    page.wait_for_function("document.querySelectorAll('#stories > li').length > 3")
     assert page.locator("#problem").is_hidden(), page.locator("#problem").inner_text()
     page.wait_for_timeout(600)
 

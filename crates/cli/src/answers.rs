@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 use twinprint::collection::{Fed, NewDocument, feed};
 
+use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
 use crate::terminal;
@@ -16,6 +17,9 @@ pub(crate) struct AnswerArgs {
     /// Keep only what is new
     #[arg(long)]
     pub(crate) only_new: bool,
+
+    #[command(flatten)]
+    fields: FieldArgs,
 
     /// No line for each document, only the counts
     #[arg(long)]
@@ -78,7 +82,14 @@ impl AnswerArgs {
                 terminal::out(&lines)
             }
         };
-        let fed = feed(&input.inputs, &input.options(), &bars, cancel, take);
+        let fed = feed(
+            &input.inputs,
+            &input.options(),
+            &self.fields.keys(),
+            &bars,
+            cancel,
+            take,
+        );
         bars.finish();
         fed?;
         let summary = serde_json::to_string(&answers.counts)?;

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use twinprint::collection::{Collection, Durability, Fed, NewDocument, feed};
 use twinprint::source::SourceOptions;
+use twinprint::stream::FieldKeys;
 use twinprint::{DedupError, DedupOptions, Mode};
 
 use crate::number::count;
@@ -49,29 +50,36 @@ pub(crate) fn append(
         ..source.clone()
     };
     let inputs = [kept.to_string_lossy().into_owned()];
-    let result = feed(&inputs, &source, &bars, cancel, |fed: Vec<Fed>| {
-        let documents: Vec<NewDocument> = fed
-            .into_iter()
-            .filter_map(|record| {
-                let place = format!("{}:{}", record.source, record.line);
-                let mut document = record
-                    .document
-                    .map_err(|reason| tell(&format!("{place}: {reason}")))
-                    .ok()?;
-                if document.id == place {
-                    document.id = format!("{}/{place}", out.display());
+    let result = feed(
+        &inputs,
+        &source,
+        &FieldKeys::default(),
+        &bars,
+        cancel,
+        |fed: Vec<Fed>| {
+            let documents: Vec<NewDocument> = fed
+                .into_iter()
+                .filter_map(|record| {
+                    let place = format!("{}:{}", record.source, record.line);
+                    let mut document = record
+                        .document
+                        .map_err(|reason| tell(&format!("{place}: {reason}")))
+                        .ok()?;
+                    if document.id == place {
+                        document.id = format!("{}/{place}", out.display());
+                    }
+                    Some(document)
+                })
+                .collect();
+            for answer in collection.add(documents, false, Durability::Synced)? {
+                match answer {
+                    Ok(_) => added += 1,
+                    Err(error) => tell(&error.to_string()),
                 }
-                Some(document)
-            })
-            .collect();
-        for answer in collection.add(documents, false, Durability::Synced)? {
-            match answer {
-                Ok(_) => added += 1,
-                Err(error) => tell(&error.to_string()),
             }
-        }
-        anyhow::Ok(())
-    });
+            anyhow::Ok(())
+        },
+    );
     bars.finish();
     result.map_err(|error| {
         error.context(format!(

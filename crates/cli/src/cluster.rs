@@ -9,6 +9,7 @@ use twinprint::stream::{
 };
 
 use crate::dedup::profile_named;
+use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number, strictly, terminal};
@@ -39,21 +40,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
-    /// Field that tells when a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
-    #[arg(long, default_value = "time", value_name = "FIELD", help_heading = "Fields")]
-    time_key: String,
-
-    /// Field with the title; without it, the first line of the text stands for it
-    #[arg(long, default_value = "title", value_name = "FIELD", help_heading = "Fields")]
-    title_key: String,
-
-    /// Field with the address
-    #[arg(long, default_value = "url", value_name = "FIELD", help_heading = "Fields")]
-    url_key: String,
-
-    /// Field with what a document is worth, a number
-    #[arg(long, default_value = "score", value_name = "FIELD", help_heading = "Fields")]
-    score_key: String,
+    #[command(flatten)]
+    fields: FieldArgs,
 
     /// Field with what a document is known to belong to: tell how well groups and stories agree with it, and write agreement.json
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
@@ -155,11 +143,8 @@ enum ScopeArg {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let keys = FieldKeys {
-        time: args.time_key.clone(),
-        title: args.title_key.clone(),
-        url: args.url_key.clone(),
-        score: args.score_key.clone(),
         label: args.labels.clone(),
+        ..args.fields.keys()
     };
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;

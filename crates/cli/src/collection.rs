@@ -9,11 +9,12 @@ use twinprint::DedupError;
 use twinprint::collection::{
     CanonicalBy, Collection, CollectionError, Durability, NewDocument, Settings, Store,
 };
+use twinprint::stream::parse_span;
 
 use crate::answers::AnswerArgs;
 use crate::dedup::width_named;
 use crate::input::InputArgs;
-use crate::{interrupt, terminal};
+use crate::{interrupt, stories, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +29,11 @@ Examples:
   twinprint collection check seen && twinprint collection backup seen copy
       reads and compares everything; copies it as it is now
   twinprint collection restore backup again
-      the copy becomes a collection again, in a new directory";
+      the copy becomes a collection again, in a new directory
+  twinprint collection create topical --stories --window 7d && twinprint collection add topical news.jsonl
+      documents are in stories as well, by their words and times; a story ends when nothing has come for a week
+  twinprint collection stories topical --min-size 1
+      the stories, those with the latest document first, those of one document too: size, times, topic, title";
 
 /// Documents that are remembered: is this one new, or seen?
 #[derive(clap::Args)]
@@ -56,6 +61,7 @@ enum Action {
     Restore(FromTo),
     /// Makes a new collection of the documents of a damaged one that are whole
     Repair(FromTo),
+    Stories(stories::Args),
     /// Writes all documents to stdout, one a line
     Export(Place),
 }
@@ -98,6 +104,30 @@ struct CreateArgs {
     /// Make fingerprints under a secret key, which is kept in the collection
     #[arg(long)]
     keyed: bool,
+
+    /// Keep stories: loose clusters of the documents, by terms and time, with topics
+    #[arg(long, help_heading = "Stories")]
+    stories: bool,
+
+    /// Least cosine of a document and the centre of its story
+    #[arg(long, default_value_t = 0.3, value_name = "COSINE", help_heading = "Stories")]
+    story_threshold: f64,
+
+    /// Least cosine of the centres of two stories that become one; 1 keeps them apart
+    #[arg(long, default_value_t = 0.65, value_name = "COSINE", help_heading = "Stories")]
+    merge: f64,
+
+    /// End stories that gained nothing for so long, such as 7d
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
+    window: Option<i64>,
+
+    /// Halve the weight of a document in its story's centre in so long, such as 36h
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
+    half_life: Option<i64>,
+
+    /// Live stories at most; those idle for longest end beyond that
+    #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = "Stories")]
+    live: u32,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -190,6 +220,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let (saved, lost) = Collection::repair(from, to)?;
             terminal::out(&format!("{saved} documents saved, {lost} lost\n"))?;
         }
+        Action::Stories(args) => stories::run(args)?,
         Action::Export(place) => export(&Collection::open(&place.dir)?)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -222,6 +253,12 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         max_texts: args.max_texts,
         ttl: args.ttl,
         keyed: args.keyed,
+        stories: args.stories,
+        story_threshold: args.story_threshold,
+        story_merge: args.merge,
+        story_window: args.window.map(i64::unsigned_abs),
+        story_half_life: args.half_life.map(i64::unsigned_abs),
+        story_live: args.live,
     };
     settings
         .check()

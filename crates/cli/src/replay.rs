@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
-use twinprint::collection::{Content, NewDocument};
+use twinprint::collection::{Content, Details, NewDocument};
 
 use crate::answers::AnswerArgs;
 use crate::input::InputArgs;
@@ -91,8 +91,23 @@ fn body(document: NewDocument) -> Value {
         Content::Fingerprint(bits) => ("fingerprint", format!("{bits:032x}")),
     };
     let mut body = json!({"doc_id": document.id, kind: content});
-    if let Some(url) = document.details.url {
-        body["url"] = url.into();
+    let Details {
+        url,
+        source,
+        time,
+        score,
+        fields,
+    } = document.details;
+    for (key, value) in [("url", url), ("source", source), ("time", time)] {
+        if let Some(value) = value {
+            body[key] = value.into();
+        }
+    }
+    if let Some(score) = score {
+        body["score"] = score.into();
+    }
+    if !fields.is_empty() {
+        body["fields"] = fields.into();
     }
     body
 }

@@ -18,6 +18,7 @@ use crate::recency::Recency;
 
 mod centres;
 mod exact;
+mod stored;
 mod story;
 #[cfg(test)]
 mod tests;
@@ -201,6 +202,16 @@ impl Stories {
         topic::topic(story, &self.vocabulary)
     }
 
+    /// The document whose title a story has.
+    pub fn titled_by(&self, story: &Story) -> Option<u64> {
+        story.most_central().map(|exemplar| exemplar.document)
+    }
+
+    /// Stories that are now part of others, and of which.
+    pub fn redirects(&self) -> impl ExactSizeIterator<Item = (u64, u64)> + '_ {
+        self.redirects.iter().map(|(&from, &to)| (from, to))
+    }
+
     /// The words known.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
@@ -267,6 +278,23 @@ impl Stories {
         true
     }
 
+    /// A document of a story is no more. Its title and how it begins are forgotten; what it weighs in the centre stays, which others were
+    /// compared with. A story without documents is no more either. Whether the story was live.
+    pub fn shrink(&mut self, story: u64, document: u64) -> bool {
+        let id = self.resolve(story);
+        let Some(story) = self.live.get_mut(&id) else {
+            return false;
+        };
+        story.size = story.size.saturating_sub(1);
+        story.exemplars.retain(|exemplar| exemplar.document != document);
+        if story.size == 0 {
+            self.recency.remove(id, story.touched);
+            self.centres.remove(id);
+            self.live.remove(&id);
+        }
+        true
+    }
+
     /// The numbers of an item's words, and how often each occurs.
     fn numbers(&mut self, item: &Representative<'_>) -> Vec<(u32, u32)> {
         let vocabulary = &mut self.vocabulary;
@@ -325,6 +353,7 @@ impl Stories {
             site: item.site,
             time: item.time,
             exemplar: Exemplar {
+                document: item.document,
                 title: item.title.into(),
                 opening: item.opening.iter().take(OPENING).map(number).collect(),
             },

@@ -17,6 +17,7 @@ mod metrics;
 mod model;
 mod openapi;
 mod page;
+mod patient;
 mod problem;
 mod registry;
 mod route;

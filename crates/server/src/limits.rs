@@ -21,6 +21,8 @@ pub struct Limits {
     pub body_time: Duration,
     /// Until a request is answered.
     pub request_time: Duration,
+    /// How long a client may take nothing of its answer.
+    pub answer_time: Duration,
     /// Connections open at a time.
     pub connections: usize,
     /// Requests that are worked on or wait for it.
@@ -42,6 +44,7 @@ impl Default for Limits {
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
             request_time: Duration::from_mins(1),
+            answer_time: Duration::from_secs(30),
             connections: 1024,
             requests: 256,
             exports: 8,

@@ -1,5 +1,6 @@
 //! From sockets to requests: connections within limits, and an orderly end.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,14 +12,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::patient::{HELD, Patient};
 use crate::tokens::Tokens;
 use crate::{App, Options, ServeError, Shared, route};
 
 /// Bytes of a request's line and headers at most.
 const HEADERS: usize = 64 << 10;
+/// Connections that the system holds until they are accepted.
+const BACKLOG: u32 = 1024;
 
 /// A service that answers. Dropped, it stops in order.
 pub struct Service {
@@ -53,7 +57,7 @@ impl Service {
             .map_err(ServeError::Threads)?;
         let address = options.listen;
         let listener = runtime
-            .block_on(TcpListener::bind(address))
+            .block_on(async { bind(address) })
             .map_err(|source| ServeError::Listen { address, source })?;
         let address = listener
             .local_addr()
@@ -102,6 +106,19 @@ impl Drop for Service {
     }
 }
 
+/// Listens; connections inherit how much of an answer the system holds for them.
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(HELD)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Serves connections until `stopped` comes or its sender is gone.
 async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
     let router = route::router(Arc::clone(app));
@@ -135,6 +152,7 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         // Small answers are not to wait for more.
         let _unsupported = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone());
+        let stream = Patient::new(stream, Arc::clone(app));
         let connection = graceful.watch(server.serve_connection(TokioIo::new(stream), service));
         let app = Arc::clone(app);
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);

@@ -34,6 +34,8 @@ pub(crate) struct Metrics {
     pub(crate) connections: AtomicU64,
     /// Connections closed at once because too many were open.
     pub(crate) refused: AtomicU64,
+    /// Connections closed because the client did not take its answer.
+    pub(crate) slow: AtomicU64,
 }
 
 impl Metrics {
@@ -100,11 +102,11 @@ impl Metrics {
         for (name, value) in gauges {
             writeln!(out, "# TYPE twinprint_{name} gauge\ntwinprint_{name} {value}")?;
         }
-        let refused = self.refused.load(Ordering::Relaxed);
-        writeln!(
-            out,
-            "# TYPE twinprint_connections_refused_total counter\ntwinprint_connections_refused_total {refused}"
-        )?;
+        for (name, count) in [("refused", &self.refused), ("slow", &self.slow)] {
+            let count = count.load(Ordering::Relaxed);
+            let name = format!("twinprint_connections_{name}_total");
+            writeln!(out, "# TYPE {name} counter\n{name} {count}")?;
+        }
         for kind in ["documents", "queue", "refuses_writes"] {
             writeln!(out, "# TYPE twinprint_collection_{kind} gauge")?;
         }

@@ -7,7 +7,7 @@ use utoipa::openapi::schema::Ref;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::problem::Problem;
-use crate::route::{collections, documents, health, questions, stream};
+use crate::route::{collections, documents, health, questions, stories, stream};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -32,6 +32,8 @@ use crate::route::{collections, documents, health, questions, stream};
         questions::explain,
         questions::groups,
         questions::group,
+        stories::stories,
+        stories::story,
         questions::stats,
         questions::changes,
         questions::job,

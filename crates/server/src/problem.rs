@@ -61,7 +61,9 @@ impl From<CollectionError> for Problem {
         let status = match &error {
             CollectionError::NotThere { .. }
             | CollectionError::NoDocument { .. }
-            | CollectionError::NoGroup(_) => StatusCode::NOT_FOUND,
+            | CollectionError::NoGroup(_)
+            | CollectionError::NoStory(_)
+            | CollectionError::NoStories => StatusCode::NOT_FOUND,
             CollectionError::Invalid(_) | CollectionError::Limit { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             CollectionError::NotEmpty { .. } | CollectionError::InUse { .. } => StatusCode::CONFLICT,
             CollectionError::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,

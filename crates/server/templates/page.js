@@ -4,12 +4,15 @@
 const at = (id) => document.getElementById(id);
 let language = navigator.language.startsWith("zh") ? "zh" : "en";
 let after = 0;
+let further;
+let storied = new Set();
 
 const words = {
   documents: ["documents", "篇文档"], groups: ["groups", "个分组"], removed: ["followers in groups", "篇重复文档"], seq: ["last change", "最新变更号"],
   new: ["new", "新"], exact: ["a copy", "相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有的标识"],
   none: ["There is no collection yet. Make one: curl -X PUT http://…/v1/collections/NAME", "还没有集合。创建一个：curl -X PUT http://…/v1/collections/NAME"],
   of: ["of", "与"], bits: ["bits differ", "位不同"], jaccard: ["Jaccard", "Jaccard 相似度"], group: ["group", "组"], show: ["show", "展开"],
+  ended: ["ended", "已结束"], members: ["its documents", "相关文档"], untitled: ["(without a title)", "（无标题）"],
   weights: ["words that weigh differently", "权重不同的词"],
 };
 const say = (word) => words[word][language === "zh" ? 1 : 0];
@@ -64,6 +67,7 @@ async function guarded(work) {
 
 async function collections() {
   const list = (await call("/v1/collections")).collections;
+  storied = new Set(list.filter((collection) => collection.settings?.stories).map((collection) => collection.name));
   const chosen = at("collection").value || location.hash.slice(1);
   at("collection").replaceChildren(...list.map((collection) => {
     const option = node("option", collection.name);
@@ -89,6 +93,53 @@ async function overview() {
   after = 0;
   at("groups").replaceChildren();
   await groups();
+  at("storied").hidden = !storied.has(at("collection").value);
+  if (!at("storied").hidden) await storiesAnew();
+}
+
+async function storiesAnew() {
+  further = undefined;
+  at("stories").replaceChildren();
+  await stories();
+}
+
+async function stories() {
+  const asked = new URLSearchParams({ min_size: at("least").value || 1, limit: 10 });
+  if (at("state").value) asked.set("state", at("state").value);
+  if (further) asked.set("after", further);
+  const list = await call(here() + "/stories?" + asked);
+  at("stories").append(...list.stories.map(story));
+  further = list.next_after;
+  at("further").hidden = further === undefined;
+}
+
+const day = (stamp) => stamp && new Date(stamp).toLocaleDateString(language, { dateStyle: "medium", timeZone: "UTC" });
+
+function story(told) {
+  const made = node("li");
+  const head = node("h3", told.title || say("untitled"));
+  const days = told.first && [...new Set([day(told.first), day(told.last)])].join(" – ");
+  const facts = [`${told.size.toLocaleString(language)} ${say("documents")}`, days, told.ended && say("ended")];
+  const topic = node("p", undefined, "topic");
+  topic.append(...told.topic.map((term) => node("span", term.term)));
+  const button = node("button", say("members"));
+  button.type = "button";
+  button.onclick = () => guarded(() => storyMembers(told.story_id, made, button));
+  made.append(head, node("p", facts.filter(Boolean).join(" · "), "hint"), topic, button);
+  return made;
+}
+
+async function storyMembers(id, place, button, from) {
+  const part = await call(here() + `/stories/${id}?limit=50` + (from ? `&after=${from}` : ""));
+  const list = node("ul");
+  list.append(...part.members.map((member) => node("li", member.url ? `${member.doc_id} · ${member.url}` : member.doc_id)));
+  button.remove();
+  place.append(list);
+  if (part.next_after === undefined) return;
+  const more = node("button", at("more").dataset[language]);
+  more.type = "button";
+  more.onclick = () => guarded(() => storyMembers(id, place, more, part.next_after));
+  place.append(more);
 }
 
 async function groups() {
@@ -181,6 +232,9 @@ on("token", "change", collections);
 on("ask", "submit", ask);
 on("filter", "submit", async () => { after = 0; at("groups").replaceChildren(); await groups(); });
 on("more", "click", groups);
+on("which", "submit", storiesAnew);
+on("state", "change", storiesAnew);
+on("further", "click", stories);
 on("pair", "submit", compare);
 on("language", "click", async () => { language = language === "zh" ? "en" : "zh"; translate(); if (at("collection").value) await overview(); });
 translate();

@@ -30,3 +30,4 @@ mod rows;
 mod said;
 mod sandbox;
 mod stopping;
+mod stories;

@@ -41,6 +41,9 @@ impl Sites {
 /// A member kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Exemplar {
+    /// Its number in the stream.
+    #[serde(default)]
+    pub(super) document: u64,
     /// Its title.
     pub(super) title: Box<str>,
     /// The words it begins with.
@@ -77,7 +80,7 @@ pub struct Story {
     /// When it last gained a document, by the clock of the stream.
     pub(super) touched: i64,
     /// The time the weights are of.
-    weighed: i64,
+    pub(super) weighed: i64,
     /// Sorted by term.
     pub(super) centre: Vec<CentreTerm>,
     /// The Euclidean length of the centre; made anew when a state is read.
@@ -235,6 +238,18 @@ impl Story {
         words.dedup();
         let weights: f64 = words.iter().filter_map(weight).sum();
         weights / (words.len().max(1) as f64).sqrt()
+    }
+
+    /// The most central member kept that has a title.
+    pub(super) fn most_central(&self) -> Option<&Exemplar> {
+        let mut best: Option<(f64, &Exemplar)> = None;
+        for exemplar in &self.exemplars {
+            let score = self.centrality(exemplar);
+            if !exemplar.title.is_empty() && best.is_none_or(|(best, _)| score > best) {
+                best = Some((score, exemplar));
+            }
+        }
+        best.map(|(_, exemplar)| exemplar)
     }
 
     /// Keeps a member, and of the members the most central, by the centre as it is now: one that came when the story was small may be far

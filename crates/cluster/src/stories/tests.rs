@@ -47,7 +47,7 @@ impl Text {
     }
 }
 
-fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> Joined {
+pub(super) fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> Joined {
     stories.advance(time);
     Text::new(text).with(document, time, document, |item| stories.place(item, time))
 }
@@ -285,4 +285,27 @@ proptest! {
             prop_assert_eq!(stories.resolve(joined.story), expected);
         }
     }
+}
+
+#[test]
+fn what_a_document_leaves_behind_when_it_goes() {
+    let (mut stories, found) = run(&NEWS, StoryOptions::default());
+    assert_eq!((found[4], found[6]), (4, 4));
+    let story = stories.get(4).expect("a story");
+    let titled = stories.titled_by(story).expect("a title");
+    assert!(stories.shrink(4, titled));
+    let left = stories.get(4).expect("a story").clone();
+    assert_eq!((left.size, left.members, left.titles().count()), (1, 2, 1));
+    let other = stories.titled_by(&left).expect("another title");
+    assert_ne!(other, titled);
+    // The last of a story takes it along; nothing joins it any more, and nothing is left to be retired.
+    assert!(stories.shrink(4, other) && stories.get(4).is_none());
+    assert!(!stories.shrink(4, other) && !stories.grow(4, 8, 8));
+    assert_eq!(place(&mut stories, 8, 8, NEWS[4]).story, 8);
+    assert_eq!(
+        stories.live().map(|story| story.id).collect::<Vec<_>>(),
+        [0, 1, 8]
+    );
+    stories.advance(i64::MAX);
+    assert!(stories.take_retired().is_empty());
 }

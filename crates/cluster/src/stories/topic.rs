@@ -100,7 +100,9 @@ pub(super) fn topic(story: &Story, vocabulary: &Vocabulary) -> Topic {
     }
     Topic {
         terms,
-        title: title(story),
+        title: story
+            .most_central()
+            .map_or_else(String::new, |exemplar| exemplar.title.clone().into()),
     }
 }
 
@@ -217,16 +219,4 @@ fn spelled(name: &[u32], vocabulary: &Vocabulary) -> String {
         text.push_str(word);
     }
     text
-}
-
-/// The title of the most central member kept.
-fn title(story: &Story) -> String {
-    let mut best: Option<(f64, &str)> = None;
-    for exemplar in &story.exemplars {
-        let score = story.centrality(exemplar);
-        if !exemplar.title.is_empty() && best.is_none_or(|(best, _)| score > best) {
-            best = Some((score, &exemplar.title));
-        }
-    }
-    best.map_or_else(String::new, |(_, title)| title.to_owned())
 }

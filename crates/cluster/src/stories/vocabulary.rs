@@ -23,13 +23,13 @@ pub enum Role {
 
 /// A term known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Known {
-    text: Box<str>,
-    role: Role,
+pub(super) struct Known {
+    pub(super) text: Box<str>,
+    pub(super) role: Role,
     /// Items in which it occurred.
-    items: u32,
+    pub(super) items: u32,
     /// Occurrences.
-    occurrences: u64,
+    pub(super) occurrences: u64,
     /// Its rows: two times 128 hyperplanes.
     #[serde(skip)]
     rows: [u128; 2],
@@ -41,15 +41,15 @@ pub struct Vocabulary {
     /// Under a random key, so that nobody can prepare words that crowd one place; its order is never used.
     #[serde(skip)]
     numbers: HashMap<Box<str>, u32>,
-    known: Vec<Option<Known>>,
-    free: Vec<u32>,
-    most: usize,
+    pub(super) known: Vec<Option<Known>>,
+    pub(super) free: Vec<u32>,
+    pub(super) most: usize,
     /// Terms from which on some are forgotten: more than `most` where live stories need nearly as many.
-    crowded: usize,
+    pub(super) crowded: usize,
     /// Items counted.
-    items: u64,
+    pub(super) items: u64,
     /// Occurrences of terms in all of them.
-    occurrences: u64,
+    pub(super) occurrences: u64,
 }
 
 /// The keys of the rows. Whoever prepares texts that meet in a fingerprint still has to pass the cosine.
@@ -58,6 +58,19 @@ fn rows(text: &str) -> [u128; 2] {
         let dimension = fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
         hyperplane::row(&HashKey::new(a, b), dimension as u64)
     })
+}
+
+impl Known {
+    /// A term with what was counted of it; its rows come with [`Vocabulary::rebuild`].
+    pub(super) fn new(text: &str, role: Role, items: u32, occurrences: u64) -> Self {
+        Self {
+            text: text.into(),
+            role,
+            items,
+            occurrences,
+            rows: [0; 2],
+        }
+    }
 }
 
 impl Vocabulary {
@@ -100,11 +113,8 @@ impl Vocabulary {
             return number;
         }
         let known = Known {
-            text: text.into(),
-            role,
-            items: 0,
-            occurrences: 0,
             rows: rows(text),
+            ..Known::new(text, role, 0, 0)
         };
         let number = if let Some(number) = self.free.pop() {
             if let Some(place) = self.known.get_mut(number as usize) {

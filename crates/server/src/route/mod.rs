@@ -4,6 +4,7 @@ pub(crate) mod collections;
 pub(crate) mod documents;
 pub(crate) mod health;
 pub(crate) mod questions;
+pub(crate) mod stories;
 pub(crate) mod stream;
 
 use std::time::Instant;
@@ -40,6 +41,11 @@ pub(crate) fn router(app: Shared) -> Router {
         .route(
             "/v1/collections/{collection}/groups/{group}",
             get(questions::group),
+        )
+        .route("/v1/collections/{collection}/stories", get(stories::stories))
+        .route(
+            "/v1/collections/{collection}/stories/{story}",
+            get(stories::story),
         )
         .route("/v1/collections/{collection}/stats", get(questions::stats))
         .route("/v1/collections/{collection}/changes", get(questions::changes))

@@ -23,7 +23,7 @@ use crate::route::documents::limit_batch;
 const MOST: u64 = 1000;
 
 /// What was asked for, or else `unless`.
-fn limit(asked: Option<u64>, unless: usize) -> Result<usize, Problem> {
+pub(crate) fn limit(asked: Option<u64>, unless: usize) -> Result<usize, Problem> {
     match asked {
         None => Ok(unless),
         Some(asked) if (1..=MOST).contains(&asked) => Ok(asked as usize),

@@ -202,8 +202,9 @@ fn reject(imported: &mut Imported, line: u64, reason: String) {
 
 /// A document of a line, which may be one that export wrote.
 fn document(bytes: &[u8], bits: u32) -> Result<twinprint::collection::NewDocument, Problem> {
-    const FOUND_OUT: [&str; 9] = [
+    const FOUND_OUT: [&str; 10] = [
         "group_id",
+        "story_id",
         "leads",
         "verdict",
         "best",

@@ -1,6 +1,6 @@
 //! What no honest client sends: each has its documented status, and the service goes on as before.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use serde_json::json;
@@ -222,6 +222,88 @@ fn clients_that_are_slow_or_many() {
     let status = running.call_with("GET", "/livez", &headers, b"").status;
     assert!(status == 431 || status == 0, "{status}");
     still_well(&running);
+}
+
+/// Sends a request for an export of some megabytes.
+fn ask_for_much(running: &Running) -> std::net::TcpStream {
+    let mut stream = running.connect();
+    stream
+        .write_all(b"GET /v1/collections/c/export HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
+    stream
+}
+
+#[test]
+fn clients_that_do_not_take_their_answer() {
+    let running = Running::with(
+        Limits {
+            answer_time: Duration::from_millis(700),
+            exports: 1,
+            ..Limits::default()
+        },
+        None,
+    );
+    for n in 0..200 {
+        let text: Vec<String> = (0..20).map(|i| page(n * 100 + i, 0)).collect();
+        running
+            .post(
+                "check-and-insert?durability=buffered",
+                &json!({"doc_id": n.to_string(), "text": text.join(" ")}),
+            )
+            .is(200);
+    }
+    let whole = running.get("/v1/collections/c/export").is(200).body.len();
+    assert!(whole > 2 << 20, "{whole}");
+    let slow = |running: &Running| -> u64 {
+        let metrics = running.get("/metrics").is(200).body;
+        let line = metrics
+            .lines()
+            .find(|line| line.starts_with("twinprint_connections_slow_total "));
+        line.unwrap().split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    let closed = |count: u64| {
+        for _ in 0..2000 {
+            if slow(&running) == count {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("nobody was let go");
+    };
+    // One that reads nothing holds the only export there may be, until it is let go.
+    let mut silent = ask_for_much(&running);
+    let mut first = [0];
+    silent.read_exact(&mut first).unwrap();
+    running.get("/v1/collections/c/export").is(429);
+    closed(1);
+    assert_eq!(running.get("/v1/collections/c/export").is(200).body.len(), whole);
+    let mut rest = Vec::new();
+    // It ends early, with an error or without.
+    let _reset = silent.read_to_end(&mut rest);
+    assert!(rest.len() < whole, "{}", rest.len());
+    // One that takes a byte now and then is let go as well; one that takes its time but goes on is not.
+    let mut dribble = ask_for_much(&running);
+    let dribbling = std::thread::spawn(move || {
+        let mut byte = [0];
+        let mut taken = 0;
+        while matches!(dribble.read(&mut byte), Ok(1)) && taken < 1_000_000 {
+            taken += 1;
+            std::thread::sleep(Duration::from_millis(if taken < 100 { 20 } else { 0 }));
+        }
+        taken
+    });
+    closed(2);
+    assert!(dribbling.join().unwrap() < whole);
+    let mut leisurely = ask_for_much(&running);
+    let mut part = vec![0; 256 << 10];
+    let mut taken = 0;
+    while taken < whole {
+        let read = leisurely.read(&mut part).unwrap();
+        assert!(read > 0, "closed after {taken}");
+        taken += read;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(slow(&running), 2);
 }
 
 #[test]

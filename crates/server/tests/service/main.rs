@@ -6,4 +6,5 @@ mod client;
 mod documents;
 mod endings;
 mod model;
+mod stories;
 mod tokens;

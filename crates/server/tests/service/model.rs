@@ -62,6 +62,8 @@ struct Model {
     documents: BTreeMap<u64, (String, String)>,
     group: BTreeMap<u64, u64>,
     leads: BTreeMap<u64, u64>,
+    /// The story that each document was told.
+    story: BTreeMap<u64, u64>,
 }
 
 /// What a document is to be told.
@@ -158,6 +160,7 @@ impl Model {
         assert_eq!(answer["group_id"], group, "{answer}");
         self.documents.insert(seq, (id.to_owned(), text.to_owned()));
         self.group.insert(seq, group);
+        self.story.insert(seq, answer["story_id"].as_u64().unwrap());
         self.leads.entry(group).or_insert(seq);
     }
 
@@ -178,12 +181,44 @@ impl Model {
         assert!((jaccard - decided.jaccard).abs() < 1e-12, "{answer}");
     }
 
+    /// Every document is in the story it was told, or in the one that has become of it, and no other is.
+    fn compare_stories(&self, running: &Running, exported: &[Value]) {
+        let path = "/v1/collections/m/stories";
+        let list = running
+            .get(&format!("{path}?min_size=1&limit=1000"))
+            .is(200)
+            .json();
+        let mut members: BTreeMap<String, u64> = BTreeMap::new();
+        for story in list["stories"].as_array().unwrap() {
+            let detail = running
+                .get(&format!("{path}/{}?limit=1000", story["story_id"]))
+                .is(200)
+                .json();
+            assert_eq!(detail["members"].as_array().unwrap().len(), story["size"]);
+            for member in detail["members"].as_array().unwrap() {
+                let id = member["doc_id"].as_str().unwrap().to_owned();
+                members.insert(id, story["story_id"].as_u64().unwrap());
+            }
+        }
+        assert_eq!(members.len(), exported.len());
+        for row in exported {
+            assert_eq!(row["story_id"], members[row["doc_id"].as_str().unwrap()]);
+        }
+        for (seq, (id, _)) in &self.documents {
+            let became = running.get(&format!("{path}/{}", self.story[seq])).is(200).json();
+            assert_eq!(became["story_id"], members[id], "{id}");
+        }
+    }
+
     /// Holds everything there is against the service.
     fn compare(&self, running: &Running) {
         let lines = running.get("/v1/collections/m/export").is(200).body;
         let told = lines
             .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .collect::<Vec<_>>();
+        self.compare_stories(running, &told);
+        let told = told.into_iter();
         let told: Vec<(String, String, u64, bool)> = told
             .map(|row| {
                 let said = |key: &str| row[key].as_str().unwrap().to_owned();
@@ -223,7 +258,11 @@ fn the_service_is_a_map_with_brute_force() {
     let running = Running::new();
     // A radius that misses nothing among so few texts: the promise is the radius, not the Jaccard.
     running
-        .call("PUT", "/v1/collections/m", "{\"k\": 24, \"max_texts\": 10000}")
+        .call(
+            "PUT",
+            "/v1/collections/m",
+            "{\"k\": 24, \"max_texts\": 10000, \"stories\": true}",
+        )
         .is(201);
     let path = |rest: &str| format!("/v1/collections/m/{rest}");
     let (mut model, mut pairs, mut draw) = (Model::default(), Pairs::default(), Draw(42));

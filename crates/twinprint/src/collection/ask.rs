@@ -194,6 +194,7 @@ impl Inner {
             doc_id: prepared.id.clone(),
             verdict: Verdict::New,
             group_id: None,
+            story_id: None,
             canonical: None,
             best: None,
             moved: None,
@@ -237,6 +238,7 @@ impl Inner {
             let group = self.store.read_group(transaction, row.group)?;
             let group = group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))?;
             answer.group_id = Some(row.group);
+            answer.story_id = live.story(row.story);
             answer.canonical = Some(self.named(transaction, group.canonical)?);
         }
         Ok(answer)

@@ -12,11 +12,27 @@ use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::Keys;
 use super::settings::Settings;
-use super::store::{self, Config, FORMAT, Store as Disk};
+use super::store::{self, Config, FORMATS, Store as Disk};
+use super::stories::{self, Kept};
 use super::tables::Tables;
 
+/// Reads the rows and the stories, at once.
+pub(super) fn load(
+    store: &Disk,
+    profile: &Profile,
+    settings: &Settings,
+) -> Result<(Live, Option<Kept>), CollectionError> {
+    let stories = || store.reading(|transaction| stories::load(store, transaction, settings));
+    let (live, kept) = rayon::join(|| arranged(store, profile, settings), stories);
+    let (mut live, kept) = (live?, kept?);
+    if let Some(kept) = &kept {
+        live.redirect(kept.engine.redirects());
+    }
+    Ok((live, kept))
+}
+
 /// Reads all rows and arranges them.
-pub(super) fn load(store: &Disk, profile: &Profile, settings: &Settings) -> Result<Live, CollectionError> {
+fn arranged(store: &Disk, profile: &Profile, settings: &Settings) -> Result<Live, CollectionError> {
     store.reading(|transaction| {
         let state = store.state(&store.table(transaction, store::META)?)?;
         let mut live = Live::new(profile.bits(), settings.k, settings.threshold);
@@ -64,7 +80,7 @@ pub(super) fn publish(unfinished: &Path, path: &Path) -> Result<(), CollectionEr
 pub(super) fn configure(store: &Disk, settings: &Settings) -> Result<(), CollectionError> {
     let secrets = std::array::from_fn(|_| random());
     let config = Config {
-        format: FORMAT,
+        format: FORMATS[usize::from(settings.stories)],
         profile_checksum: settings.check()?.checksum(),
         settings: settings.clone(),
         secrets,
@@ -76,8 +92,8 @@ pub(super) fn write_config(store: &Disk, config: &Config) -> Result<(), Collecti
     let json = serde_json::to_vec(config).map_err(|error| CollectionError::Invalid(error.to_string()))?;
     let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
     transaction.set_quick_repair(true);
-    let mut tables = Tables::open(store, &transaction)?;
-    tables.put_config(&json)?;
+    let mut tables = Tables::open(store, &transaction, config.settings.stories)?;
+    tables.put_meta("config", json)?;
     tables.finish()?;
     transaction.commit().map_err(|error| store.unreadable(error))
 }

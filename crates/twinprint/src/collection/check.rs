@@ -21,16 +21,29 @@ pub struct Checked {
     pub texts: u64,
     /// Changes.
     pub changes: u64,
+    /// Stories, those that live and those that have ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stories: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl Collection {
-    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents. Linear in
-    /// what is stored; others may read and write meanwhile.
+    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents, and
+    /// stories with documents and with what doing their log again comes to. Linear in what is stored; others may read and write
+    /// meanwhile, but for the stories, whose writes wait while these are looked at.
     ///
     /// # Errors
     /// The first thing that does not fit.
     pub fn verify(&self) -> Result<Checked, CollectionError> {
-        self.inner.verify()
+        let mut checked = self.inner.verify()?;
+        if self.inner.settings.stories {
+            checked.stories = self.inner.verify_stories()?;
+        }
+        Ok(checked)
     }
 }
 

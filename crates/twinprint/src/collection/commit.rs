@@ -22,6 +22,7 @@ use super::record::{Change, ChangeKind, DocumentRecord};
 use super::row::Row;
 use super::settings::{CanonicalBy, Settings};
 use super::store::GroupRecord;
+use super::stories::Kept;
 use super::tables::Tables;
 use super::verify::{Found, Match, Shingles, find};
 
@@ -36,6 +37,10 @@ pub(crate) struct Commit<'a, 't, S> {
     /// Shingles of settled documents.
     pub(crate) shingles: &'a S,
     pub(crate) now: i64,
+    /// The stories, where they are kept, ahead of what is committed.
+    pub(crate) stories: Option<&'a mut Kept>,
+    /// Stories that became part of others.
+    pub(crate) merged: Vec<(u64, u64)>,
     /// What the group has added or changed.
     pub(crate) fresh: Live,
     /// Settled rows that are gone or changed.
@@ -48,6 +53,7 @@ pub(crate) struct Commit<'a, 't, S> {
 pub(crate) struct Effects {
     pub(crate) fresh: Live,
     pub(crate) removed: FxHashSet<u64>,
+    pub(crate) merged: Vec<(u64, u64)>,
 }
 
 /// Shingles of the group's documents, or of settled ones.
@@ -128,6 +134,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
     ) -> Result<Answer, CollectionError> {
         let mut kept_group = None;
         let mut moved = None;
+        let mut left = None;
         if let Some(old) = self.by_id(prepared.row.id).cloned() {
             if old.text == prepared.row.text {
                 return self.refresh(&old, prepared);
@@ -141,6 +148,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             let group = self.tables.group(old.group)?;
             kept_group = (group.size == 1).then_some(old.group);
             self.remove(&old)?;
+            left = Some(old);
         }
         let (decided, limited) = self.decide(prepared, settled)?;
         let verdict = match decided {
@@ -149,16 +157,15 @@ impl<S: Shingles> Commit<'_, '_, S> {
             Some(_) => Verdict::Near,
         };
         let best = decided.map(|decided| self.best(decided)).transpose()?;
-        let joined = decided
-            .and_then(|decided| self.row(decided.ordinal))
-            .map(|row| row.group);
+        let joined = decided.and_then(|decided| self.row(decided.ordinal)).cloned();
         let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
         if only_new && joined.is_some() && moved.is_none() {
             return Ok(Answer {
                 doc_id: prepared.id.clone(),
                 verdict,
-                group_id: joined,
-                canonical: joined.map(|group| self.canonical(group)).transpose()?,
+                group_id: joined.as_ref().map(|row| row.group),
+                story_id: joined.as_ref().and_then(|row| self.story(row.story)),
+                canonical: joined.map(|row| self.canonical(row.group)).transpose()?,
                 best,
                 moved,
                 verified,
@@ -168,10 +175,17 @@ impl<S: Shingles> Commit<'_, '_, S> {
             });
         }
         let ordinal = self.tables.next();
+        let joined = joined.map(|row| row.group);
         let group = joined.or(kept_group).unwrap_or(ordinal);
+        let story = self.join_story(prepared, ordinal, joined)?;
+        // Only now: a page that has changed may stay in its story.
+        if let Some(old) = left {
+            self.leave_story(old.story, old.ordinal)?;
+        }
         let row = Row {
             ordinal,
             group,
+            story,
             leads: joined.is_none(),
             ..prepared.row.clone()
         };
@@ -207,6 +221,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             doc_id: prepared.id.clone(),
             verdict: told,
             group_id: Some(group),
+            story_id: self.story(story),
             canonical: Some(self.canonical(group)?),
             best,
             moved,
@@ -246,6 +261,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             doc_id: prepared.id.clone(),
             verdict: Verdict::Updated,
             group_id: Some(old.group),
+            story_id: self.story(old.story),
             canonical: Some(self.canonical(old.group)?),
             best: before.best,
             moved: Some(0),
@@ -262,6 +278,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             return Ok(None);
         };
         let record = self.remove(&row)?;
+        self.leave_story(row.story, row.ordinal)?;
         self.tables.count(&record, |counts| counts.deleted += 1)?;
         let seq = self.tables.next();
         self.note(seq, kind, &record.id, row.group)?;
@@ -307,6 +324,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
                 leader: ordinal,
                 canonical: ordinal,
                 size: 1,
+                story: row.story,
             };
             return self.tables.put_group(row.group, record);
         }
@@ -324,6 +342,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             GroupRecord {
                 canonical,
                 size,
+                story: row.story,
                 ..group
             },
         )

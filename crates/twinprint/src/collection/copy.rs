@@ -12,7 +12,8 @@ use super::error::CollectionError;
 use super::record::DocumentRecord;
 use super::seal::unseal;
 use super::store::{
-    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, MEMBERS, META, ROWS, SOURCES, Store as Disk, TEXTS,
+    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, MEMBERS, META, ROWS, SOURCES, STORIES, STORY_LOG, STORY_MEMBERS,
+    STORY_STATE, STORY_TIMES, Store as Disk, TEXTS,
 };
 use super::{Checked, Collection, FILE};
 
@@ -33,7 +34,8 @@ impl Collection {
         {
             let to = Disk::create(&unfinished)?;
             let from = &self.inner.store;
-            from.reading(|transaction| copy_all(from, transaction, &to))?;
+            let stories = self.inner.settings.stories;
+            from.reading(|transaction| copy_all(from, transaction, &to, stories))?;
         }
         publish(&unfinished, &path)?;
         Self::open(dir)?.verify()
@@ -48,7 +50,8 @@ impl Collection {
     }
 
     /// Makes a new collection of what can still be read of a damaged one: documents whose record and text are whole, taken in anew in
-    /// their order. Groups get new numbers. Tells how many were saved and how many were not. Only where texts are kept.
+    /// their order. Groups and stories get new numbers, and a document without a time
+    /// is seen anew. Tells how many were saved and how many were not. Only where texts are kept.
     ///
     /// # Errors
     /// Settings that cannot be read, a directory in use, a disk that fails.
@@ -110,7 +113,12 @@ fn whole(store: &Disk, transaction: &ReadTransaction, number: u64, sealed: &[u8]
     })
 }
 
-fn copy_all(from: &Disk, transaction: &ReadTransaction, to: &Disk) -> Result<(), CollectionError> {
+fn copy_all(
+    from: &Disk,
+    transaction: &ReadTransaction,
+    to: &Disk,
+    stories: bool,
+) -> Result<(), CollectionError> {
     copy(from, transaction, to, ROWS)?;
     copy(from, transaction, to, DOCUMENTS)?;
     copy(from, transaction, to, TEXTS)?;
@@ -119,6 +127,13 @@ fn copy_all(from: &Disk, transaction: &ReadTransaction, to: &Disk) -> Result<(),
     copy(from, transaction, to, BY_SOURCE)?;
     copy(from, transaction, to, SOURCES)?;
     copy(from, transaction, to, CHANGES)?;
+    if stories {
+        copy(from, transaction, to, STORIES)?;
+        copy(from, transaction, to, STORY_TIMES)?;
+        copy(from, transaction, to, STORY_MEMBERS)?;
+        copy(from, transaction, to, STORY_STATE)?;
+        copy(from, transaction, to, STORY_LOG)?;
+    }
     // Last, so that a copy cut short has no settings and is no collection.
     copy(from, transaction, to, META)
 }

@@ -8,6 +8,8 @@ use super::error::CollectionError;
 pub(crate) const MAX_ID: usize = 2048;
 /// Bytes of a url or of a source at most.
 pub(crate) const MAX_URL: usize = 8192;
+/// Bytes of a time at most.
+pub(crate) const MAX_TIME: usize = 64;
 /// Bytes of a text at most.
 pub const MAX_TEXT: usize = 16 << 20;
 /// Bytes of the JSON of the fields at most.
@@ -109,7 +111,11 @@ pub(crate) fn check(document: &NewDocument) -> Result<(), CollectionError> {
         details.source.as_deref().map_or(0, str::len),
         MAX_URL,
     )?;
-    limit("time in bytes", details.time.as_deref().map_or(0, str::len), 64)?;
+    limit(
+        "time in bytes",
+        details.time.as_deref().map_or(0, str::len),
+        MAX_TIME,
+    )?;
     if details.score.is_some_and(|score| !score.is_finite()) {
         return Err(CollectionError::invalid("score: not a finite number"));
     }
@@ -182,6 +188,9 @@ pub struct Answer {
     /// The group it belongs to; of a check that found nothing, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<u64>,
+    /// The story it is in, or would be with its group; none where the collection keeps none, and of a check that found nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story_id: Option<u64>,
     /// The document that stands for the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<Named>,

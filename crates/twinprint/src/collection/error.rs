@@ -45,6 +45,12 @@ pub enum CollectionError {
         /// The id.
         id: String,
     },
+    /// No story of that number.
+    #[error("no story {0}")]
+    NoStory(u64),
+    /// The collection was made without stories.
+    #[error("this collection keeps no stories; they are chosen when a collection is made")]
+    NoStories,
     /// No group of that number.
     #[error("no group {0}")]
     NoGroup(u64),

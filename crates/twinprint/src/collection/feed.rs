@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::document::{Content, Details, NewDocument};
+use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
-use crate::source::{RecordKind, SourceOptions, Sources};
+use crate::source::{RecordKind, SortValue, SourceOptions, Sources};
+use crate::stream::FieldKeys;
+use crate::stream::fields::{Beside, records};
 use crate::work_dir::WorkDir;
 
 /// Documents handed on at a time.
@@ -21,17 +23,20 @@ pub struct Fed {
     pub source: String,
     /// Its line, from 1.
     pub line: u64,
-    /// The document, or why there is none. Its id is the record's own, or else file and line; an id that is a url is its url as well.
+    /// The document, or why there is none. Its id is the record's own, or else file and line; an id that is a url
+    /// is its url as well, where it names no other.
     pub document: Result<NewDocument, String>,
 }
 
-/// Hands on every record of the inputs in order, some at a time. Memory for a few batches.
+/// Hands on every record of the inputs in order, some at a time: text and id, and time, address, score and title by their keys. Memory for
+/// a few batches.
 ///
 /// # Errors
 /// What stops reading; what `take` returns ends the work.
 pub fn feed<E: From<DedupError>>(
     inputs: &[String],
     options: &SourceOptions,
+    keys: &FieldKeys,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
     mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
@@ -46,7 +51,7 @@ pub fn feed<E: From<DedupError>>(
             let mut waiting = Vec::new();
             let mut bytes = 0;
             let mut failed = None;
-            chunk.documents(options, &mut |record| {
+            records(chunk, &sources, options, keys, &mut |record, beside| {
                 let file = &sources.list()[record.source as usize];
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
@@ -54,7 +59,7 @@ pub fn feed<E: From<DedupError>>(
                     RecordKind::Document { id, text, .. } => {
                         bytes += text.len();
                         let id = id.map_or_else(|| file.name_of(record.line), std::borrow::Cow::into_owned);
-                        Ok(document(id, text.into_owned()))
+                        Ok(document(id, text.into_owned(), beside))
                     }
                 };
                 waiting.push(Fed {
@@ -79,14 +84,41 @@ pub fn feed<E: From<DedupError>>(
     Ok(())
 }
 
-fn document(id: String, text: String) -> NewDocument {
-    let url = ["http://", "https://"]
+/// Bytes of a title that is kept.
+const MAX_TITLE: usize = 4096;
+
+/// What is longer than it may be is left out; the document is none the worse.
+fn fits(most: usize) -> impl Fn(&&str) -> bool {
+    move |text| text.len() <= most
+}
+
+fn document(id: String, text: String, beside: Beside<'_>) -> NewDocument {
+    let named = ["http://", "https://"]
         .iter()
         .any(|scheme| id.starts_with(scheme));
     NewDocument {
         content: Content::Text(text),
         details: Details {
-            url: url.then(|| id.clone()),
+            url: beside
+                .url
+                .filter(fits(MAX_URL))
+                .map(str::to_owned)
+                .or_else(|| named.then(|| id.clone())),
+            time: beside
+                .time
+                .map(|time| match time {
+                    SortValue::Integer(n) => n.to_string(),
+                    SortValue::Real(x) => x.to_string(),
+                    SortValue::Text(text) => text.to_string(),
+                })
+                .filter(|time| time.len() <= MAX_TIME),
+            score: beside.score.filter(|score| score.is_finite()),
+            fields: beside
+                .title
+                .filter(fits(MAX_TITLE))
+                .map(|title| ("title".to_owned(), title.into()))
+                .into_iter()
+                .collect(),
             ..Details::default()
         },
         ttl: None,

@@ -23,6 +23,8 @@ pub(crate) struct Live {
     near: Box<dyn Near>,
     sets: [Sets; 2],
     expiring: BTreeSet<(i64, u64)>,
+    /// Stories that are now part of others, and of which.
+    redirects: FxHashMap<u64, u64>,
     threshold: f64,
 }
 
@@ -49,6 +51,7 @@ impl Live {
             near: near(bits, k),
             sets: [Sets::new(threshold), Sets::new(threshold)],
             expiring: BTreeSet::new(),
+            redirects: FxHashMap::default(),
             threshold,
         }
     }
@@ -59,6 +62,19 @@ impl Live {
 
     pub(crate) fn row(&self, ordinal: u64) -> Option<&Row> {
         self.rows.get(&ordinal)
+    }
+
+    /// Stories have become part of others.
+    pub(crate) fn redirect(&mut self, merged: impl IntoIterator<Item = (u64, u64)>) {
+        self.redirects.extend(merged);
+    }
+
+    /// What has become of a story; none of 0.
+    pub(crate) fn story(&self, mut story: u64) -> Option<u64> {
+        while let Some(&into) = self.redirects.get(&story) {
+            story = into;
+        }
+        (story != 0).then_some(story)
     }
 
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Row> {

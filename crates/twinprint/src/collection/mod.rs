@@ -7,6 +7,7 @@
 //! * On disk, the embedded store `redb` holds the documents and is the write-ahead log of everything else ([`store`]).
 //! * In memory, the rows of all documents are arranged for search ([`live`], [`near`]); they are read and arranged anew when a collection is
 //!   opened.
+//! * Where a collection keeps stories, the writing thread has their engine as well ([`stories`]).
 //! * One thread writes ([`writer`]); what a document takes is done before, on the callers' threads ([`prepare`]); how a document is decided
 //!   stands in [`commit`].
 //!
@@ -31,6 +32,7 @@ mod row;
 mod seal;
 mod settings;
 mod store;
+mod stories;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -53,6 +55,7 @@ use self::commit::Effects;
 use self::live::Live;
 use self::prepare::Workshop;
 use self::store::Store as Disk;
+use self::stories::Kept;
 use self::verify::SetCache;
 use self::writer::{Done, Op, Request};
 
@@ -64,6 +67,7 @@ pub use feed::{Fed, feed};
 pub use query::{Document, Group, GroupList, Stats};
 pub use record::{Change, ChangeKind, SourceRecord};
 pub use settings::{CanonicalBy, Settings, Store};
+pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
 
 /// The store's file in a collection's directory.
 const FILE: &str = "collection.redb";
@@ -83,6 +87,9 @@ struct Inner {
     settings: Settings,
     workshop: Workshop,
     live: RwLock<Live>,
+    /// None where none are kept; nothing inside once a write has failed and they could not be read again. Whoever holds this lock waits
+    /// for no other but a reader's of `live`.
+    stories: Option<RwLock<Option<Kept>>>,
     cache: SetCache,
     /// Odd while disk and memory may differ.
     version: AtomicU64,
@@ -209,12 +216,13 @@ impl Collection {
         }
         let settings = config.settings.clone();
         let workshop = Workshop::new(&settings, profile, keys(&config));
-        let live = load(&store, workshop.profile(), &settings)?;
+        let (live, stories) = load(&store, workshop.profile(), &settings)?;
         let inner = Arc::new(Inner {
             store,
             settings,
             workshop,
             live: RwLock::new(live),
+            stories: stories.map(|kept| RwLock::new(Some(kept))),
             cache: SetCache::default(),
             version: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
@@ -262,6 +270,11 @@ impl Collection {
         let prepare = |document: NewDocument| {
             let whole = self.inner.settings.store == Store::None
                 || !matches!(document.content, Content::Fingerprint(_));
+            if self.inner.settings.stories && matches!(document.content, Content::Fingerprint(_)) {
+                return Err(CollectionError::invalid(
+                    "fingerprint: this collection keeps stories, so a document to be added needs a text; a check does not",
+                ));
+            }
             if !whole {
                 return Err(CollectionError::invalid(
                     "fingerprint: this collection keeps texts, so a document to be added needs one; a check does not",
@@ -415,6 +428,7 @@ impl Inner {
             for row in effects.fresh.into_rows() {
                 live.insert(row);
             }
+            live.redirect(effects.merged);
             live.tidy();
         }
         self.end_change();

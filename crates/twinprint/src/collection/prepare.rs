@@ -15,8 +15,10 @@ use super::document::{self, Content, Details, NewDocument};
 use super::error::CollectionError;
 use super::row::Row;
 use super::settings::{Settings, Store};
+use super::stories::Item;
 use crate::idle::Idle;
 use crate::options::MIN_FEATURES;
+use crate::stream::words::WordCounts;
 
 /// Texts of fewer features than this are found by their shingles as well: so that a text of fewer than [`MIN_FEATURES`] meets every other
 /// that can be its duplicate.
@@ -46,6 +48,7 @@ pub(crate) struct Workshop {
     store: Store,
     threshold: f64,
     ttl: Option<u64>,
+    stories: bool,
     idle: Idle<Tools>,
 }
 
@@ -53,6 +56,7 @@ pub(crate) struct Workshop {
 struct Tools {
     analyzer: Analyzer,
     shingler: Shingler,
+    words: text::Words,
     #[cfg(feature = "html")]
     extractor: text::html::Extractor,
     compressor: Option<zstd::bulk::Compressor<'static>>,
@@ -70,6 +74,8 @@ pub(crate) struct Prepared {
     pub(crate) stored: Vec<u8>,
     /// Bytes of the text.
     pub(crate) bytes: u64,
+    /// What its story is found by, and the same packed; where stories are kept.
+    pub(crate) item: Option<(Item, Vec<u8>)>,
     shingles: HashKey,
     sets: [OnceLock<Arc<ShingleSet>>; 2],
 }
@@ -95,6 +101,7 @@ impl Workshop {
             store: settings.store,
             threshold: settings.threshold,
             ttl: settings.ttl,
+            stories: settings.stories,
             idle: Idle::at_most(IDLE),
         }
     }
@@ -120,6 +127,7 @@ impl Workshop {
         self.idle.take().unwrap_or_else(|| Tools {
             analyzer: Analyzer::new(&self.profile, self.keys.features),
             shingler: Shingler::new(self.keys.shingles),
+            words: text::Words::default(),
             #[cfg(feature = "html")]
             extractor: text::html::Extractor::new(),
             compressor: None,
@@ -144,6 +152,7 @@ impl Workshop {
             expires,
             features: 0,
             measure: Measure::WordGrams,
+            story: 0,
             leads: false,
             by_fingerprint: true,
             set_size: 0,
@@ -163,6 +172,7 @@ impl Workshop {
         };
         let mut canonical = None;
         let mut stored = Vec::new();
+        let mut item = None;
         let sets = [OnceLock::new(), OnceLock::new()];
         if let Some(text) = &text {
             let analysis = tools.analyzer.analyze(text);
@@ -186,7 +196,10 @@ impl Workshop {
                 let _first = sets[place].set(Arc::new(ShingleSet::new(shingles)));
             }
             if self.store == Store::Text {
-                stored = tools.compress(text)?;
+                stored = tools.compress(text.as_bytes())?;
+            }
+            if self.stories {
+                item = Some(tools.item(&document.details, text, &words)?);
             }
             canonical = Some(words);
         }
@@ -198,6 +211,7 @@ impl Workshop {
             canonical,
             stored,
             bytes: text.map_or(0, |text| text.len() as u64),
+            item,
             shingles: self.keys.shingles,
             sets,
         })
@@ -247,7 +261,25 @@ pub(crate) fn decompress(stored: &[u8]) -> Option<String> {
 }
 
 impl Tools {
-    fn compress(&mut self, text: &str) -> Result<Vec<u8>, CollectionError> {
+    /// What a story is found by, packed as well.
+    fn item(
+        &mut self,
+        details: &Details,
+        text: &str,
+        canonical: &str,
+    ) -> Result<(Item, Vec<u8>), CollectionError> {
+        let counts = if canonical.is_empty() {
+            WordCounts::default()
+        } else {
+            WordCounts::count(canonical, self.words.cut(canonical))
+        };
+        let title = details.fields.get("title").and_then(serde_json::Value::as_str);
+        let item = Item::new(title, details.url.as_deref(), text, (canonical, &counts));
+        let packed = self.compress(&item.encode())?;
+        Ok((item, packed))
+    }
+
+    fn compress(&mut self, text: &[u8]) -> Result<Vec<u8>, CollectionError> {
         let failed = |error: std::io::Error| CollectionError::Invalid(format!("text: {error}"));
         if self.compressor.is_none() {
             self.compressor = Some(zstd::bulk::Compressor::new(LEVEL).map_err(failed)?);
@@ -255,7 +287,7 @@ impl Tools {
         let packed = self
             .compressor
             .as_mut()
-            .map(|compressor| compressor.compress(text.as_bytes()));
+            .map(|compressor| compressor.compress(text));
         packed.unwrap_or_else(|| Ok(Vec::new())).map_err(failed)
     }
 

@@ -42,6 +42,9 @@ pub struct Document {
     pub fingerprint: Option<String>,
     /// The group it belongs to.
     pub group_id: u64,
+    /// The story it is in, where the collection keeps stories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story_id: Option<u64>,
     /// Whether it leads the group.
     pub leads: bool,
     /// What it was when its text came in.
@@ -133,7 +136,7 @@ impl Collection {
                 .by_id(inner.workshop.id(id))
                 .filter(|row| !row.is_expired(inner.now()));
             match row {
-                Some(row) => inner.stored(transaction, row),
+                Some(row) => inner.stored(transaction, row, live.story(row.story)),
                 None => Err(CollectionError::NoDocument { id: id.to_owned() }),
             }
         })
@@ -161,7 +164,7 @@ impl Collection {
                 last = Some(key.value());
                 // A row that memory does not have yet is not told of yet.
                 if let Some(row) = live.row(key.value()).filter(|row| !row.is_expired(inner.now())) {
-                    documents.push(inner.stored(transaction, row)?);
+                    documents.push(inner.stored(transaction, row, live.story(row.story))?);
                 }
             }
             Ok((documents, last))
@@ -364,7 +367,12 @@ impl Inner {
         })
     }
 
-    fn stored(&self, transaction: &ReadTransaction, row: &Row) -> Result<Document, CollectionError> {
+    fn stored(
+        &self,
+        transaction: &ReadTransaction,
+        row: &Row,
+        story_id: Option<u64>,
+    ) -> Result<Document, CollectionError> {
         let record = self.record(transaction, row.ordinal)?;
         let text = match self.settings.store {
             Store::Text => {
@@ -384,6 +392,7 @@ impl Inner {
             text,
             fingerprint: (!self.settings.keyed).then(|| hex(row.fingerprint, bits)),
             group_id: row.group,
+            story_id,
             leads: row.leads,
             verdict: record.verdict,
             best: record.best,

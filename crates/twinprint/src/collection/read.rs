@@ -7,7 +7,7 @@ use super::record::{DocumentRecord, SourceRecord};
 use super::row::Row;
 use super::seal::unseal;
 use super::store::{CHANGES, DOCUMENTS, GROUPS, GroupRecord, ROWS, SOURCES, State, Store, TEXTS};
-use super::store::{Config, FORMAT, META};
+use super::store::{Config, FORMATS, META};
 
 /// A table by number.
 pub(crate) trait Numbered: ReadableTable<u64, &'static [u8]> {}
@@ -17,7 +17,7 @@ pub(crate) trait ByName: ReadableTable<&'static str, &'static [u8]> {}
 impl<T: ReadableTable<&'static str, &'static [u8]>> ByName for T {}
 
 impl Store {
-    fn sealed(
+    pub(crate) fn sealed(
         &self,
         table: &impl Numbered,
         name: &str,
@@ -32,7 +32,7 @@ impl Store {
         }
     }
 
-    fn sealed_by_name(
+    pub(crate) fn sealed_by_name(
         &self,
         table: &impl ByName,
         name: &str,
@@ -121,11 +121,12 @@ impl Store {
                 .ok()
                 .and_then(|config| config.get("format")?.as_u64())
                 .unwrap_or(0);
-            if format > u64::from(FORMAT) {
+            let [_, known] = FORMATS;
+            if format > u64::from(known) {
                 return Err(CollectionError::Newer {
                     path: self.path.clone(),
                     got: format as u32,
-                    known: FORMAT,
+                    known,
                 });
             }
             serde_json::from_slice(&bytes).map_err(|error| self.damaged(format!("settings: {error}")))

@@ -24,6 +24,8 @@ pub(crate) struct Row {
     pub(crate) features: u32,
     /// How its shingles are cut.
     pub(crate) measure: Measure,
+    /// The story it came to, which may have become part of another; 0 where none are kept.
+    pub(crate) story: u64,
     /// Whether it leads its group.
     pub(crate) leads: bool,
     /// Whether the fingerprint is to be searched: not where it hangs on too few features.
@@ -38,11 +40,13 @@ const FIXED: usize = 16 * 3 + 8 + 8 + 4 + 1 + 4;
 const CHAR_GRAMS: u8 = 1;
 const LEADS: u8 = 2;
 const BY_FINGERPRINT: u8 = 4;
+const IN_STORY: u8 = 8;
 
 impl Row {
-    /// The bytes, little-endian: fingerprint, id, text, group, expires, features, flags, size of the set, prefix.
+    /// The bytes, little-endian: fingerprint, id, text, group, expires, features, flags, size of the set, story (where it
+    /// has one), prefix.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(FIXED + self.prefix.len() * 8 + super::seal::SEAL);
+        let mut out = Vec::with_capacity(FIXED + 8 + self.prefix.len() * 8 + super::seal::SEAL);
         for hash in [self.fingerprint, self.id, self.text] {
             out.extend_from_slice(&hash.to_le_bytes());
         }
@@ -53,9 +57,13 @@ impl Row {
         out.push(
             flag(self.measure == Measure::CharGrams, CHAR_GRAMS)
                 | flag(self.leads, LEADS)
-                | flag(self.by_fingerprint, BY_FINGERPRINT),
+                | flag(self.by_fingerprint, BY_FINGERPRINT)
+                | flag(self.story != 0, IN_STORY),
         );
         out.extend_from_slice(&self.set_size.to_le_bytes());
+        if self.story != 0 {
+            out.extend_from_slice(&self.story.to_le_bytes());
+        }
         for token in &self.prefix {
             out.extend_from_slice(&token.to_le_bytes());
         }
@@ -73,6 +81,11 @@ impl Row {
         let features = u32::from_le_bytes(take(&mut rest)?);
         let [flags] = take(&mut rest)?;
         let set_size = u32::from_le_bytes(take(&mut rest)?);
+        let story = if flags & IN_STORY == 0 {
+            0
+        } else {
+            u64::from_le_bytes(take(&mut rest)?)
+        };
         let (tokens, left) = rest.as_chunks::<8>();
         if !left.is_empty() {
             return None;
@@ -90,6 +103,7 @@ impl Row {
             } else {
                 Measure::CharGrams
             },
+            story,
             leads: flags & LEADS != 0,
             by_fingerprint: flags & BY_FINGERPRINT != 0,
             set_size,
@@ -116,11 +130,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_come_back(a: (u128, u128, u128, u64, i64), b: (u32, bool, bool, bool, u32), prefix: Vec<u64>) {
+        fn rows_come_back(a: (u128, u128, u128, u64, i64), b: (u32, bool, bool, bool, u32), story: u64, prefix: Vec<u64>) {
             let row = Row {
                 ordinal: 7, fingerprint: a.0, id: a.1, text: a.2, group: a.3, expires: a.4, features: b.0,
                 measure: if b.1 { Measure::CharGrams } else { Measure::WordGrams },
-                leads: b.2, by_fingerprint: b.3, set_size: b.4, prefix: prefix.into(),
+                story, leads: b.2, by_fingerprint: b.3, set_size: b.4, prefix: prefix.into(),
             };
             let bytes = row.encode();
             prop_assert_eq!(Row::decode(7, &bytes), Some(row));

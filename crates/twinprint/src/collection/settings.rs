@@ -11,6 +11,8 @@ use super::error::CollectionError;
 const DEFAULT_RADIUS: u32 = 16;
 /// Texts looked at for one document at most.
 const DEFAULT_MAX_TEXTS: u32 = 64;
+/// Stories that live at most. What they take in memory and the time to place a document grow with them.
+const DEFAULT_STORY_LIVE: u32 = 10_000;
 
 /// What is kept of a text, and so what a verdict rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +71,53 @@ pub struct Settings {
     pub ttl: Option<u64>,
     /// Fingerprints are made under a secret key, which nobody outside can steer pages by; they are then never given out.
     pub keyed: bool,
+    /// Stories are kept: loose clusters of the documents by terms and time. Needs a text of every document, whatever is kept of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stories: bool,
+    /// Least cosine of a document and the centre of its story, in (0, 1].
+    #[serde(skip_serializing_if = "is_default_threshold")]
+    #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
+    pub story_threshold: f64,
+    /// Least cosine of the centres of two stories that become one; 1 keeps them apart.
+    #[serde(skip_serializing_if = "is_default_merge")]
+    #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
+    pub story_merge: f64,
+    /// Seconds after which a story ends that gained nothing, by the latest time of any document; nothing lets them live.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub story_window: Option<u64>,
+    /// Seconds in which the weight of a document in its story's centre halves; nothing keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub story_half_life: Option<u64>,
+    /// Stories that live at most; those idle for longest end beyond that.
+    #[serde(skip_serializing_if = "is_default_live")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000))]
+    pub story_live: u32,
+}
+
+// What is as always is not written, so that older versions read the settings of collections without stories.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    clippy::float_cmp,
+    reason = "as serde calls it, and the very number"
+)]
+fn is_default_threshold(threshold: &f64) -> bool {
+    *threshold == Settings::default().story_threshold
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    clippy::float_cmp,
+    reason = "as serde calls it, and the very number"
+)]
+fn is_default_merge(merge: &f64) -> bool {
+    *merge == Settings::default().story_merge
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_default_live(live: &u32) -> bool {
+    *live == DEFAULT_STORY_LIVE
 }
 
 impl Default for Settings {
@@ -82,6 +131,12 @@ impl Default for Settings {
             max_texts: DEFAULT_MAX_TEXTS,
             ttl: None,
             keyed: false,
+            stories: false,
+            story_threshold: 0.3,
+            story_merge: 0.65,
+            story_window: None,
+            story_half_life: None,
+            story_live: DEFAULT_STORY_LIVE,
         }
     }
 }
@@ -132,7 +187,46 @@ impl Settings {
         if self.ttl == Some(0) {
             return Err(invalid("ttl: 0 seconds would keep nothing".to_owned()));
         }
+        self.check_stories()?;
         Ok(profile)
+    }
+
+    fn check_stories(&self) -> Result<(), CollectionError> {
+        let invalid = |why: &str| Err(CollectionError::invalid(why));
+        for (name, cosine) in [
+            ("story_threshold", self.story_threshold),
+            ("story_merge", self.story_merge),
+        ] {
+            if !(cosine > 0.0 && cosine <= 1.0) {
+                return Err(CollectionError::Invalid(format!(
+                    "{name}: {cosine} is not above 0 and at most 1"
+                )));
+            }
+        }
+        if self.story_window == Some(0) {
+            return invalid("story_window: 0 seconds would end every story at once");
+        }
+        if self.story_half_life == Some(0) {
+            return invalid("story_half_life: 0 seconds would leave a story without a centre");
+        }
+        if !(1..=1_000_000).contains(&self.story_live) {
+            return invalid("story_live: not between 1 and 1000000");
+        }
+        let chosen = |s: &Self| {
+            (
+                s.story_threshold,
+                s.story_merge,
+                s.story_window,
+                s.story_half_life,
+                s.story_live,
+            )
+        };
+        if !self.stories && chosen(self) != chosen(&Self::default()) {
+            return invalid(
+                "story_…: these settings are for a collection that keeps stories; give stories = true as well",
+            );
+        }
+        Ok(())
     }
 }
 
@@ -155,6 +249,18 @@ mod tests {
         refuse(|s| s.max_texts = 0, "max_texts");
         refuse(|s| s.ttl = Some(0), "ttl");
         refuse(|s| s.profile = "tp1-words-lntf-32".to_owned(), "64 or 128");
+        refuse(|s| s.story_window = Some(60), "stories = true");
+        refuse(|s| (s.stories, s.story_window) = (true, Some(0)), "story_window");
+        refuse(
+            |s| (s.stories, s.story_half_life) = (true, Some(0)),
+            "story_half_life",
+        );
+        refuse(
+            |s| (s.stories, s.story_threshold) = (true, 0.0),
+            "story_threshold",
+        );
+        refuse(|s| (s.stories, s.story_merge) = (true, 1.5), "story_merge");
+        refuse(|s| (s.stories, s.story_live) = (true, 0), "story_live");
         refuse(|s| s.profile = "nonsense".to_owned(), "not a profile");
     }
 }

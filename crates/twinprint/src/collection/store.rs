@@ -12,6 +12,16 @@
 //! | `sources` | source | [`SourceRecord`], JSON |
 //! | `changes` | sequence number | [`Change`], JSON |
 //!
+//! And where stories are kept:
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | `stories` | story that has ended | [`StoryRecord`], JSON |
+//! | `story_times` | its last second, story | nothing |
+//! | `story_members` | story as it was then, number | nothing |
+//! | `story_state` | number of a part | bytes of the saved state |
+//! | `story_log` | number of an entry | what happened since |
+//!
 //! `state` holds the next sequence number, how many rows there are, and the exclusive or of their checksums: a row that got lost with the
 //! page it stood on is noticed when the collection is opened. The store commits atomically and syncs before it says so; it is
 //! the write-ahead log of everything in memory.
@@ -25,8 +35,8 @@ use serde::{Deserialize, Serialize};
 use super::error::CollectionError;
 use super::settings::Settings;
 
-/// The format written.
-pub(crate) const FORMAT: u32 = 1;
+/// The format of a collection without stories, and of one with them, which is the newest known.
+pub(crate) const FORMATS: [u32; 2] = [1, 2];
 /// Bytes of the file held in memory.
 const CACHE: usize = 128 << 20;
 
@@ -39,6 +49,12 @@ pub(crate) const MEMBERS: TableDefinition<'static, (u64, u64), ()> = TableDefini
 pub(crate) const BY_SOURCE: TableDefinition<'static, (&str, u64), ()> = TableDefinition::new("by_source");
 pub(crate) const SOURCES: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("sources");
 pub(crate) const CHANGES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("changes");
+pub(crate) const STORIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("stories");
+pub(crate) const STORY_TIMES: TableDefinition<'static, (i64, u64), ()> = TableDefinition::new("story_times");
+pub(crate) const STORY_MEMBERS: TableDefinition<'static, (u64, u64), ()> =
+    TableDefinition::new("story_members");
+pub(crate) const STORY_STATE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("story_state");
+pub(crate) const STORY_LOG: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("story_log");
 
 /// What `config` holds.
 #[derive(Clone, Serialize, Deserialize)]
@@ -82,29 +98,35 @@ pub(crate) struct GroupRecord {
     pub(crate) leader: u64,
     pub(crate) canonical: u64,
     pub(crate) size: u64,
+    /// The story that its next member comes to, if that lives by then; 0 where none are kept.
+    pub(crate) story: u64,
 }
 
 impl GroupRecord {
     pub(crate) fn encode(self) -> Vec<u8> {
-        [self.leader, self.canonical, self.size]
-            .into_iter()
-            .flat_map(u64::to_le_bytes)
-            .collect()
+        let words = [self.leader, self.canonical, self.size, self.story];
+        let many = if self.story == 0 { 3 } else { 4 };
+        words.into_iter().take(many).flat_map(u64::to_le_bytes).collect()
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let [leader, canonical, size] = words(bytes)?;
+        let [leader, canonical, size, story] = match words(bytes) {
+            Some([leader, canonical, size]) => [leader, canonical, size, 0],
+            None => words(bytes)?,
+        };
         Some(Self {
             leader,
             canonical,
             size,
+            story,
         })
     }
 }
 
-fn words(bytes: &[u8]) -> Option<[u64; 3]> {
+/// Bytes that are so many numbers.
+pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     let (words, rest) = bytes.as_chunks::<8>();
-    let words: &[[u8; 8]; 3] = words.try_into().ok()?;
+    let words: &[[u8; 8]; N] = words.try_into().ok()?;
     rest.is_empty().then(|| words.map(u64::from_le_bytes))
 }
 

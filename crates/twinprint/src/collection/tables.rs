@@ -10,6 +10,7 @@ use super::seal::{seal, seal_of};
 use super::store::{
     BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, META, ROWS, SOURCES, State, Store, TEXTS,
 };
+use super::stories::StoryTables;
 
 /// Changes kept for readers of the feed.
 pub(crate) const CHANGES_KEPT: u64 = 1_000_000;
@@ -26,13 +27,18 @@ pub(crate) struct Tables<'t> {
     by_source: Table<'t, (&'static str, u64), ()>,
     sources: Table<'t, &'static str, &'static [u8]>,
     changes: Table<'t, u64, &'static [u8]>,
+    stories: Option<StoryTables<'t>>,
     pub(crate) state: State,
     counted: FxHashMap<String, SourceRecord>,
 }
 
 impl<'t> Tables<'t> {
-    /// Opens all tables; those of a new store are made.
-    pub(crate) fn open(store: &'t Store, transaction: &'t WriteTransaction) -> Result<Self, CollectionError> {
+    /// Opens all tables, those of stories where these are kept; those of a new store are made.
+    pub(crate) fn open(
+        store: &'t Store,
+        transaction: &'t WriteTransaction,
+        stories: bool,
+    ) -> Result<Self, CollectionError> {
         let failed = |error: redb::TableError| store.unreadable(error);
         let meta = transaction.open_table(META).map_err(failed)?;
         let new = meta
@@ -58,6 +64,9 @@ impl<'t> Tables<'t> {
             by_source: transaction.open_table(BY_SOURCE).map_err(failed)?,
             sources: transaction.open_table(SOURCES).map_err(failed)?,
             changes: transaction.open_table(CHANGES).map_err(failed)?,
+            stories: stories
+                .then(|| StoryTables::open(store, transaction))
+                .transpose()?,
             state,
             counted: FxHashMap::default(),
         })
@@ -74,12 +83,18 @@ impl<'t> Tables<'t> {
         number
     }
 
-    pub(crate) fn put_config(&mut self, config: &[u8]) -> Result<(), CollectionError> {
-        let sealed = seal("meta", b"config", config.to_vec());
+    /// Writes an entry of `meta`.
+    pub(crate) fn put_meta(&mut self, name: &str, value: Vec<u8>) -> Result<(), CollectionError> {
+        let sealed = seal("meta", name.as_bytes(), value);
         self.meta
-            .insert("config", sealed.as_slice())
+            .insert(name, sealed.as_slice())
             .map_err(|error| self.store.unreadable(error))?;
         Ok(())
+    }
+
+    /// The tables of stories, where these are kept.
+    pub(crate) fn story_tables(&mut self) -> Option<(&'t Store, &mut StoryTables<'t>)> {
+        self.stories.as_mut().map(|stories| (self.store, stories))
     }
 
     /// Writes a row, new or in place of one of its number.
@@ -258,14 +273,10 @@ impl<'t> Tables<'t> {
             let inserted = self.sources.insert(source.as_str(), sealed.as_slice());
             inserted.map_err(|error| self.store.unreadable(error))?;
         }
-        let sealed = seal("meta", b"state", self.state.encode());
-        self.meta
-            .insert("state", sealed.as_slice())
-            .map_err(|error| self.store.unreadable(error))?;
-        Ok(())
+        self.put_meta("state", self.state.encode())
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CollectionError> {
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CollectionError> {
     serde_json::to_vec(value).map_err(|error| CollectionError::Invalid(error.to_string()))
 }

@@ -5,9 +5,9 @@
 //! system may have dropped the pages and forgotten it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -21,6 +21,7 @@ use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::Prepared;
 use super::record::ChangeKind;
+use super::stories::{self, Kept};
 use super::tables::Tables;
 use super::verify::{Found, Stored, find};
 
@@ -95,19 +96,22 @@ pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
         if due {
             ticked = Instant::now();
         }
-        write(inner, group, sync);
+        write(inner, group, (sync, false));
         unsynced = !sync;
     }
-    if unsynced {
-        write(inner, Vec::new(), true);
+    if unsynced || inner.stories_due() {
+        write(inner, Vec::new(), (true, true));
     }
 }
 
-fn write(inner: &Inner, group: Vec<Request>, sync: bool) {
+/// What of a group is to survive, and whether it is the last.
+type Manner = (bool, bool);
+
+fn write(inner: &Inner, group: Vec<Request>, manner: Manner) {
     let refused = inner.refusal();
     let result = match refused {
         Some(error) => Err(error),
-        None => commit(inner, &group, sync).inspect_err(|error| inner.poison(error)),
+        None => commit(inner, &group, manner).inspect_err(|error| inner.poison(error)),
     };
     if let Ok(outcome) = result {
         inner.absorb(outcome.effects);
@@ -126,13 +130,29 @@ fn write(inner: &Inner, group: Vec<Request>, sync: bool) {
 
 /// Decides and commits. Any error, and any panic of the store, leaves the disk as it was before or, where only the last sync failed, in a
 /// state nobody was told of.
-fn commit(inner: &Inner, group: &[Request], sync: bool) -> Result<Outcome, CollectionError> {
-    let run = || decide_and_commit(inner, group, sync);
-    catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Err(inner.store.damaged("a page of the store makes no sense")))
+fn commit(inner: &Inner, group: &[Request], manner: Manner) -> Result<Outcome, CollectionError> {
+    // Whoever asks about stories waits until they are what is committed again.
+    let stories = inner.stories.as_ref();
+    let mut stories = stories.map(|stories| stories.write().unwrap_or_else(PoisonError::into_inner));
+    let kept = stories.as_mut().and_then(|stories| stories.as_mut());
+    let run = || decide_and_commit(inner, group, manner, kept);
+    let result = catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Err(inner.store.damaged("a page of the store makes no sense")));
+    if let (Err(_), Some(stories)) = (&result, &mut stories) {
+        let again = inner
+            .store
+            .reading(|transaction| stories::load(&inner.store, transaction, &inner.settings));
+        **stories = again.ok().flatten();
+    }
+    result
 }
 
-fn decide_and_commit(inner: &Inner, group: &[Request], sync: bool) -> Result<Outcome, CollectionError> {
+fn decide_and_commit(
+    inner: &Inner,
+    group: &[Request],
+    (sync, closing): Manner,
+    kept: Option<&mut Kept>,
+) -> Result<Outcome, CollectionError> {
     let store = &inner.store;
     let now = inner.now();
     let settled = inner.live.read().map_err(|_| CollectionError::Closed)?;
@@ -153,7 +173,15 @@ fn decide_and_commit(inner: &Inner, group: &[Request], sync: bool) -> Result<Out
         .set_durability(durability)
         .map_err(|error| store.unreadable(error))?;
     transaction.set_quick_repair(true);
-    let (done, effects) = decide(inner, group, (&settled, &shingles), &transaction, (now, sync))?;
+    let manner = (sync, closing);
+    let (done, effects) = decide(
+        inner,
+        group,
+        (&settled, &shingles),
+        &transaction,
+        (now, manner),
+        kept,
+    )?;
     // From here until memory follows, disk and memory differ: readers that trip over it look again.
     inner.begin_change();
     let began = Instant::now();
@@ -171,16 +199,19 @@ fn decide(
     group: &[Request],
     (settled, shingles): (&Live, &Stored<'_>),
     transaction: &redb::WriteTransaction,
-    (now, sync): (i64, bool),
+    (now, (sync, closing)): (i64, Manner),
+    kept: Option<&mut Kept>,
 ) -> Result<(Vec<Vec<Done>>, Effects), CollectionError> {
     let found = find_all(inner, group, settled, shingles, now)?;
     let settings = &inner.settings;
     let mut commit = Commit {
         settings,
         settled,
-        tables: Tables::open(&inner.store, transaction)?,
+        tables: Tables::open(&inner.store, transaction, settings.stories)?,
         shingles,
         now,
+        stories: kept,
+        merged: Vec::new(),
         fresh: Live::new(inner.workshop.profile().bits(), settings.k, settings.threshold),
         removed: FxHashSet::default(),
         prepared: FxHashMap::default(),
@@ -204,13 +235,25 @@ fn decide(
         done.push(answers);
     }
     let Commit {
-        tables,
+        mut tables,
+        stories,
         fresh,
         removed,
+        merged,
         ..
     } = commit;
+    if let Some(kept) = stories {
+        kept.write(&mut tables, closing)?;
+    }
     tables.finish()?;
-    Ok((done, Effects { fresh, removed }))
+    Ok((
+        done,
+        Effects {
+            fresh,
+            removed,
+            merged,
+        },
+    ))
 }
 
 /// What every document of the group finds among settled ones, in order.

@@ -4,11 +4,11 @@ use fingerprint::HashKey;
 use rayon::prelude::*;
 use text::Profile;
 
-use super::fields::{FieldKeys, Fields};
+use super::fields::{FieldKeys, records};
 use super::prepare::{Document, Prepared, Preparer};
 use super::{Stream, time};
 use crate::idle::Idle;
-use crate::source::{Batch, Chunk, Format, RecordKind, RejectReason, SourceOptions, Sources};
+use crate::source::{Batch, Chunk, RecordKind, RejectReason, Sources};
 
 /// A record on its way to the stream.
 pub(super) enum Row {
@@ -57,44 +57,29 @@ impl<'f> Feed<'f> {
     }
 
     fn rows(&self, chunk: &Chunk, preparer: &mut Preparer) -> Vec<Row> {
-        let fields = Fields::read(chunk, self.sources, self.keys);
         let mut rows = Vec::with_capacity(chunk.records() as usize);
-        let mut records = 0;
-        let archive = |source: u32| {
-            let file = self.sources.list().get(source as usize);
-            file.is_some_and(|file| file.format == Format::Warc)
-        };
-        let time_key = if archive(chunk.source()) {
-            "date"
-        } else {
-            &self.keys.time
-        };
-        let options = SourceOptions {
-            sort_key: Some(time_key.to_owned()),
-            ..self.sources.options().clone()
-        };
-        chunk.documents(&options, &mut |record| {
-            let (number, source, line) = (records, record.source, record.line);
-            records += 1;
+        let options = self.sources.options();
+        records(chunk, self.sources, options, self.keys, &mut |record, beside| {
+            let (source, line) = (record.source, record.line);
             match record.kind {
                 RecordKind::Blank | RecordKind::Other { .. } => {}
                 RecordKind::Rejected { reason } => rows.push(Row::Reject { source, line, reason }),
-                RecordKind::Document { id, text, sort_value } => {
+                RecordKind::Document { id, text, .. } => {
                     let name =
                         id.unwrap_or_else(|| self.sources.list()[source as usize].name_of(line).into());
                     let document = Document {
                         name: &name,
                         text: &text,
-                        title: fields.title(number),
-                        url: fields.url(number).or(archive(source).then_some(&*name)),
-                        time: sort_value.as_ref().and_then(time::seconds),
-                        score: fields.score(number),
+                        title: beside.title,
+                        url: beside.url,
+                        time: beside.time.as_ref().and_then(time::seconds),
+                        score: beside.score,
                     };
                     let prepared = Box::new(preparer.prepare(&document));
                     rows.push(Row::Document {
                         source,
                         line,
-                        label: fields.label(number),
+                        label: beside.label,
                         prepared,
                     });
                 }

@@ -3,7 +3,7 @@
 //! Reading a record yields one field to sort by. A stream wants four, so the records are gone through once for each, which is little work
 //! beside segmenting their texts; a pass differs from the first by nothing but that field, so that all yield the same records.
 
-use crate::source::{Chunk, Format, RecordKind, SortValue, SourceOptions, Sources};
+use crate::source::{Chunk, Format, Record, RecordKind, SortValue, SourceOptions, Sources};
 
 /// Which fields hold what; a record need not have any of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,66 @@ impl Default for FieldKeys {
             label: None,
         }
     }
+}
+
+/// What a record has beside its text and id.
+#[derive(Debug, Default)]
+pub(crate) struct Beside<'r> {
+    /// Its title.
+    pub(crate) title: Option<&'r str>,
+    /// Its address.
+    pub(crate) url: Option<&'r str>,
+    /// How much it is worth.
+    pub(crate) score: Option<f64>,
+    /// When it was seen, as it says.
+    pub(crate) time: Option<SortValue>,
+    /// What it is known to belong to.
+    pub(crate) label: Option<String>,
+}
+
+/// Calls `take` with every record of a chunk, and of a document what stands beside it. In a web archive the address is the record's id, and
+/// the time its date.
+pub(crate) fn records(
+    chunk: &Chunk,
+    sources: &Sources,
+    options: &SourceOptions,
+    keys: &FieldKeys,
+    take: &mut dyn FnMut(Record<'_>, Beside<'_>),
+) {
+    let fields = Fields::read(chunk, sources, keys);
+    let format = sources
+        .list()
+        .get(chunk.source() as usize)
+        .map(|file| file.format);
+    let archive = format == Some(Format::Warc);
+    let options = SourceOptions {
+        sort_key: Some(if archive {
+            "date".to_owned()
+        } else {
+            keys.time.clone()
+        }),
+        ..options.clone()
+    };
+    let mut number = 0;
+    chunk.documents(&options, &mut |mut record| {
+        let mut beside = Beside::default();
+        let id;
+        if let RecordKind::Document {
+            id: own, sort_value, ..
+        } = &mut record.kind
+        {
+            id = own.clone().filter(|_| archive);
+            beside = Beside {
+                title: fields.title(number),
+                url: fields.url(number).or(id.as_deref()),
+                score: fields.score(number),
+                time: sort_value.take(),
+                label: fields.label(number),
+            };
+        }
+        number += 1;
+        take(record, beside);
+    });
 }
 
 /// The values of the further fields of a chunk's records, in order.
@@ -66,12 +126,12 @@ impl Fields {
     }
 
     /// The title of a record.
-    pub(super) fn title(&self, record: usize) -> Option<&str> {
+    fn title(&self, record: usize) -> Option<&str> {
         text(self.titles.get(record))
     }
 
     /// The address of a record.
-    pub(super) fn url(&self, record: usize) -> Option<&str> {
+    fn url(&self, record: usize) -> Option<&str> {
         text(self.urls.get(record))
     }
 
@@ -85,7 +145,7 @@ impl Fields {
     }
 
     /// The score of a record.
-    pub(super) fn score(&self, record: usize) -> Option<f64> {
+    fn score(&self, record: usize) -> Option<f64> {
         match self.scores.get(record)?.as_ref()? {
             SortValue::Integer(n) => Some(*n as f64),
             SortValue::Real(x) => Some(*x),

@@ -12,7 +12,7 @@
 
 mod agreement;
 mod feed;
-mod fields;
+pub(crate) mod fields;
 mod judge;
 mod leaders;
 mod members;
@@ -28,7 +28,8 @@ mod search;
 mod state;
 #[cfg(test)]
 mod tests;
-mod time;
+pub(crate) mod time;
+pub(crate) mod words;
 
 use cluster::groups::{DuplicateGroup, Groups, Item};
 use cluster::stories::{Joined, Representative, Stories, Story, Topic};
@@ -44,7 +45,7 @@ pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
 pub use run::{ClusterSummary, cluster};
 pub use state::StateError;
-pub use time::parse_span;
+pub use time::{parse_span, parse_time};
 
 use leaders::Leaders;
 

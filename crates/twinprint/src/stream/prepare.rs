@@ -1,19 +1,13 @@
 //! What can be known of a document before it is placed: the part that many threads share.
 
-use std::collections::HashMap;
 use std::fmt;
 
-use cluster::stories::{BREAK, OPENING, Role};
-use fingerprint::{HashKey, Span};
+use cluster::stories::Role;
+use fingerprint::HashKey;
 use text::overlap::{ShingleSet, Shingler};
 use text::{Analyzer, Measure, Profile, Words};
 
-use super::role::role;
-
-/// Words that make a document's vector, counted from its beginning.
-const COUNTED: usize = 4096;
-/// Characters of a title.
-const TITLE: usize = 160;
+use super::words::{WordCounts, host, title};
 
 /// A document as it comes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,43 +53,20 @@ pub(super) struct Content {
     pub(super) set: ShingleSet,
 }
 
-/// Distinct words as ranges of the canonical text.
-#[derive(Debug, Default)]
-pub(super) struct WordCounts {
-    words: Vec<(Span, Role, u32)>,
-    opening: Vec<u32>,
-}
-
 impl Prepared {
     /// Distinct words, their roles, and how often each occurs.
     pub(super) fn words(&self) -> Vec<(&str, Role, u32)> {
-        let text = &self.content.text;
-        let word = |&(span, role, times): &(Span, Role, u32)| (slice(text, span), role, times);
-        self.words.words.iter().map(word).collect()
+        self.words.of(&self.content.text).collect()
     }
 
     pub(super) fn opening(&self) -> &[u32] {
-        &self.words.opening
+        self.words.opening()
     }
 
     /// The host of its address; empty without one.
     pub(super) fn host(&self) -> String {
         self.url.as_deref().map_or_else(String::new, host)
     }
-}
-
-fn slice(text: &str, span: Span) -> &str {
-    text.get(span.start as usize..span.end as usize)
-        .unwrap_or_default()
-}
-
-/// The host of an address, in lower case: `example.org` of `https://user@Example.org:8080/path`.
-fn host(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let end = host.find(':').unwrap_or(host.len());
-    host.get(..end).unwrap_or_default().to_lowercase()
 }
 
 /// Prepares documents. Keeps its buffers: one for each thread.
@@ -140,11 +111,11 @@ impl Preparer {
         let words = if bare {
             WordCounts::default()
         } else {
-            count(canonical, self.words.cut(canonical))
+            WordCounts::count(canonical, self.words.cut(canonical))
         };
         Prepared {
             name: document.name.into(),
-            title: title(document).into(),
+            title: title(document.title, document.text).into(),
             url: document.url.map(Into::into),
             time: document.time,
             score: document.score.filter(|score| !score.is_nan()),
@@ -155,57 +126,10 @@ impl Preparer {
     }
 }
 
-/// Counts the words, the first of them in order of occurrence.
-fn count(canonical: &str, spans: &[Span]) -> WordCounts {
-    let mut places: HashMap<&str, u32> = HashMap::new();
-    let mut counts = WordCounts::default();
-    let mut end = 0;
-    for &span in spans.iter().take(COUNTED) {
-        let word = slice(canonical, span);
-        let next = counts.words.len() as u32;
-        let place = *places.entry(word).or_insert(next);
-        if place == next {
-            counts.words.push((span, role(word), 0));
-        }
-        if let Some((_, _, times)) = counts.words.get_mut(place as usize) {
-            *times += 1;
-        }
-        if counts.opening.len() < OPENING {
-            // Between ideographs, a space stands where a sentence or clause ended.
-            let parted = span.start > end && end > 0;
-            if parted && word.chars().next().is_some_and(|c| c >= '\u{2E80}') {
-                counts.opening.push(BREAK);
-            }
-            counts.opening.push(place);
-        }
-        end = span.end;
-    }
-    counts.opening.truncate(OPENING);
-    counts
-}
-
-/// The title, or the first line with something in it.
-fn title(document: &Document<'_>) -> String {
-    let given = document.title.map(str::trim).filter(|title| !title.is_empty());
-    let first = || document.text.lines().map(str::trim).find(|line| !line.is_empty());
-    let title = given.or_else(first).unwrap_or_default();
-    let mut words = title.split_whitespace();
-    let mut short = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        short.push(' ');
-        short.push_str(word);
-        if short.len() > 4 * TITLE {
-            break;
-        }
-    }
-    match short.char_indices().nth(TITLE) {
-        Some((end, _)) => format!("{}…", short.get(..end).unwrap_or_default().trim_end()),
-        None => short,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use cluster::stories::BREAK;
+
     use super::*;
 
     fn preparer() -> Preparer {
@@ -252,18 +176,6 @@ mod tests {
             ..Document::default()
         });
         assert_eq!(&*given.title, "Given");
-        assert_eq!(prepare(&"x".repeat(9999)).title.chars().count(), TITLE + 1);
-    }
-
-    #[test]
-    fn hosts() {
-        for (url, expected) in [
-            ("https://user@Example.org:8080/a?b", "example.org"),
-            ("example.org/a", "example.org"),
-            ("", ""),
-        ] {
-            assert_eq!(host(url), expected);
-        }
     }
 
     #[test]

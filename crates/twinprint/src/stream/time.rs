@@ -8,7 +8,7 @@ use crate::source::SortValue;
 const MILLISECONDS: i64 = 100_000_000_000;
 
 /// Seconds since 1970. A time without a zone is taken as UTC; what is no time is none.
-pub(super) fn seconds(value: &SortValue) -> Option<i64> {
+pub(crate) fn seconds(value: &SortValue) -> Option<i64> {
     match value {
         SortValue::Integer(n) if n.unsigned_abs() >= MILLISECONDS as u64 => Some(n.div_euclid(1000)),
         SortValue::Integer(n) => Some(*n),
@@ -33,7 +33,7 @@ fn of_text(text: &str) -> Option<i64> {
 }
 
 /// `2024-05-01T12:00:00Z`; nothing beyond what a calendar holds.
-pub(super) fn stamp(seconds: i64) -> Option<String> {
+pub(crate) fn stamp(seconds: i64) -> Option<String> {
     let stamp = DateTime::from_timestamp(seconds, 0)?;
     Some(stamp.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
@@ -43,6 +43,16 @@ pub(super) fn day(seconds: i64) -> Option<String> {
     let mut stamp = stamp(seconds)?;
     stamp.truncate(stamp.find('T')?);
     Some(stamp)
+}
+
+/// A time as a document may have it, in seconds since 1970.
+///
+/// # Errors
+/// What to write instead.
+pub fn parse_time(text: &str) -> Result<i64, String> {
+    of_text(text.trim()).ok_or_else(|| {
+        "write a time such as 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970".to_owned()
+    })
 }
 
 /// `90m`, `36h`, `7d`: a length of time in seconds. A number alone counts seconds.
@@ -77,6 +87,8 @@ mod tests {
         assert_eq!(text("1970-01-02"), Some(86_400));
         assert_eq!(text("86400"), Some(86_400));
         assert_eq!(text("yesterday"), None);
+        assert_eq!(parse_time(" 1970-01-02 "), Ok(86_400));
+        assert!(parse_time("yesterday").is_err());
         assert_eq!(
             seconds(&SortValue::Integer(1_700_000_000_123)),
             Some(1_700_000_000)

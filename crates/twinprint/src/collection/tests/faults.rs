@@ -37,14 +37,20 @@ fn document(n: u64) -> NewDocument {
     }
 }
 
-fn open(store: &FaultyStore) -> Result<Collection, CollectionError> {
-    Collection::with_backend(Path::new("faulty"), store.clone(), &Settings::default())
+fn open(store: &FaultyStore, stories: bool) -> Result<Collection, CollectionError> {
+    let settings = Settings {
+        stories,
+        ..Settings::default()
+    };
+    Collection::with_backend(Path::new("faulty"), store.clone(), &settings)
 }
 
 /// What was sent, and of it what was acknowledged, by id; nothing stands for a deletion.
 #[derive(Default)]
 struct Sent {
     acknowledged: BTreeMap<String, Option<String>>,
+    /// The story told of each document, where stories are kept.
+    stories: BTreeMap<String, u64>,
     /// Of a write that failed, what may be there instead.
     doubtful: BTreeMap<String, Option<String>>,
 }
@@ -62,7 +68,10 @@ impl Sent {
             let result = collection.add(vec![document(n)], false, Durability::Synced);
             match result {
                 Ok(answers) => {
-                    assert!(answers[0].as_ref().unwrap().durable);
+                    let answer = answers[0].as_ref().unwrap();
+                    assert!(answer.durable);
+                    self.stories
+                        .extend(answer.story_id.map(|story| (id.clone(), story)));
                     self.acknowledged.insert(id, Some(text(n)));
                 }
                 Err(error) => {
@@ -89,6 +98,12 @@ impl Sent {
     /// Everything acknowledged is there, nothing else is, and every text is known for what it is.
     fn check(&self, collection: &Collection) {
         collection.verify().unwrap();
+        for (id, &story) in &self.stories {
+            // Nothing merges here: what was told is what is there.
+            if let Ok(document) = collection.get(id) {
+                assert_eq!(document.story_id, Some(story), "{id}");
+            }
+        }
         let (documents, _) = collection.documents(0, 10_000).unwrap();
         let there: BTreeMap<&str, &str> = documents
             .iter()
@@ -121,9 +136,15 @@ impl Sent {
 
 #[test]
 fn whatever_write_or_sync_fails_what_was_acknowledged_is_there() {
+    for stories in [false, true] {
+        fail_everywhere(stories);
+    }
+}
+
+fn fail_everywhere(stories: bool) {
     let calls = {
         let store = FaultyStore::default();
-        let collection = open(&store).unwrap();
+        let collection = open(&store, stories).unwrap();
         let began = store.calls();
         assert!(Sent::default().write_until_failure(&collection, 0, 12).is_none());
         store.calls() - began
@@ -136,7 +157,7 @@ fn whatever_write_or_sync_fails_what_was_acknowledged_is_there() {
         let store = FaultyStore::default();
         let mut sent = Sent::default();
         {
-            let collection = open(&store).unwrap();
+            let collection = open(&store, stories).unwrap();
             store.fail_after(n, kind);
             if let Some(error) = sent.write_until_failure(&collection, 0, 40) {
                 assert!(matches!(error, CollectionError::ReadOnly { .. }), "{error}");
@@ -153,20 +174,26 @@ fn whatever_write_or_sync_fails_what_was_acknowledged_is_there() {
         }
         let mut state = n;
         let left = FaultyStore::holding(store.power_cut(|| random(&mut state)));
-        sent.check(&open(&left).unwrap());
+        sent.check(&open(&left, stories).unwrap());
         // As after kill -9: the system still has every write.
-        sent.check(&open(&FaultyStore::holding(store.bytes())).unwrap());
+        sent.check(&open(&FaultyStore::holding(store.bytes()), stories).unwrap());
     }
 }
 
 #[test]
 fn power_cuts_at_any_time_leave_what_was_acknowledged() {
+    for stories in [false, true] {
+        cut_at_any_time(stories);
+    }
+}
+
+fn cut_at_any_time(stories: bool) {
     let mut state = 7;
     let mut bytes = Vec::new();
     let mut sent = Sent::default();
     for cycle in 0..20u64 {
         let store = FaultyStore::holding(bytes);
-        let collection = open(&store).unwrap();
+        let collection = open(&store, stories).unwrap();
         sent.check(&collection);
         let ahead = random(&mut state) % 300;
         store.fail_after(ahead, ErrorKind::Other);
@@ -179,10 +206,16 @@ fn power_cuts_at_any_time_leave_what_was_acknowledged() {
 
 #[test]
 fn every_damaged_byte_is_harmless_or_named() {
+    for stories in [false, true] {
+        damage_everywhere(stories);
+    }
+}
+
+fn damage_everywhere(stories: bool) {
     let store = FaultyStore::default();
     let mut sent = Sent::default();
     {
-        let collection = open(&store).unwrap();
+        let collection = open(&store, stories).unwrap();
         assert!(sent.write_until_failure(&collection, 0, 8).is_none());
     }
     let whole = store.bytes();
@@ -198,10 +231,16 @@ fn every_damaged_byte_is_harmless_or_named() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         let right = || -> Result<(), CollectionError> {
-            let collection = open(&FaultyStore::holding(bytes.clone()))?;
+            let collection = open(&FaultyStore::holding(bytes.clone()), stories)?;
             for (id, text) in &sent.acknowledged {
                 match collection.get(id) {
-                    Ok(document) => assert_eq!(document.text, *text, "byte {at}"),
+                    Ok(document) => {
+                        assert_eq!(document.text, *text, "byte {at}");
+                        assert_eq!(document.story_id, sent.stories.get(id).copied(), "byte {at}");
+                        if let Some(story) = document.story_id {
+                            assert_eq!(collection.story(story, 0, 9)?.members[0].doc_id, *id, "byte {at}");
+                        }
+                    }
                     Err(CollectionError::NoDocument { .. }) => {
                         assert!(text.is_none(), "byte {at}: {id} is lost");
                     }

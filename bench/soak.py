@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Does a service that runs for long, with as many documents going as coming, take ever more memory?
+
+    bench/soak.py TWINPRINT SOURCE.jsonl [--minutes 30] [--documents 20000] [--rate 150] [--stories]
+
+Serves a collection in a directory of its own, fills it up to DOCUMENTS, and from then on takes in RATE documents of 2 kB a second in batches of 50, a
+tenth of them earlier ones with a word exchanged, asks about as many, reads groups and stories, and deletes the oldest, so that the number stays.
+Every ten seconds it notes what the service holds (VmRSS, of that RssAnon), the size of the store, and the slowest batch since. In the end
+it tells the course in rows, and a line fitted to the second half: MB an hour. Nothing but the standard library.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import subprocess
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+
+LENGTH = 2000
+BATCH = 50
+SAMPLE = 10
+
+
+def words_of(source):
+    """The words of the texts of a file, some ten million at most."""
+    words = []
+    with open(source, encoding="utf-8") as lines:
+        for line in lines:
+            words += json.loads(line)["text"].split()
+            if len(words) > 10_000_000:
+                break
+    return words
+
+
+class Soak:
+    def __init__(self, address, words, stories):
+        self.connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=120)
+        self.words, self.draw = words, random.Random(3)
+        self.kept, self.next, self.slowest = deque(), 0, 0.0
+        self.recent = deque(maxlen=1000)
+        settings = {"stories": True, "story_window": 3600, "story_half_life": 1800} if stories else {}
+        self.stories = stories
+        self.call("PUT", "", settings)
+
+    def call(self, method, path, body=None):
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        self.connection.request(method, "/v1/collections/soak" + path, json.dumps(body) if body is not None else None, headers)
+        answer = self.connection.getresponse()
+        said = answer.read()
+        assert answer.status in (200, 201), (answer.status, said[:300])
+        return json.loads(said)
+
+    def text(self):
+        if self.recent and self.draw.random() < 0.1:
+            words = self.draw.choice(self.recent).split()
+            words[self.draw.randrange(len(words))] = "exchanged"
+            return " ".join(words)
+        parts, length = [], 0
+        while length < LENGTH:
+            at = self.draw.randrange(len(self.words) - 20)
+            parts.append(" ".join(self.words[at:at + 20]))
+            length += len(parts[-1]) + 1
+        self.recent.append(" ".join(parts))
+        return self.recent[-1]
+
+    def turn(self, most):
+        """A batch comes in, one is asked about, and of the oldest as many go as there are too many."""
+        batch = [{"doc_id": f"d{self.next + n}", "url": f"http://site{n % 40}.example/{self.next + n}", "text": self.text()} for n in range(BATCH)]
+        self.next += BATCH
+        began = time.monotonic()
+        items = self.call("POST", "/documents", {"documents": batch})["items"]
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        assert all("answer" in item for item in items)
+        self.kept.extend(document["doc_id"] for document in batch)
+        self.call("POST", "/checks", {"documents": [{"doc_id": "asked", "text": self.text()} for _ in range(BATCH)]})
+        self.call("GET", "/groups?limit=20")
+        if self.stories:
+            self.call("GET", "/stories?limit=20")
+        while len(self.kept) > most:
+            self.call("DELETE", "/documents/" + self.kept.popleft())
+
+
+def held(process):
+    """What a process holds in MB: resident, and of that its own."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    return [int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")]
+
+
+def slope(rows):
+    """MB an hour of a line through what is the service's own in the second half."""
+    points = [(row[0] / 3600, row[2]) for row in rows[len(rows) // 2:]]
+    mean = [sum(column) / len(points) for column in zip(*points)]
+    spread = sum((x - mean[0]) ** 2 for x, _ in points)
+    return sum((x - mean[0]) * (y - mean[1]) for x, y in points) / spread if spread else 0.0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("twinprint")
+    parser.add_argument("source")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--rate", type=float, default=150)
+    parser.add_argument("--stories", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        service = subprocess.Popen([os.path.abspath(args.twinprint), "serve", "collections", "--listen", "127.0.0.1:0", "--log", "quiet"],
+                                   cwd=work, stdout=subprocess.PIPE, text=True)
+        try:
+            soak = Soak(service.stdout.readline().strip(), words_of(args.source), args.stories)
+            while len(soak.kept) < args.documents:
+                soak.turn(args.documents)
+            print(f"{args.documents} documents there; from here on one goes for one that comes", flush=True)
+            began, rows, turns = time.monotonic(), [], 0
+            while (gone := time.monotonic() - began) < args.minutes * 60:
+                soak.turn(args.documents)
+                turns += 1
+                if gone >= len(rows) * SAMPLE:
+                    store = Path(work, "collections/soak/collection.redb").stat().st_size / 1e6
+                    rows.append([gone, *held(service.pid), store, soak.slowest, soak.next])
+                    soak.slowest = 0.0
+                    if len(rows) % 6 == 1:
+                        print("| {:.0f} s | {:.0f} | {:.0f} | {:.0f} | {:.3f} | {} |".format(*rows[-1]), flush=True)
+                time.sleep(max(0.0, began + turns * BATCH / args.rate - time.monotonic()))
+            half = [row[2] for row in rows[len(rows) // 2:]]
+            documents = soak.call("GET", "/stats")["documents"]
+            print(f"{turns * BATCH} documents came and went, {documents} there; own memory in the second half {min(half):.0f} to {max(half):.0f} MB, "
+                  f"{slope(rows):+.1f} MB an hour; {len(rows)} samples")
+        finally:
+            service.terminate()
+            service.wait(timeout=60)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+//! The flags that say where what stands beside a text is found.
+
+use twinprint::stream::FieldKeys;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Fields")]
+pub(crate) struct FieldArgs {
+    /// Field that tells when a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
+    #[arg(long, default_value = "time", value_name = "FIELD")]
+    time_key: String,
+
+    /// Field with the title; without it, the first line of the text stands for it
+    #[arg(long, default_value = "title", value_name = "FIELD")]
+    title_key: String,
+
+    /// Field with the address
+    #[arg(long, default_value = "url", value_name = "FIELD")]
+    url_key: String,
+
+    /// Field with what a document is worth, a number
+    #[arg(long, default_value = "score", value_name = "FIELD")]
+    score_key: String,
+}
+
+impl FieldArgs {
+    pub(crate) fn keys(&self) -> FieldKeys {
+        FieldKeys {
+            time: self.time_key.clone(),
+            title: self.title_key.clone(),
+            url: self.url_key.clone(),
+            score: self.score_key.clone(),
+            label: None,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `twinprint collection stories`
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use twinprint::collection::{Collection, StoryQuery};
+use twinprint::stream::parse_time;
+
+use crate::terminal;
+
+/// Rows asked for at a time.
+const AT_A_TIME: usize = 500;
+
+/// Writes the stories, one a line, those with the latest document first
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Directory of the collection
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+
+    /// Write the documents of this story instead, one a line
+    #[arg(long, value_name = "ID")]
+    story: Option<u64>,
+
+    /// Only stories that live, or that have ended
+    #[arg(long, value_enum, value_name = "STATE")]
+    state: Option<StoryState>,
+
+    /// Only stories whose last document was seen then or later, such as 2024-05-01
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<i64>,
+
+    /// Only stories whose last document was seen then or before
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    until: Option<i64>,
+
+    /// Only stories of so many documents or more
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    min_size: u64,
+
+    /// So many stories at most
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    limit: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StoryState {
+    Live,
+    Ended,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let collection = Collection::open(&args.dir)?;
+    let line = |value: &dyn Fn() -> serde_json::Result<String>| -> anyhow::Result<()> {
+        terminal::out(&format!("{}\n", value()?))
+    };
+    if let Some(story) = args.story {
+        let mut after = 0;
+        loop {
+            let part = collection.story(story, after, AT_A_TIME)?;
+            for member in &part.members {
+                line(&|| serde_json::to_string(member))?;
+            }
+            match part.next_after {
+                Some(next) => after = next,
+                None => return Ok(()),
+            }
+        }
+    }
+    let mut query = StoryQuery {
+        ended: args.state.map(|state| state == StoryState::Ended),
+        since: args.since,
+        until: args.until,
+        min_size: args.min_size,
+        ..StoryQuery::default()
+    };
+    let mut left = args.limit;
+    while left > 0 {
+        query.limit = left.min(AT_A_TIME);
+        let part = collection.stories(&query)?;
+        for story in &part.stories {
+            line(&|| serde_json::to_string(story))?;
+        }
+        left -= part.stories.len();
+        query.after = part.next_after;
+        if query.after.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Stories kept with a collection: the same as of `cluster`, however the documents come in, and there after kill -9.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::cluster::news;
+use crate::sandbox::{Sandbox, TWINPRINT};
+
+/// What both are told.
+const ALIKE: &str = "--story-threshold 0.2 --merge 0.5 --window 30h --half-life 20h";
+
+fn json(lines: &str) -> Vec<Value> {
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Documents by id with their stories.
+fn stories_of(sandbox: &Sandbox, collection: &str) -> BTreeMap<String, u64> {
+    let exported = sandbox
+        .run(&format!("collection export {collection}"))
+        .ok()
+        .stdout;
+    let story = |row: Value| {
+        let id = row["doc_id"].as_str().unwrap().to_owned();
+        (id, row["story_id"].as_u64().unwrap())
+    };
+    json(&exported).into_iter().map(story).collect()
+}
+
+#[test]
+fn a_collection_has_the_stories_of_cluster() {
+    let sandbox = Sandbox::new();
+    let news = news();
+    sandbox.put("news.jsonl", &news);
+    sandbox
+        .run(&format!(
+            "cluster news.jsonl -o out --quiet -k 16 --ahead 0 {ALIKE}"
+        ))
+        .ok();
+    // A collection counts from 1.
+    let assigned: BTreeMap<String, u64> = sandbox
+        .rows("out/assignments.jsonl")
+        .iter()
+        .map(|row| {
+            (
+                row["id"].as_str().unwrap().to_owned(),
+                row["story_id"].as_u64().unwrap() + 1,
+            )
+        })
+        .collect();
+    let mut told = sandbox.rows("out/stories.jsonl");
+    for story in &mut told {
+        let story = story.as_object_mut().unwrap();
+        story["story_id"] = (story["story_id"].as_u64().unwrap() + 1).into();
+        let merged: Vec<u64> = story["merged"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_u64().unwrap() + 1)
+            .collect();
+        if merged.is_empty() {
+            story.remove("merged");
+        } else {
+            story["merged"] = merged.into();
+        }
+    }
+    told.sort_by_key(|story| story["story_id"].as_u64());
+    assert!(told.len() > 3 && told.iter().any(|story| story["ended"] == true));
+    assert!(told.iter().any(|story| story["merged"].is_array()), "{told:?}");
+    let lines: Vec<&str> = news.lines().collect();
+    for (n, (part, threads)) in [(80, "1"), (7, "2"), (1, "3")].into_iter().enumerate() {
+        let seen = format!("seen{n}");
+        sandbox
+            .run(&format!("collection create {seen} --stories {ALIKE}"))
+            .ok();
+        for part in lines.chunks(part) {
+            sandbox.put("part.jsonl", part.join("\n"));
+            let mut add = sandbox.command(TWINPRINT);
+            add.args(["collection", "add", &seen, "part.jsonl", "--summary", "--quiet"]);
+            assert!(add.env("RAYON_NUM_THREADS", threads).status().unwrap().success());
+        }
+        assert_eq!(stories_of(&sandbox, &seen), assigned, "in parts of {part:?}");
+        let listed = sandbox
+            .run(&format!("collection stories {seen} --min-size 1"))
+            .ok();
+        let mut listed = json(&listed.stdout);
+        listed.sort_by_key(|story| story["story_id"].as_u64());
+        assert_eq!(listed, told);
+    }
+}
+
+#[test]
+fn stories_are_listed_and_looked_into() {
+    let sandbox = Sandbox::new();
+    sandbox.put("news.jsonl", news());
+    sandbox
+        .run(&format!("collection create seen --stories {ALIKE}"))
+        .ok();
+    sandbox.run("collection add seen news.jsonl --quiet").ok();
+    let list = |flags: &str| {
+        json(
+            &sandbox
+                .run(&format!("collection stories seen {flags}"))
+                .ok()
+                .stdout,
+        )
+    };
+    let all = list("");
+    assert!(all.iter().all(|story| story["size"].as_u64().unwrap() >= 2));
+    let split = [list("--state live"), list("--state ended")];
+    assert_eq!(split[0].len() + split[1].len(), all.len());
+    assert!(split[1].iter().all(|story| story["ended"] == true) && !split[1].is_empty());
+    assert_eq!(list("--limit 1"), all[..1]);
+    assert!(list("--until 2024-05-02").iter().all(|story| {
+        let last = story["last"].as_str().unwrap();
+        last <= "2024-05-02T00:00:00Z"
+    }));
+    let members = list(&format!("--story {}", all[0]["story_id"]));
+    assert_eq!(members.len() as u64, all[0]["size"].as_u64().unwrap());
+    sandbox
+        .run("collection stories seen --story 999999")
+        .fails(1, &["no story 999999"]);
+    sandbox
+        .run("collection stories seen --since yesterday")
+        .fails(2, &["--since", "2024-05-01"]);
+    sandbox.run("collection create plain").ok();
+    sandbox
+        .run("collection stories plain")
+        .fails(1, &["keeps no stories"]);
+    sandbox
+        .run("collection create other --window 7d")
+        .fails(2, &["stories"]);
+}
+
+/// What was told of a document's story before a kill is true after it, and what comes goes on from there.
+#[test]
+fn killed_at_any_time_documents_are_in_the_stories_they_were_told() {
+    let sandbox = Sandbox::new();
+    sandbox.run("collection create seen --stories").ok();
+    let mut told: BTreeMap<String, u64> = BTreeMap::new();
+    for cycle in 0..5u64 {
+        let line = |n: u64| {
+            let words = (0..30).map(|i| {
+                format!(
+                    "{}{}",
+                    ["quake", "final", "rates"][(n % 3) as usize],
+                    (n * 7 + i * i) % 40
+                )
+            });
+            let text = words.collect::<Vec<_>>().join(" ");
+            format!("{{\"id\":\"{cycle}-{n}\",\"text\":\"{text} page{cycle}x{n}\"}}\n")
+        };
+        sandbox.put("pages.jsonl", (0..2000).map(line).collect::<String>());
+        let mut command = sandbox.command(TWINPRINT);
+        command
+            .args(["collection", "add", "seen", "pages.jsonl", "--quiet"])
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        for (n, line) in lines.enumerate() {
+            let Ok(answer) = serde_json::from_str::<Value>(&line.unwrap()) else {
+                break;
+            };
+            told.insert(
+                answer["doc_id"].as_str().unwrap().to_owned(),
+                answer["story_id"].as_u64().unwrap(),
+            );
+            if n as u64 == 150 * cycle {
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        sandbox.run("collection check seen").ok();
+        let listed = sandbox
+            .run("collection stories seen --min-size 1 --limit 100000")
+            .ok();
+        let mut became: BTreeMap<u64, u64> = BTreeMap::new();
+        for story in json(&listed.stdout) {
+            let id = story["story_id"].as_u64().unwrap();
+            let merged = story["merged"].as_array().into_iter().flatten();
+            became.extend(merged.map(|merged| (merged.as_u64().unwrap(), id)));
+            became.insert(id, id);
+        }
+        let there = stories_of(&sandbox, "seen");
+        for (id, story) in &told {
+            assert_eq!(there.get(id), became.get(story), "cycle {cycle}: {id}");
+        }
+    }
+    assert!(told.len() > 500, "{}", told.len());
+}

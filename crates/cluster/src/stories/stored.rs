@@ -1,0 +1,349 @@
+//! Stories as bytes: all that they need to go on, exactly, in a form that is written and read quickly.
+//!
+//! Numbers are little-endian, lists and strings have their length before them. What follows from the rest is left out: the places of the
+//! centres, the rows of the terms, when a story was last touched by age. There is no checksum: whoever keeps the bytes has one.
+//! Invariant: [`Stories::decode`] of [`Stories::encode`] goes on as the original would, and encodes to the same bytes; of any other bytes it
+//! gives nothing or some stories, and never panics.
+
+use super::story::{CentreTerm, Exemplar, Sites, Story};
+use super::vector::Weighted;
+use super::vocabulary::{Known, Role, Vocabulary};
+use super::{Stories, StoryCounts, StoryOptions};
+
+/// A place of the vocabulary that is free.
+const FREE: u8 = 255;
+
+/// Bytes as they grow.
+#[derive(Default)]
+struct Out(Vec<u8>);
+
+/// Bytes still to be read.
+struct In<'b>(&'b [u8]);
+
+impl Out {
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.0.extend_from_slice(&bytes);
+    }
+
+    fn u32(&mut self, n: u32) {
+        self.put(n.to_le_bytes());
+    }
+
+    fn u64(&mut self, n: u64) {
+        self.put(n.to_le_bytes());
+    }
+
+    fn i64(&mut self, n: i64) {
+        self.put(n.to_le_bytes());
+    }
+
+    /// Beyond 2^32 entries memory would have ended long before.
+    fn length(&mut self, n: usize) {
+        self.u32(n as u32);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.length(text.len());
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn sites(&mut self, sites: Sites) {
+        match sites {
+            Sites::Many => self.put([0]),
+            Sites::One(site) => {
+                self.put([1]);
+                self.u64(site);
+            }
+        }
+    }
+}
+
+impl<'b> In<'b> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn i64(&mut self) -> Option<i64> {
+        self.take().map(i64::from_le_bytes)
+    }
+
+    /// As many as were written; reserves nothing for what is not there.
+    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let length = self.u32()? as usize;
+        let mut list = Vec::with_capacity(length.min(self.0.len()));
+        for _ in 0..length {
+            list.push(one(self)?);
+        }
+        Some(list)
+    }
+
+    fn text(&mut self) -> Option<&'b str> {
+        let length = self.u32()? as usize;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        std::str::from_utf8(text).ok()
+    }
+
+    fn sites(&mut self) -> Option<Sites> {
+        match self.take()? {
+            [0] => Some(Sites::Many),
+            [1] => self.u64().map(Sites::One),
+            _ => None,
+        }
+    }
+}
+
+impl Stories {
+    /// All that is needed to go on, but for the options. Linear in the live stories and the vocabulary.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Out::default();
+        self.vocabulary.write(&mut out);
+        out.length(self.live.len());
+        for story in self.live.values() {
+            story.write(&mut out);
+        }
+        out.length(self.redirects.len());
+        for (&from, &to) in &self.redirects {
+            out.u64(from);
+            out.u64(to);
+        }
+        out.length(self.by_bits.len());
+        for (&bits, &story) in &self.by_bits {
+            out.u32(bits);
+            out.u64(story);
+        }
+        let counts = self.counts;
+        for n in [
+            self.ahead,
+            counts.compared,
+            counts.begun,
+            counts.merged,
+            counts.retired,
+        ] {
+            out.u64(n);
+        }
+        out.0
+    }
+
+    /// Stories that go on from what [`encode`](Self::encode) made; nothing where the bytes are something else.
+    pub fn decode(bytes: &[u8], options: StoryOptions) -> Option<Self> {
+        let input = &mut In(bytes);
+        let vocabulary = Vocabulary::read(input)?;
+        let live = input.list(Story::read)?;
+        let redirects = input.list(|input| Some((input.u64()?, input.u64()?)))?;
+        // Always from younger to older, so that whoever follows them comes to an end.
+        if redirects.iter().any(|(from, to)| from <= to) {
+            return None;
+        }
+        let by_bits = input.list(|input| Some((input.u32()?, input.u64()?)))?;
+        let ahead = input.u64()?;
+        let counts = StoryCounts {
+            compared: input.u64()?,
+            begun: input.u64()?,
+            merged: input.u64()?,
+            retired: input.u64()?,
+        };
+        if !input.0.is_empty() {
+            return None;
+        }
+        let mut stories = Self {
+            vocabulary,
+            live: live.into_iter().map(|story| (story.id, story)).collect(),
+            redirects: redirects.into_iter().collect(),
+            by_bits: by_bits.into_iter().collect(),
+            ahead,
+            counts,
+            ..Self::new(options.clone())
+        };
+        for story in stories.live.values() {
+            stories.recency.insert(story.id, story.touched);
+        }
+        Some(stories.restored(options))
+    }
+}
+
+impl Vocabulary {
+    fn write(&self, out: &mut Out) {
+        out.length(self.known.len());
+        for place in &self.known {
+            let Some(known) = place else {
+                out.put([FREE]);
+                continue;
+            };
+            out.put([match known.role {
+                Role::Term => 0,
+                Role::Part => 1,
+                Role::Stop => 2,
+            }]);
+            out.u32(known.items);
+            out.u64(known.occurrences);
+            out.text(&known.text);
+        }
+        out.length(self.free.len());
+        for &number in &self.free {
+            out.u32(number);
+        }
+        for n in [
+            self.most as u64,
+            self.crowded as u64,
+            self.items,
+            self.occurrences,
+        ] {
+            out.u64(n);
+        }
+    }
+
+    fn read(input: &mut In<'_>) -> Option<Self> {
+        let known = input.list(|input| {
+            let role = match input.take()? {
+                [0] => Role::Term,
+                [1] => Role::Part,
+                [2] => Role::Stop,
+                [FREE] => return Some(None),
+                _ => return None,
+            };
+            let (items, occurrences) = (input.u32()?, input.u64()?);
+            Some(Some(Known::new(input.text()?, role, items, occurrences)))
+        })?;
+        let free = input.list(In::u32)?;
+        let places = known.len() as u32;
+        if free.iter().any(|&number| number >= places) {
+            return None;
+        }
+        let mut number = || input.u64().and_then(|n| usize::try_from(n).ok());
+        let mut vocabulary = Self::new(number()?);
+        vocabulary.crowded = number()?;
+        vocabulary.items = input.u64()?;
+        vocabulary.occurrences = input.u64()?;
+        vocabulary.known = known;
+        vocabulary.free = free;
+        Some(vocabulary)
+    }
+}
+
+impl Story {
+    fn write(&self, out: &mut Out) {
+        out.u64(self.id);
+        out.u64(self.size);
+        out.u32(self.members);
+        for time in [self.seen[0], self.seen[1], self.touched, self.weighed] {
+            out.i64(time);
+        }
+        out.u64(self.words);
+        out.sites(self.sites);
+        out.length(self.merged.len());
+        for &story in &self.merged {
+            out.u64(story);
+        }
+        out.length(self.centre.len());
+        for term in &self.centre {
+            out.u32(term.of.term);
+            out.put(term.of.weight.to_le_bytes());
+            out.u32(term.occurrences);
+            out.u32(term.members);
+            out.sites(term.sites);
+        }
+        out.length(self.exemplars.len());
+        for exemplar in &self.exemplars {
+            out.u64(exemplar.document);
+            out.text(&exemplar.title);
+            out.length(exemplar.opening.len());
+            for &word in &exemplar.opening {
+                out.u32(word);
+            }
+        }
+    }
+
+    fn read(input: &mut In<'_>) -> Option<Self> {
+        Some(Self {
+            id: input.u64()?,
+            size: input.u64()?,
+            members: input.u32()?,
+            seen: [input.i64()?, input.i64()?],
+            touched: input.i64()?,
+            weighed: input.i64()?,
+            words: input.u64()?,
+            sites: input.sites()?,
+            merged: input.list(In::u64)?,
+            centre: input.list(|input| {
+                Some(CentreTerm {
+                    of: Weighted {
+                        term: input.u32()?,
+                        weight: f32::from_le_bytes(input.take()?),
+                    },
+                    occurrences: input.u32()?,
+                    members: input.u32()?,
+                    sites: input.sites()?,
+                })
+            })?,
+            norm: 0.0,
+            exemplars: input.list(|input| {
+                Some(Exemplar {
+                    document: input.u64()?,
+                    title: input.text()?.into(),
+                    opening: input.list(In::u32)?.into(),
+                })
+            })?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::place;
+    use super::*;
+
+    fn news(most: usize) -> impl Strategy<Value = Vec<String>> {
+        let text = |words: Vec<u8>| {
+            let words: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
+            words.join(" ")
+        };
+        proptest::collection::vec(proptest::collection::vec(0u8..40, 1..7).prop_map(text), 1..most)
+    }
+
+    proptest! {
+        #[test]
+        fn stories_go_on_from_their_bytes_as_if_nothing_had_happened(news in news(60), at in 0usize..60) {
+            let options = StoryOptions {
+                window: Some(20), half_life: Some(10), vocabulary: 30, threshold: 0.2, merge: Some(0.4), ..StoryOptions::default()
+            };
+            let mut whole = Stories::new(options.clone());
+            let mut parted = Stories::new(options.clone());
+            for (n, text) in (0..).zip(&news) {
+                if n == (at % news.len()) as u64 {
+                    let bytes = parted.encode();
+                    parted = Stories::decode(&bytes, options.clone()).unwrap();
+                    prop_assert_eq!(parted.encode(), bytes);
+                }
+                prop_assert_eq!(place(&mut whole, n, n as i64, text), place(&mut parted, n, n as i64, text));
+                prop_assert_eq!(whole.take_retired().len(), parted.take_retired().len());
+            }
+            prop_assert_eq!(whole.encode(), parted.encode());
+        }
+
+        #[test]
+        fn damaged_bytes_are_read_without_harm(news in news(12), at: prop::sample::Index, bit in 0u8..8) {
+            let mut stories = Stories::new(StoryOptions::default());
+            for (n, text) in (0..).zip(&news) {
+                place(&mut stories, n, 0, text);
+            }
+            let mut bytes = stories.encode();
+            let at = at.index(bytes.len());
+            prop_assert!(Stories::decode(&bytes[..at], StoryOptions::default()).is_none());
+            bytes[at] ^= 1 << bit;
+            let _something = Stories::decode(&bytes, StoryOptions::default());
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Stories over HTTP: listed by time, looked into, told with documents, and refused where none are kept.
+
+use serde_json::{Value, json};
+
+use crate::client::Running;
+
+const SUBJECTS: [&str; 3] = [
+    "quake coast harbour towns rescue shaken tremor wave",
+    "football final stadium goal keeper striker cup crowd",
+    "comet telescope orbit tail dust observatory bright sky",
+];
+
+/// Report `n` of a subject, an hour after the one before.
+fn report(n: u64) -> Value {
+    let subject: Vec<&str> = SUBJECTS[(n % 3) as usize].split(' ').collect();
+    let words: Vec<String> = (0..60)
+        .map(|i| match i % 2 {
+            0 => subject[((n * 7 + i * i) % 8) as usize].to_owned(),
+            _ => format!("w{}", (n * 31 + i * 17) % 300),
+        })
+        .collect();
+    let time = format!("2024-05-{:02}T{:02}:00:00Z", 1 + n / 24, n % 24);
+    let title = format!("Report {n}");
+    json!({"doc_id": format!("d{n}"), "text": words.join(" "), "time": time, "fields": {"title": title}})
+}
+
+fn with_reports() -> Running {
+    let running = Running::new();
+    let settings = json!({"stories": true, "story_threshold": 0.2, "story_window": 40 * 3600});
+    running
+        .call("PUT", "/v1/collections/s", &settings.to_string())
+        .is(201);
+    // The comet is gone from sight after a day.
+    let documents: Vec<Value> = (0..96).filter(|n| n % 3 != 2 || *n < 24).map(report).collect();
+    let body = json!({"documents": documents}).to_string();
+    let answer = running
+        .call("POST", "/v1/collections/s/documents", &body)
+        .is(200)
+        .json();
+    for item in answer["items"].as_array().unwrap() {
+        assert!(item["answer"]["story_id"].is_u64(), "{item}");
+    }
+    running
+}
+
+fn list(running: &Running, query: &str) -> Vec<Value> {
+    let mut stories = Vec::new();
+    let mut after = String::new();
+    loop {
+        let part = running
+            .get(&format!("/v1/collections/s/stories?limit=1&{query}{after}"))
+            .is(200)
+            .json();
+        stories.extend(part["stories"].as_array().unwrap().clone());
+        match part["next_after"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => return stories,
+        }
+    }
+}
+
+#[test]
+fn stories_are_told_with_topics_members_and_documents() {
+    let running = with_reports();
+    let all = list(&running, "");
+    let lasts: Vec<&str> = all.iter().map(|story| story["last"].as_str().unwrap()).collect();
+    assert!(lasts.is_sorted_by(|a, b| a >= b) && all.len() >= 3, "{lasts:?}");
+    let about = |word: &str| {
+        let has = |story: &&Value| {
+            story["topic"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|term| term["term"].as_str().unwrap().contains(word))
+        };
+        all.iter()
+            .find(has)
+            .unwrap_or_else(|| panic!("nothing about {word}"))
+    };
+    let (quake, comet) = (about("quake"), about("comet"));
+    assert_eq!((&quake["ended"], &comet["ended"]), (&json!(false), &json!(true)));
+    assert!(comet["title"].as_str().unwrap().starts_with("Report "));
+    assert_eq!(
+        list(&running, "state=ended").len() + list(&running, "state=live").len(),
+        all.len()
+    );
+    assert_eq!(
+        list(&running, "until=2024-05-02")
+            .iter()
+            .filter(|story| story["ended"] == false)
+            .count(),
+        0
+    );
+    assert_eq!(
+        list(&running, "since=2024-05-04"),
+        list(&running, "state=live&since=2024-05-04")
+    );
+    let path = format!("/v1/collections/s/stories/{}", comet["story_id"]);
+    let mut members = Vec::new();
+    let mut after = 0;
+    loop {
+        let part = running
+            .get(&format!("{path}?limit=3&after={after}"))
+            .is(200)
+            .json();
+        assert_eq!((&part["size"], &part["topic"]), (&comet["size"], &comet["topic"]));
+        members.extend(part["members"].as_array().unwrap().clone());
+        match part["next_after"].as_u64() {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    assert_eq!(members.len() as u64, comet["size"].as_u64().unwrap());
+    for member in &members {
+        let document = running
+            .get(&format!(
+                "/v1/collections/s/documents/{}",
+                member["doc_id"].as_str().unwrap()
+            ))
+            .is(200)
+            .json();
+        assert_eq!(document["story_id"], comet["story_id"]);
+    }
+    // A copy is told the story of its group, asked about or taken in; what is exported can be imported.
+    let mut copy = report(90);
+    copy["doc_id"] = "copy".into();
+    let checked = running
+        .call("POST", "/v1/collections/s/check", &copy.to_string())
+        .is(200)
+        .json();
+    let added = running
+        .call("POST", "/v1/collections/s/check-and-insert", &copy.to_string())
+        .is(200)
+        .json();
+    assert_eq!(
+        (&checked["story_id"], &added["story_id"]),
+        (&quake["story_id"], &quake["story_id"])
+    );
+    let exported = running.get("/v1/collections/s/export").is(200).body;
+    let kind = "Content-Type: application/x-ndjson\r\n";
+    let imported = running.call_with("POST", "/v1/collections/c/import", kind, exported.as_bytes());
+    assert_eq!(imported.is(200).json()["rejected"], 0);
+}
+
+#[test]
+fn what_cannot_be_told_of_stories_is_a_problem() {
+    let running = with_reports();
+    let none = running.get("/v1/collections/c/stories").is(404).json();
+    assert!(
+        none["detail"].as_str().unwrap().contains("keeps no stories"),
+        "{none}"
+    );
+    running.get("/v1/collections/c/stories/1").is(404);
+    running.get("/v1/collections/s/stories/1000000").is(404);
+    running.get("/v1/collections/s/stories/x").is(400);
+    running.get("/v1/collections/s/stories?state=dead").is(400);
+    running.get("/v1/collections/s/stories?colour=red").is(400);
+    running.get("/v1/collections/s/stories?since=yesterday").is(422);
+    running.get("/v1/collections/s/stories?after=nowhere").is(422);
+    running.get("/v1/collections/s/stories?limit=1001").is(422);
+    running
+        .call("PUT", "/v1/collections/d", "{\"story_window\": 60}")
+        .is(422);
+    let other = json!({"stories": true}).to_string();
+    running.call("PUT", "/v1/collections/s", &other).is(409);
+    let bare = json!({"doc_id": "bare", "fingerprint": "0".repeat(32)}).to_string();
+    running.call("POST", "/v1/collections/s/check", &bare).is(200);
+    running
+        .call("POST", "/v1/collections/s/check-and-insert", &bare)
+        .is(422);
+}
