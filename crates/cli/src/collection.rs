@@ -30,8 +30,8 @@ Examples:
       reads and compares everything; copies it as it is now
   twinprint collection restore backup again
       the copy becomes a collection again, in a new directory
-  twinprint collection create topical --stories --window 7d && twinprint collection add topical news.jsonl
-      documents are in stories as well, by their words and times; a story ends when nothing has come for a week
+  twinprint collection create topical --stories --window 7d
+      documents are in stories as well, by their words and times; one ends when nothing has come for a week
   twinprint collection stories topical --min-size 1
       the stories, those with the latest document first, those of one document too: size, times, topic, title";
 

@@ -15,7 +15,7 @@ const SUBJECTS: [&str; 4] = [
 ];
 
 /// Short reports on a few subjects, with copies, times, titles and addresses.
-pub(crate) fn news() -> String {
+fn news() -> String {
     let mut lines = String::new();
     for i in 0u32..80 {
         let subject: Vec<&str> = SUBJECTS[(i % 4) as usize].split(' ').collect();

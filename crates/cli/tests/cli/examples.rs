@@ -66,7 +66,7 @@ fn before(command: &str, example: &str) -> &'static [&'static str] {
     match command {
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
         "dedup" if example.contains("--against") => &["collection create seen"],
-        "collection" if example.contains("stories topical") => &[
+        "collection" if example.contains(" stories ") => &[
             "collection create topical --stories",
             "collection add topical b.jsonl --summary",
         ],

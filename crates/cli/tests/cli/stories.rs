@@ -6,11 +6,47 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::cluster::news;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
 /// What both are told.
-const ALIKE: &str = "--story-threshold 0.2 --merge 0.5 --window 30h --half-life 20h";
+const ALIKE: &str = "--story-threshold 0.35 --merge 0.3 --window 30h --half-life 20h";
+
+const SUBJECTS: [&str; 4] = [
+    "quake coast harbour towns rescue shaken tremor wave",
+    "football final stadium goal keeper striker cup crowd",
+    "bank rates inflation loan market bond cut reserve",
+    "comet telescope orbit tail dust observatory bright sky",
+];
+
+/// Reports an hour apart, some of them copies with a word changed: on two subjects first, on two others later.
+fn news() -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut lines = String::new();
+    for i in 0..120usize {
+        let of = i % 2 + if i < 60 { 0 } else { 2 };
+        let subject: Vec<&str> = SUBJECTS[of].split(' ').collect();
+        let words = (0..60).map(|j| match j % 2 {
+            0 => subject[(i * 7 + j / 2 + j / 7) % 8].to_owned(),
+            _ => format!("w{}", (i * 31 + j * 17) % 400),
+        });
+        let text = if i % 10 == 9 {
+            texts[i - 8].replacen('w', "v", 1)
+        } else {
+            words.collect::<Vec<_>>().join(" ")
+        };
+        texts.push(text.clone());
+        let row = serde_json::json!({
+            "id": format!("d{i}"),
+            "time": format!("2024-05-{:02}T{:02}:00:00Z", 1 + i / 24, i % 24),
+            "title": format!("Report {i}"),
+            "url": format!("http://site{}.example/{i}", i % 5),
+            "text": text,
+        });
+        lines += &row.to_string();
+        lines.push('\n');
+    }
+    lines
+}
 
 fn json(lines: &str) -> Vec<Value> {
     lines
@@ -73,7 +109,7 @@ fn a_collection_has_the_stories_of_cluster() {
     assert!(told.len() > 3 && told.iter().any(|story| story["ended"] == true));
     assert!(told.iter().any(|story| story["merged"].is_array()), "{told:?}");
     let lines: Vec<&str> = news.lines().collect();
-    for (n, (part, threads)) in [(80, "1"), (7, "2"), (1, "3")].into_iter().enumerate() {
+    for (n, (part, threads)) in [(120, "1"), (7, "2"), (50, "3")].into_iter().enumerate() {
         let seen = format!("seen{n}");
         sandbox
             .run(&format!("collection create {seen} --stories {ALIKE}"))

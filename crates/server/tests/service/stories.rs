@@ -15,7 +15,7 @@ fn report(n: u64) -> Value {
     let subject: Vec<&str> = SUBJECTS[(n % 3) as usize].split(' ').collect();
     let words: Vec<String> = (0..60)
         .map(|i| match i % 2 {
-            0 => subject[((n * 7 + i * i) % 8) as usize].to_owned(),
+            0 => subject[((n * 7 + i / 2 + i / 7) % 8) as usize].to_owned(),
             _ => format!("w{}", (n * 31 + i * 17) % 300),
         })
         .collect();
