@@ -7,12 +7,14 @@
 //! * [`clock`]: wall and CPU time.
 //! * [`rows`]: fingerprints to join.
 //! * [`engine`]: running the command.
+//! * [`connection`]: asking its service.
 //! * [`figure`]: results as SVG.
 //! * [`table`]: results as Markdown.
 //!
 //! Everything made is a function of the seed and the source documents alone.
 
 pub mod clock;
+pub mod connection;
 pub mod corpus;
 pub mod documents;
 pub mod edit;

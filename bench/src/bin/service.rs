@@ -3,11 +3,13 @@
 //! A client is a connection and a thread. Texts are stretches of twenty words from random places of the source documents, 2 kB together; a
 //! tenth are earlier ones with a word exchanged. Nothing but the standard library, so that the client costs little beside the service.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use bench::connection::{Connection, request};
 
 const USAGE: &str = "service TWINPRINT WORK SOURCE.jsonl DOCUMENTS [CLIENTS] [SECONDS]
 
@@ -435,76 +437,4 @@ fn fsync(work: &str) {
         times,
     };
     figures.print("fsync of 4 KiB");
-}
-
-/// A connection that is kept.
-struct Connection {
-    stream: BufReader<TcpStream>,
-}
-
-impl Connection {
-    fn new(address: &str) -> Self {
-        let stream = TcpStream::connect(address).expect(address);
-        stream.set_nodelay(true).expect("a socket");
-        Self {
-            stream: BufReader::new(stream),
-        }
-    }
-
-    /// Sends a request and reads its answer, again while the service has too much to do.
-    fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
-        let request = request(method, path, body);
-        loop {
-            self.send(&request);
-            let (status, answer) = self.answer();
-            match status {
-                200..300 => return String::from_utf8_lossy(&answer).into_owned(),
-                429 => std::thread::sleep(Duration::from_millis(10)),
-                _ => panic!("{method} {path}: {status} {}", String::from_utf8_lossy(&answer)),
-            }
-        }
-    }
-
-    fn send(&mut self, requests: &str) {
-        self.stream
-            .get_mut()
-            .write_all(requests.as_bytes())
-            .expect("the service is there");
-    }
-
-    fn answer(&mut self) -> (u16, Vec<u8>) {
-        let mut line = String::new();
-        let mut next = |stream: &mut BufReader<TcpStream>| {
-            line.clear();
-            stream.read_line(&mut line).expect("an answer");
-            line.trim_end().to_owned()
-        };
-        let status = next(&mut self.stream)
-            .split(' ')
-            .nth(1)
-            .and_then(|status| status.parse().ok());
-        let mut length = 0;
-        loop {
-            let header = next(&mut self.stream).to_ascii_lowercase();
-            if header.is_empty() {
-                break;
-            }
-            if let Some(value) = header.strip_prefix("content-length:") {
-                length = value.trim().parse().expect("a length");
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).expect("a body");
-        (status.expect("a status"), body)
-    }
-}
-
-fn request(method: &str, path: &str, body: &str) -> String {
-    let kind = if body.is_empty() {
-        ""
-    } else {
-        "Content-Type: application/json\r\n"
-    };
-    let length = body.len();
-    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\n\r\n{body}")
 }

@@ -1,0 +1,93 @@
+//! A client over HTTP/1.1 that costs little beside the service it measures.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A connection that is kept.
+pub struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// # Panics
+    /// Where nothing listens there.
+    pub fn new(address: &str) -> Self {
+        let stream = TcpStream::connect(address).expect(address);
+        stream.set_nodelay(true).expect("a socket");
+        Self {
+            stream: BufReader::new(stream),
+        }
+    }
+
+    /// Sends a request and reads its answer, again while the service has too much to do.
+    ///
+    /// # Panics
+    /// At any other answer than a good one.
+    pub fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
+        let request = request(method, path, body);
+        loop {
+            self.send(&request);
+            let (status, answer) = self.answer();
+            match status {
+                200..300 => return String::from_utf8_lossy(&answer).into_owned(),
+                429 => std::thread::sleep(Duration::from_millis(10)),
+                _ => panic!("{method} {path}: {status} {}", String::from_utf8_lossy(&answer)),
+            }
+        }
+    }
+
+    /// Sends requests as they are, one or several.
+    ///
+    /// # Panics
+    /// Where the service is gone.
+    pub fn send(&mut self, requests: &str) {
+        self.stream
+            .get_mut()
+            .write_all(requests.as_bytes())
+            .expect("the service is there");
+    }
+
+    /// The status and body of the next answer.
+    ///
+    /// # Panics
+    /// Where that is no answer.
+    pub fn answer(&mut self) -> (u16, Vec<u8>) {
+        let mut line = String::new();
+        let mut next = |stream: &mut BufReader<TcpStream>| {
+            line.clear();
+            stream.read_line(&mut line).expect("an answer");
+            line.trim_end().to_owned()
+        };
+        let status = next(&mut self.stream)
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        let mut length = 0;
+        loop {
+            let header = next(&mut self.stream).to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().expect("a length");
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).expect("a body");
+        (status.expect("a status"), body)
+    }
+}
+
+/// A request as it is sent.
+pub fn request(method: &str, path: &str, body: &str) -> String {
+    let kind = if body.is_empty() {
+        ""
+    } else {
+        "Content-Type: application/json\r\n"
+    };
+    let length = body.len();
+    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\n\r\n{body}")
+}
