@@ -148,7 +148,7 @@ pub fn join<E: From<JoinError> + From<SegmentError>>(
 /// A side as a segment.
 enum Gathered<'s> {
     Stored(&'s Segment<u64>),
-    Made(Segment<u64>),
+    Made(Box<Segment<u64>>),
 }
 
 impl<'s> Gathered<'s> {
@@ -196,7 +196,7 @@ impl<'s> Gathered<'s> {
                 Ok::<_, JoinError>(())
             })?,
         }
-        Ok(Self::Made(builder.finish()?))
+        Ok(Self::Made(Box::new(builder.finish()?)))
     }
 
     fn segment(&self) -> &Segment<u64> {

@@ -1,6 +1,6 @@
 //! `twinprint index export`
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -107,7 +107,7 @@ impl Args {
                 .with_context(written)
         })?;
         for file in [ids, fingerprints] {
-            let file = file.into_inner().map_err(|error| error.into_error());
+            let file = file.into_inner().map_err(IntoInnerError::into_error);
             file.and_then(NewFile::finish).with_context(written)?;
         }
         Ok(count)

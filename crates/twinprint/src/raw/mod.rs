@@ -60,7 +60,7 @@ pub struct RawFiles {
 enum RawFile {
     Numbers(NumberFile),
     #[cfg(feature = "tables")]
-    Table(TableFile),
+    Table(Box<TableFile>),
 }
 
 impl RawFiles {
@@ -164,19 +164,26 @@ impl RawFiles {
 }
 
 impl RawFile {
-    fn open(path: &Path, ids: bool) -> Result<Self, RawError> {
+    /// `ids`: whether a column of ids counts.
+    fn open(
+        path: &Path,
+        #[cfg_attr(
+            not(feature = "tables"),
+            expect(unused_variables, reason = "only tables have ids")
+        )]
+        ids: bool,
+    ) -> Result<Self, RawError> {
         match named(path, &[]) {
             #[cfg(feature = "tables")]
-            Named::Known(Format::Parquet, Codec::Plain) => TableFile::open(path, ids).map(Self::Table),
+            Named::Known(Format::Parquet, Codec::Plain) => {
+                let table = TableFile::open(path, ids)?;
+                Ok(Self::Table(Box::new(table)))
+            }
             #[cfg(feature = "tables")]
             Named::Known(Format::Parquet, _) => Err(RawError::PackedTable {
                 path: path.to_owned(),
             }),
-            Named::Unknown(_, Some(ending)) if ending == "u64" => {
-                // Only tables have ids beside fingerprints.
-                let _no_ids = ids;
-                NumberFile::open(path).map(Self::Numbers)
-            }
+            Named::Unknown(_, Some(ending)) if ending == "u64" => NumberFile::open(path).map(Self::Numbers),
             _ => Err(RawError::Kind {
                 path: path.to_owned(),
             }),
@@ -222,7 +229,7 @@ impl RawFile {
                 numbers: file.numbers()?,
             },
             #[cfg(feature = "tables")]
-            Self::Table(file) => Stretches::Table(file.rows()),
+            Self::Table(file) => Stretches::Table(Box::new(file.rows())),
         })
     }
 }
@@ -234,7 +241,7 @@ enum Stretches<'f> {
         left: u64,
     },
     #[cfg(feature = "tables")]
-    Table(table::Rows<'f>),
+    Table(Box<table::Rows<'f>>),
 }
 
 impl Stretches<'_> {

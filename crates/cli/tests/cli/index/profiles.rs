@@ -6,20 +6,21 @@ use super::u64s;
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Documents, and their fingerprints by a profile as a file that others could have written.
-fn stored(sandbox: &Sandbox, profile: &str, name: &str) -> Vec<u64> {
+/// Fingerprints of the documents by a profile, as a file that others could have written; and of each whether it has any feature.
+fn stored(sandbox: &Sandbox, profile: &str, name: &str) -> Vec<(u64, bool)> {
     let made = sandbox
         .run(&format!("fingerprint old.jsonl --profile {profile} -q"))
         .ok();
-    let fingerprints: Vec<u64> = made
+    let fingerprints: Vec<(u64, bool)> = made
         .stdout
         .lines()
         .map(|line| {
             let row: Value = serde_json::from_str(line).unwrap();
-            u64::from_str_radix(row["fingerprint"].as_str().unwrap(), 16).unwrap()
+            let digits = row["fingerprint"].as_str().unwrap();
+            (u64::from_str_radix(digits, 16).unwrap(), row["features"] != 0)
         })
         .collect();
-    sandbox.put(name, u64s(fingerprints.iter().copied()));
+    sandbox.put(name, u64s(fingerprints.iter().map(|made| made.0)));
     fingerprints
 }
 
@@ -43,10 +44,12 @@ fn texts_are_found_among_fingerprints_made_elsewhere() {
             let args = format!("index query {index} --text old.jsonl -k 2 -q {more}");
             let found = sandbox.run(&args).ok().stdout;
             let mut expected = Vec::new();
-            for (i, x) in fingerprints.iter().enumerate() {
+            // A text without features is like any other such.
+            let said = fingerprints.iter().enumerate().filter(|(_, (_, any))| *any);
+            for (i, (x, _)) in said {
                 let mut near: Vec<(u32, usize)> = (0..)
                     .zip(&fingerprints)
-                    .map(|(j, y)| ((x ^ y).count_ones(), j))
+                    .map(|(j, (y, _))| ((x ^ y).count_ones(), j))
                     .filter(|near| near.0 <= 2)
                     .collect();
                 near.sort_unstable();
@@ -59,7 +62,7 @@ fn texts_are_found_among_fingerprints_made_elsewhere() {
                 .lines()
                 .map(|line| serde_json::from_str(line).unwrap())
                 .collect();
-            assert!(found.len() >= 80, "{profile}: {} rows", found.len());
+            assert!(found.len() >= 40, "{profile}: {} rows", found.len());
             assert_eq!(found, expected, "{profile} {more}");
         }
     }
