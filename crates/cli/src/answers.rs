@@ -64,13 +64,15 @@ impl Answers {
 }
 
 impl AnswerArgs {
-    /// Feeds the documents of the inputs to `take`, writes the answers as they come, and the counts at the end.
+    /// Feeds the documents of the inputs to `take`, with what stands beside their texts where that is wanted, writes the answers as they come, and the counts at the end.
     pub(crate) fn feed(
         &self,
         input: &InputArgs,
+        beside: bool,
         cancel: &Arc<AtomicBool>,
         mut take: impl FnMut(Vec<Fed>, &mut Answers) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        let keys = beside.then(|| self.fields.keys());
         let bars = Bars::new(self.quiet);
         let mut answers = Answers::default();
         let take = |fed: Vec<Fed>| -> anyhow::Result<()> {
@@ -85,7 +87,7 @@ impl AnswerArgs {
         let fed = feed(
             &input.inputs,
             &input.options(),
-            &self.fields.keys(),
+            keys.as_ref(),
             &bars,
             cancel,
             take,

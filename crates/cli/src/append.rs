@@ -49,37 +49,31 @@ pub(crate) fn append(
         limit: None,
         ..source.clone()
     };
+    let keys = collection.settings().looks_beside().then(FieldKeys::default);
     let inputs = [kept.to_string_lossy().into_owned()];
-    let result = feed(
-        &inputs,
-        &source,
-        &FieldKeys::default(),
-        &bars,
-        cancel,
-        |fed: Vec<Fed>| {
-            let documents: Vec<NewDocument> = fed
-                .into_iter()
-                .filter_map(|record| {
-                    let place = format!("{}:{}", record.source, record.line);
-                    let mut document = record
-                        .document
-                        .map_err(|reason| tell(&format!("{place}: {reason}")))
-                        .ok()?;
-                    if document.id == place {
-                        document.id = format!("{}/{place}", out.display());
-                    }
-                    Some(document)
-                })
-                .collect();
-            for answer in collection.add(documents, false, Durability::Synced)? {
-                match answer {
-                    Ok(_) => added += 1,
-                    Err(error) => tell(&error.to_string()),
+    let result = feed(&inputs, &source, keys.as_ref(), &bars, cancel, |fed: Vec<Fed>| {
+        let documents: Vec<NewDocument> = fed
+            .into_iter()
+            .filter_map(|record| {
+                let place = format!("{}:{}", record.source, record.line);
+                let mut document = record
+                    .document
+                    .map_err(|reason| tell(&format!("{place}: {reason}")))
+                    .ok()?;
+                if document.id == place {
+                    document.id = format!("{}/{place}", out.display());
                 }
+                Some(document)
+            })
+            .collect();
+        for answer in collection.add(documents, false, Durability::Synced)? {
+            match answer {
+                Ok(_) => added += 1,
+                Err(error) => tell(&error.to_string()),
             }
-            anyhow::Ok(())
-        },
-    );
+        }
+        anyhow::Ok(())
+    });
     bars.finish();
     result.map_err(|error| {
         error.context(format!(

@@ -276,7 +276,8 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
 fn feed_in(args: &FeedArgs, keep: bool) -> anyhow::Result<()> {
     let collection = Collection::open(&args.dir)?;
     let cancel = interrupt::flag()?;
-    args.answers.feed(&args.input, &cancel, |fed, answers| {
+    let beside = collection.settings().looks_beside();
+    args.answers.feed(&args.input, beside, &cancel, |fed, answers| {
         let documents = fed.into_iter().filter_map(|record| answers.document(record));
         let documents: Vec<NewDocument> = documents.collect();
         let ids: Vec<String> = documents.iter().map(|document| document.id.clone()).collect();

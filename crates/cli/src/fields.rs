@@ -4,6 +4,7 @@ use twinprint::stream::FieldKeys;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Fields")]
+#[expect(clippy::struct_field_names, reason = "the flags are called so")]
 pub(crate) struct FieldArgs {
     /// Field that tells when a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
     #[arg(long, default_value = "time", value_name = "FIELD")]

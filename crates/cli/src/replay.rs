@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cancel = interrupt::flag()?;
     let service = Service::new(&args.to, &cancel)?;
     service.make()?;
-    args.answers.feed(&args.input, &cancel, |fed, answers| {
+    args.answers.feed(&args.input, true, &cancel, |fed, answers| {
         let mut batch = Vec::new();
         let mut bytes = 0;
         let last = fed.len();

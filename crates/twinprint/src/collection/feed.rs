@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
-use crate::source::{RecordKind, SortValue, SourceOptions, Sources};
+use crate::source::{Record, RecordKind, SortValue, SourceOptions, Sources};
 use crate::stream::FieldKeys;
 use crate::stream::fields::{Beside, records};
 use crate::work_dir::WorkDir;
@@ -28,15 +28,15 @@ pub struct Fed {
     pub document: Result<NewDocument, String>,
 }
 
-/// Hands on every record of the inputs in order, some at a time: text and id, and time, address, score and title by their keys. Memory for
-/// a few batches.
+/// Hands on every record of the inputs in order, some at a time: text and id, and time, address, score and title where keys say how they are
+/// called, which takes some microseconds a record. Memory for a few batches.
 ///
 /// # Errors
 /// What stops reading; what `take` returns ends the work.
 pub fn feed<E: From<DedupError>>(
     inputs: &[String],
     options: &SourceOptions,
-    keys: &FieldKeys,
+    keys: Option<&FieldKeys>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
     mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
@@ -51,7 +51,7 @@ pub fn feed<E: From<DedupError>>(
             let mut waiting = Vec::new();
             let mut bytes = 0;
             let mut failed = None;
-            records(chunk, &sources, options, keys, &mut |record, beside| {
+            let mut hand_on = |record: Record<'_>, beside: Beside<'_>| {
                 let file = &sources.list()[record.source as usize];
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
@@ -71,7 +71,11 @@ pub fn feed<E: From<DedupError>>(
                     bytes = 0;
                     failed = take(std::mem::take(&mut waiting)).err();
                 }
-            });
+            };
+            match keys {
+                Some(keys) => records(chunk, &sources, options, keys, &mut hand_on),
+                None => chunk.documents(options, &mut |record| hand_on(record, Beside::default())),
+            }
             if let Some(error) = failed {
                 return Err(error);
             }

@@ -191,6 +191,11 @@ impl Settings {
         Ok(profile)
     }
 
+    /// Whether what stands beside a text decides anything: its time and title a story, its time, url or score who stands for a group.
+    pub fn looks_beside(&self) -> bool {
+        self.stories || self.canonical != CanonicalBy::First
+    }
+
     fn check_stories(&self) -> Result<(), CollectionError> {
         let invalid = |why: &str| Err(CollectionError::invalid(why));
         for (name, cosine) in [
