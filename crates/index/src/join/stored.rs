@@ -295,7 +295,7 @@ mod tests {
             },
         };
         let work = run(&join, &|some: &[Pair]| {
-            pairs.lock().unwrap().extend_from_slice(some)
+            pairs.lock().unwrap().extend_from_slice(some);
         });
         assert_eq!(done.into_inner(), work);
         let mut pairs = pairs.into_inner().unwrap();

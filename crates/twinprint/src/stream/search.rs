@@ -14,6 +14,9 @@ use index::{Match, Tables, planner};
 /// Rows scanned rather than arranged.
 const TAIL: usize = 4096;
 
+/// A row that was found: its distance and number.
+pub(super) type Found = (u32, u32);
+
 /// Rows by number, for lookups within one radius.
 #[derive(Debug)]
 pub(super) struct Search {
@@ -60,7 +63,7 @@ impl Rows {
         self.numbers.push(number);
     }
 
-    fn scan(&self, query: u128, k: u32, found: &mut Vec<(u32, u32)>) {
+    fn scan(&self, query: u128, k: u32, found: &mut Vec<Found>) {
         let mut near = Vec::new();
         kernel::hamming_one_to_many(query, &self.fingerprints, k, &mut near);
         let numbered = |&(place, distance): &(u32, u8)| {
@@ -123,7 +126,7 @@ impl Search {
     }
 
     /// Appends distance and number of the rows within the radius, in no order.
-    pub(super) fn near(&self, query: u128, found: &mut Vec<(u32, u32)>) {
+    pub(super) fn near(&self, query: u128, found: &mut Vec<Found>) {
         let before = found.len();
         self.tail.scan(query, self.k, found);
         let mut matches: Vec<Match> = Vec::new();
@@ -148,8 +151,8 @@ impl Search {
     }
 }
 
-/// Rows up to the distance within which there are `most` of them or more, and those that are farther. O(rows).
-pub(super) fn split_crowd(rows: &mut [(u32, u32)], most: usize) -> (&[(u32, u32)], &[(u32, u32)]) {
+/// Puts the rows up to the distance within which there are `most` of them or more before those that are farther; returns both. O(rows).
+pub(super) fn split_crowd(rows: &mut [Found], most: usize) -> (&[Found], &[Found]) {
     if rows.len() <= most {
         return (rows, &[]);
     }
