@@ -279,100 +279,73 @@ impl Load {
 
     /// Every client asks one thing after the other.
     fn repeat(&self, make: impl Fn(u64, u64) -> (&'static str, String, u64) + Sync) -> Figures {
-        let began = Instant::now();
-        let parts = std::thread::scope(|scope| {
-            let clients: Vec<_> = (0..self.clients)
-                .map(|client| {
-                    let make = &make;
-                    scope.spawn(move || {
-                        let mut connection = Connection::new(&self.address);
-                        let (mut times, mut count) = (Vec::new(), 0);
-                        for turn in 0.. {
-                            if began.elapsed() > self.time {
-                                break;
-                            }
-                            let (route, body, many) = make(client, turn);
-                            let asked = Instant::now();
-                            connection.ask("POST", &format!("{}/{route}", self.path), &body);
-                            times.push(asked.elapsed());
-                            count += many;
-                        }
-                        (times, count)
-                    })
-                })
-                .collect();
-            clients
-                .into_iter()
-                .map(|client| client.join().expect("it works"))
-                .collect()
-        });
-        Figures::new(parts, began.elapsed())
+        Self::measure(self.clients, |client, began| {
+            let mut connection = Connection::new(&self.address);
+            let (mut times, mut count, mut turn) = (Vec::new(), 0, 0);
+            while began.elapsed() <= self.time {
+                let (route, body, many) = make(client, turn);
+                let asked = Instant::now();
+                connection.ask("POST", &format!("{}/{route}", self.path), &body);
+                times.push(asked.elapsed());
+                count += many;
+                turn += 1;
+            }
+            (times, count)
+        })
     }
 
     /// Every client sends several checks on its connection, then reads their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
     fn ahead(&self, make: impl Fn(u64, u64) -> String + Sync) -> Figures {
-        let began = Instant::now();
-        let parts = std::thread::scope(|scope| {
-            let clients: Vec<_> = (0..self.clients)
-                .map(|client| {
-                    let make = &make;
-                    scope.spawn(move || {
-                        let mut connection = Connection::new(&self.address);
-                        let (mut times, mut turn) = (Vec::new(), 0);
-                        while began.elapsed() < self.time {
-                            let requests: Vec<String> = (turn..turn + AHEAD)
-                                .map(|turn| {
-                                    request("POST", &format!("{}/check", self.path), &make(client, turn))
-                                })
-                                .collect();
-                            let asked = Instant::now();
-                            connection.send(&requests.concat());
-                            for _ in 0..AHEAD {
-                                let (status, answer) = connection.answer();
-                                assert!(status == 200, "{status} {}", String::from_utf8_lossy(&answer));
-                            }
-                            times.push(asked.elapsed());
-                            turn += AHEAD;
-                        }
-                        (times, turn)
-                    })
-                })
-                .collect();
-            clients
-                .into_iter()
-                .map(|client| client.join().expect("it works"))
-                .collect()
-        });
-        Figures::new(parts, began.elapsed())
+        Self::measure(self.clients, |client, began| {
+            let mut connection = Connection::new(&self.address);
+            let (mut times, mut turn) = (Vec::new(), 0);
+            while began.elapsed() <= self.time {
+                let path = format!("{}/check", self.path);
+                let requests: Vec<String> = (turn..turn + AHEAD)
+                    .map(|turn| request("POST", &path, &make(client, turn)))
+                    .collect();
+                let asked = Instant::now();
+                connection.send(&requests.concat());
+                for _ in 0..AHEAD {
+                    let (status, answer) = connection.answer();
+                    assert!(status == 200, "{status} {}", String::from_utf8_lossy(&answer));
+                }
+                times.push(asked.elapsed());
+                turn += AHEAD;
+            }
+            (times, turn)
+        })
     }
 
     /// So many single documents a second, each at its time, and late ones counted from when they were due.
     fn paced(&self, rate: f64) -> Figures {
-        let began = Instant::now();
         let turns = AtomicU64::new(0);
+        // Enough clients that one is free whenever something is due.
+        Self::measure(self.clients * 4, |_, began| {
+            let mut connection = Connection::new(&self.address);
+            let mut times = Vec::new();
+            loop {
+                let body = self.document(self.next.fetch_add(1, Ordering::Relaxed));
+                let due = Duration::from_secs_f64(turns.fetch_add(1, Ordering::Relaxed) as f64 / rate);
+                if due > self.time {
+                    break;
+                }
+                std::thread::sleep(due.saturating_sub(began.elapsed()));
+                connection.ask("POST", &format!("{}/check-and-insert", self.path), &body);
+                times.push(began.elapsed() - due);
+            }
+            let count = times.len() as u64;
+            (times, count)
+        })
+    }
+
+    /// What clients on a thread each measure, who are given their number and the common beginning.
+    fn measure(clients: u64, work: impl Fn(u64, Instant) -> (Vec<Duration>, u64) + Sync) -> Figures {
+        let began = Instant::now();
         let parts = std::thread::scope(|scope| {
-            // Enough clients that one is free whenever something is due.
-            let clients: Vec<_> = (0..self.clients * 4)
-                .map(|_| {
-                    let turns = &turns;
-                    scope.spawn(move || {
-                        let mut connection = Connection::new(&self.address);
-                        let mut times = Vec::new();
-                        loop {
-                            let body = self.document(self.next.fetch_add(1, Ordering::Relaxed));
-                            let due =
-                                Duration::from_secs_f64(turns.fetch_add(1, Ordering::Relaxed) as f64 / rate);
-                            if due > self.time {
-                                break;
-                            }
-                            std::thread::sleep(due.saturating_sub(began.elapsed()));
-                            connection.ask("POST", &format!("{}/check-and-insert", self.path), &body);
-                            times.push(began.elapsed() - due);
-                        }
-                        let count = times.len() as u64;
-                        (times, count)
-                    })
-                })
+            let work = &work;
+            let clients: Vec<_> = (0..clients)
+                .map(|client| scope.spawn(move || work(client, began)))
                 .collect();
             clients
                 .into_iter()

@@ -12,6 +12,7 @@ use crate::dedup::profile_named;
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
+use crate::story_args::StoryArgs;
 use crate::{interrupt, number, strictly, terminal};
 
 const EXAMPLES: &str = "\
@@ -88,21 +89,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Duplicate groups")]
     group_window: Option<i64>,
 
-    /// Least cosine of a document and the centre of its story
-    #[arg(long, default_value_t = 0.3, value_name = "COSINE", help_heading = "Stories")]
-    story_threshold: f64,
-
-    /// Least cosine of the centres of two stories that become one; 1 keeps them apart
-    #[arg(long, default_value_t = 0.65, value_name = "COSINE", help_heading = "Stories")]
-    merge: f64,
-
-    /// End stories that gained nothing for so long, such as 7d
-    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
-    window: Option<i64>,
-
-    /// Halve the weight of a document in its story's centre in so long, such as 36h
-    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
-    half_life: Option<i64>,
+    #[command(flatten)]
+    forming: StoryArgs,
 
     /// Instead of the nearest centre, take the story of the same first N bits (8 to 24): cheap, and for comparison
     #[arg(long, value_name = "N", help_heading = "Stories")]
@@ -181,10 +169,10 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
     options.groups.policy.clone_from(&args.canonical);
     options.groups.window = args.group_window;
     options.groups.live = args.live;
-    options.stories.threshold = args.story_threshold;
-    options.stories.merge = (args.merge < 1.0).then_some(args.merge);
-    options.stories.window = args.window;
-    options.stories.half_life = args.half_life;
+    options.stories.threshold = args.forming.story_threshold;
+    options.stories.merge = (args.forming.merge < 1.0).then_some(args.forming.merge);
+    options.stories.window = args.forming.window;
+    options.stories.half_life = args.forming.half_life;
     options.stories.live = args.live;
     if let Some(bits) = args.equal_bits {
         options.stories.method = Method::EqualBits(bits);

@@ -9,11 +9,11 @@ use twinprint::DedupError;
 use twinprint::collection::{
     CanonicalBy, Collection, CollectionError, Durability, NewDocument, Settings, Store,
 };
-use twinprint::stream::parse_span;
 
 use crate::answers::AnswerArgs;
 use crate::dedup::width_named;
 use crate::input::InputArgs;
+use crate::story_args::StoryArgs;
 use crate::{interrupt, stories, terminal};
 
 const EXAMPLES: &str = "\
@@ -109,21 +109,8 @@ struct CreateArgs {
     #[arg(long, help_heading = "Stories")]
     stories: bool,
 
-    /// Least cosine of a document and the centre of its story
-    #[arg(long, default_value_t = 0.3, value_name = "COSINE", help_heading = "Stories")]
-    story_threshold: f64,
-
-    /// Least cosine of the centres of two stories that become one; 1 keeps them apart
-    #[arg(long, default_value_t = 0.65, value_name = "COSINE", help_heading = "Stories")]
-    merge: f64,
-
-    /// End stories that gained nothing for so long, such as 7d
-    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
-    window: Option<i64>,
-
-    /// Halve the weight of a document in its story's centre in so long, such as 36h
-    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
-    half_life: Option<i64>,
+    #[command(flatten)]
+    forming: StoryArgs,
 
     /// Live stories at most; those idle for longest end beyond that
     #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = "Stories")]
@@ -254,10 +241,10 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         ttl: args.ttl,
         keyed: args.keyed,
         stories: args.stories,
-        story_threshold: args.story_threshold,
-        story_merge: args.merge,
-        story_window: args.window.map(i64::unsigned_abs),
-        story_half_life: args.half_life.map(i64::unsigned_abs),
+        story_threshold: args.forming.story_threshold,
+        story_merge: args.forming.merge,
+        story_window: args.forming.window.map(i64::unsigned_abs),
+        story_half_life: args.forming.half_life.map(i64::unsigned_abs),
         story_live: args.live,
     };
     settings

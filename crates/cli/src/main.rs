@@ -28,6 +28,7 @@ mod progress;
 mod replay;
 mod serve;
 mod stories;
+mod story_args;
 mod subject;
 mod summary;
 mod terminal;

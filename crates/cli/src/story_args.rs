@@ -1,0 +1,22 @@
+//! How stories are formed, for the commands that form them.
+
+use twinprint::stream::parse_span;
+
+#[derive(clap::Args)]
+pub(crate) struct StoryArgs {
+    /// Least cosine of a document and the centre of its story
+    #[arg(long, default_value_t = 0.3, value_name = "COSINE", help_heading = "Stories")]
+    pub(crate) story_threshold: f64,
+
+    /// Least cosine of the centres of two stories that become one; 1 keeps them apart
+    #[arg(long, default_value_t = 0.65, value_name = "COSINE", help_heading = "Stories")]
+    pub(crate) merge: f64,
+
+    /// End stories that gained nothing for so long, such as 7d
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
+    pub(crate) window: Option<i64>,
+
+    /// Halve the weight of a document in its story's centre in so long, such as 36h
+    #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
+    pub(crate) half_life: Option<i64>,
+}
