@@ -52,7 +52,7 @@ class Soak:
         try:
             self.connection.request(method, "/v1/collections/soak" + path, sent, headers)
             answer = self.connection.getresponse()
-        except http.client.RemoteDisconnected:
+        except (http.client.RemoteDisconnected, BrokenPipeError):
             # The service ends connections that were idle for ten seconds, as they are where the client was held up.
             self.connection.close()
             self.connection.request(method, "/v1/collections/soak" + path, sent, headers)
