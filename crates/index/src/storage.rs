@@ -87,6 +87,18 @@ impl Storage for Disk {
     }
 }
 
+impl Disk {
+    /// Gives a finished file its name for good: content, name and directory are synced.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn publish(&self, unfinished: &Path, path: &Path) -> io::Result<()> {
+        File::open(unfinished)?.sync_all()?;
+        self.rename(unfinished, path)?;
+        self.sync_dir(folder(path))
+    }
+}
+
 impl RawFile for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()

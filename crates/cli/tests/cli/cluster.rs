@@ -4,15 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, SUBJECTS};
 use crate::sandbox::Sandbox;
-
-const SUBJECTS: [&str; 4] = [
-    "quake coast harbour towns rescue shaken tremor wave",
-    "football final stadium goal keeper striker cup crowd",
-    "bank rates inflation loan market bond cut reserve",
-    "comet telescope orbit tail dust observatory bright sky",
-];
 
 /// Short reports on a few subjects, with copies, times, titles and addresses.
 fn news() -> String {

@@ -2,6 +2,14 @@
 
 use std::io::Write;
 
+/// Words of four subjects, for stories.
+pub(crate) const SUBJECTS: [&str; 4] = [
+    "quake coast harbour towns rescue shaken tremor wave",
+    "football final stadium goal keeper striker cup crowd",
+    "bank rates inflation loan market bond cut reserve",
+    "comet telescope orbit tail dust observatory bright sky",
+];
+
 /// Draws the same texts for the same seed.
 pub(crate) struct Corpus {
     state: u64,

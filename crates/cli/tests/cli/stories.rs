@@ -6,17 +6,11 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::corpus::SUBJECTS;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
 /// What both are told.
 const ALIKE: &str = "--story-threshold 0.35 --merge 0.3 --window 30h --half-life 20h";
-
-const SUBJECTS: [&str; 4] = [
-    "quake coast harbour towns rescue shaken tremor wave",
-    "football final stadium goal keeper striker cup crowd",
-    "bank rates inflation loan market bond cut reserve",
-    "comet telescope orbit tail dust observatory bright sky",
-];
 
 /// Reports an hour apart, some of them copies with a word changed: on two subjects first, on two others later.
 fn news() -> String {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fingerprint::HashKey;
-use index::storage::{self, Storage as _};
+use index::storage;
 use text::Profile;
 
 use super::FILE;
@@ -68,12 +68,9 @@ pub(super) fn new_file(dir: &Path) -> Result<PathBuf, CollectionError> {
 
 /// Gives a finished file its name, for good.
 pub(super) fn publish(unfinished: &Path, path: &Path) -> Result<(), CollectionError> {
-    let failed = |error: std::io::Error| CollectionError::io(path, &error);
-    fs::File::open(unfinished)
-        .and_then(|file| file.sync_all())
-        .map_err(failed)?;
-    fs::rename(unfinished, path).map_err(failed)?;
-    storage::Disk.sync_dir(storage::folder(path)).map_err(failed)
+    storage::Disk
+        .publish(unfinished, path)
+        .map_err(|error| CollectionError::io(path, &error))
 }
 
 /// Writes settings and empty tables.

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use index::storage::Disk;
+
 /// A file being written beside its name, as `NAME.tmp`. Dropped before [`NewFile::finish`], it is deleted.
 #[derive(Debug)]
 pub struct NewFile {
@@ -29,15 +31,12 @@ impl NewFile {
         })
     }
 
-    /// Makes the content durable and gives the file its name.
+    /// Makes content and name durable.
     ///
     /// # Errors
     /// What the system says; the file is deleted then.
     pub fn finish(mut self) -> io::Result<()> {
-        if let Some(file) = &self.file {
-            file.sync_all()?;
-            fs::rename(&self.temporary, &self.path)?;
-        }
+        Disk.publish(&self.temporary, &self.path)?;
         self.file = None;
         Ok(())
     }
