@@ -1,9 +1,9 @@
 //! Addresses: chosen bits of a fingerprint moved to the front and read as a number.
 //!
-//! This is the permutation of a permuted table, restricted to the bits that matter: one lookup table of 256 entries for
-//! each byte of the fingerprint that holds a chosen bit, the results ORed. Three lookups for a contiguous part of 16
-//! bits, at most sixteen for bits strewn over 128. The highest chosen bit becomes the highest bit of the address, and
-//! the address of a ^ b is the address of a ^ the address of b.
+//! This is the permutation of a permuted table, restricted to the bits that matter. Bits that lie in one run are shifted down. Others
+//! take one lookup table of 256 entries for each byte of the fingerprint that holds a chosen bit, the results ORed: at most sixteen for bits
+//! strewn over 128. The highest chosen bit becomes the highest bit of the address, and the address of a ^ b is the address of a ^ the
+//! address of b.
 
 use fingerprint::Width;
 
@@ -14,6 +14,8 @@ pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     bits: u32,
+    /// The lowest bit of the run that the chosen bits are, where they are one.
+    run: Option<u32>,
     bytes: Vec<ByteTable>,
 }
 
@@ -28,6 +30,8 @@ impl Address {
     /// An address over the bits of `mask`, at most [`MAX_ADDRESS_BITS`] of them: its highest ones when there are more.
     pub(crate) fn new(mask: u128) -> Self {
         let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
+        let (bits, lowest) = (mask.count_ones(), mask.trailing_zeros() % 128);
+        let run = (mask >> lowest == (1 << bits) - 1).then_some(lowest);
         let mut bytes = Vec::new();
         let mut below = 0;
         for byte in 0..16 {
@@ -48,10 +52,7 @@ impl Address {
             below += chosen.count_ones();
             bytes.push(ByteTable { byte, contribution });
         }
-        Self {
-            bits: mask.count_ones(),
-            bytes,
-        }
+        Self { bits, run, bytes }
     }
 
     /// Width of the address.
@@ -62,6 +63,10 @@ impl Address {
     /// The address of one fingerprint, below 2^bits.
     #[inline]
     pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
+        if let Some(lowest) = self.run {
+            // Below 2^28, as addresses are.
+            return (row >> lowest).low_u64() as u32 & ((1 << self.bits) - 1);
+        }
         let wide = row.widen();
         self.bytes.iter().fold(0, |address, t| {
             address | t.contribution[usize::from((wide >> (8 * t.byte)) as u8)]
@@ -83,8 +88,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_bit_by_bit_walk(mask: u128, thin: u128, row: u128) {
-            for mask in [mask, mask & thin, crate::plan::leading_bits(mask, 16)] {
+        fn equals_the_bit_by_bit_walk(mask: u128, thin: u128, row: u128, run in 0u32..34, at in 0u32..128) {
+            let run = ((1 << run) - 1) << at;
+            for mask in [mask, mask & thin, crate::plan::leading_bits(mask, 16), run, 0] {
                 let kept = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
                 prop_assert_eq!(Address::new(mask).of(row), bit_by_bit(kept, row));
                 prop_assert_eq!(Address::new(mask as u64 as u128).of(row as u64),

@@ -142,11 +142,9 @@ impl PackedRows {
                 let within = (byte % 64 + (left as usize * self.width as usize + 7).div_ceil(8)) <= 64;
                 let at = if within { line } else { byte };
                 let Some(window) = packed.get(at..).and_then(<[u8]>::first_chunk::<64>) else {
-                    let rest = [Run { start: row, ..*run }];
-                    one_by_one(
-                        super::level(),
+                    at_the_end(
                         (packed, self.width),
-                        (&rest, number),
+                        (Run { start: row, ..*run }, number),
                         queries,
                         k,
                         out,
@@ -168,6 +166,20 @@ impl PackedRows {
             }
         }
     }
+}
+
+/// A run so near the end that no whole line can be loaded. Apart, so that its registers are not saved where rows are compared.
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+fn at_the_end<W: Width>(
+    packed: (&[u8], u32),
+    (run, number): (Run, u32),
+    queries: &[W],
+    k: u32,
+    out: &mut Vec<(u32, u32)>,
+) {
+    one_by_one(super::level(), packed, (&[run], number), queries, k, out);
 }
 
 /// Appends the rows `row + i` for the bits i of `near`. Cold, so that nothing is saved around it where rows are compared.

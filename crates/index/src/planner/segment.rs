@@ -3,7 +3,8 @@
 //! Cost of a lookup = Σ over the tables of probes · price of a probe + candidates · price of a candidate, with V(u, ρ) probes and
 //! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
 //! a probe is a read. Size = every table's rows without their address bits, its directory, and the ids once. Address widths around log₂ n
-//! are tried.
+//! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
+//! disk, where space is cheap, it is the least cost.
 //!
 //! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
 //! their order. The designs and the naive ways are priced beside them, so that the choice can be seen to be one.
@@ -68,13 +69,13 @@ pub struct LookupPrices {
 }
 
 impl Default for LookupPrices {
-    /// What fits the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows to a factor of two, one core of an AMD EPYC 9004; a read as from a
-    /// solid-state disk with 32 under way.
+    /// What fits the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
+    /// with AVX-512; a read as from a solid-state disk with 32 under way.
     fn default() -> Self {
         Self {
             online: 60.0,
-            batch: 20.0,
-            candidate: 0.5,
+            batch: 18.0,
+            candidate: 1.0,
             scanned: 0.3,
             read: 5000.0,
         }
@@ -99,7 +100,15 @@ struct Priced {
     eligible: bool,
 }
 
-/// The cheapest tables for a segment, beside everything else that was considered.
+/// What is made least.
+fn aim(ask: &Ask, cost: f64, bytes: f64) -> f64 {
+    match ask.medium {
+        Medium::Memory => cost * bytes,
+        Medium::Disk => cost,
+    }
+}
+
+/// The best tables for a segment, beside everything else that was considered.
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -110,15 +119,13 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
     let mut priced: Vec<Priced> = plans.into_iter().map(|plan| price(plan, ask, prices)).collect();
     priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let fits = |p: &Priced| ask.memory.is_none_or(|most| p.bytes <= most as f64);
-    let chosen = priced.iter().position(|p| p.eligible && fits(p));
+    let parts = || priced.iter().enumerate().filter(|(_, p)| p.eligible);
+    let chosen = parts()
+        .filter(|(_, p)| fits(p))
+        .min_by(|a, b| aim(ask, a.1.cost, a.1.bytes).total_cmp(&aim(ask, b.1.cost, b.1.bytes)));
     // Where nothing fits, the smallest that is no scan has the best claim.
-    let smallest = || {
-        let parts = priced.iter().enumerate().filter(|(_, p)| p.eligible);
-        parts
-            .min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))
-            .map_or(0, |(i, _)| i)
-    };
-    let best = chosen.unwrap_or_else(smallest);
+    let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
+    let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = priced.remove(best);
     let mut alternatives = vec![row(&best, CHOSEN.into())];
     let mut losers: Vec<Alternative> = priced
@@ -126,18 +133,16 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
         .map(|p| {
             let verdict = if !fits(p) {
                 format!("needs {}", memory(p.bytes))
-            } else if p.eligible {
-                format!("{:.1} times the cost", p.cost / best.cost)
-            } else if p.cost < best.cost {
+            } else if p.eligible || p.cost >= best.cost {
                 format!(
-                    "serves radii up to {} only, and takes {:.1} times the space",
-                    ask.k,
+                    "{:.1} times the cost, {:.1} times the space",
+                    p.cost / best.cost,
                     p.bytes / best.bytes
                 )
             } else {
                 format!(
-                    "{:.1} times the cost, {:.1} times the space",
-                    p.cost / best.cost,
+                    "serves radii up to {} only, and takes {:.1} times the space",
+                    ask.k,
                     p.bytes / best.bytes
                 )
             };
@@ -172,7 +177,7 @@ fn probe(ask: &Ask, prices: &LookupPrices) -> f64 {
     }
 }
 
-/// The address widths at which a plan is cheapest within the memory, or smallest where it does not fit.
+/// The address widths at which a plan is best within the memory, or smallest where it does not fit.
 fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
     let n = ask.n.max(1) as f64;
     let log = ask.n.max(2).ilog2();
@@ -214,13 +219,12 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
         .map(|wide| at(wide.max(1)))
         .collect();
     let fits = |t: &&(f64, f64, Vec<u32>)| ask.memory.is_none_or(|most| t.1 <= most as f64);
-    let cheapest = tried.iter().filter(fits).min_by(|a, b| {
-        (a.0, a.1)
-            .partial_cmp(&(b.0, b.1))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    let best = tried
+        .iter()
+        .filter(fits)
+        .min_by(|a, b| aim(ask, a.0, a.1).total_cmp(&aim(ask, b.0, b.1)));
     let smallest = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let (cost, bytes, address_bits) = cheapest.or(smallest).cloned().unwrap_or_default();
+    let (cost, bytes, address_bits) = best.or(smallest).cloned().unwrap_or_default();
     Priced {
         cost,
         bytes,

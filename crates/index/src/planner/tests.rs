@@ -179,6 +179,15 @@ fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
 }
 
 #[test]
+fn the_more_fingerprints_there_are_the_less_space_each_may_take() {
+    for (n, most) in [(10_000_000, 24.0), (100_000_000, 18.0), (1_000_000_000, 14.0)] {
+        let choice = plan_segment(&ask(n, 3), &LookupPrices::default()).unwrap();
+        let each = choice.alternatives[0].bytes / n as f64;
+        assert!(each < most, "{n}: {}, {each} bytes", choice.plan);
+    }
+}
+
+#[test]
 fn a_segment_for_little_memory_or_for_disk_has_fewer_tables_or_probes() {
     let prices = LookupPrices::default();
     let free = plan_segment(&ask(1_000_000_000, 3), &prices).unwrap();

@@ -204,9 +204,11 @@ impl<W: Width, B: Bounds> Probes<'_, W, B> {
             let end = end.min(rows);
             let first = (u64::from(start) * width / 8) as usize;
             let last = (u64::from(end) * width / 8) as usize;
+            // Whether a short run crosses into another line is a coin toss: asking twice for one line costs less than a branch.
             prefetch_read(packed, first);
-            if last / LINE > first / LINE {
-                prefetch_read(packed, first + LINE);
+            prefetch_read(packed, last.min(first + LINE));
+            for at in (first + 2 * LINE..last).step_by(LINE) {
+                prefetch_read(packed, at);
             }
             candidates += u64::from(end.saturating_sub(start));
             Run { start, end, slot }
