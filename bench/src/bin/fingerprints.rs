@@ -49,7 +49,7 @@ fn contender(name: &'static str, run: impl FnMut(&str) -> u64 + 'static) -> Cont
 fn ours(profile: &'static str) -> anyhow::Result<Contender> {
     let mut analyzer = Analyzer::new(&Profile::parse(profile)?, HashKey::PUBLIC);
     Ok(contender(profile, move |text| {
-        analyzer.analyze(text).fingerprint as u64
+        analyzer.fingerprint(text) as u64
     }))
 }
 

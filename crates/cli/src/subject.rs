@@ -77,7 +77,11 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
         (None, id) => Err(refuse(&format!("needs --key FILE, the secret of {id}")))?,
         (Some(path), _) => read_key(path)?,
     };
-    Ok(Subject::Text(profile, key))
+    Ok(Subject::Text {
+        profile,
+        key,
+        counted: true,
+    })
 }
 
 /// The key in a file: 32 hexadecimal digits, blanks around them ignored.

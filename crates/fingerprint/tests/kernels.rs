@@ -220,13 +220,36 @@ fn every_bit_counts_at_every_level() {
 #[test]
 fn full_weights_do_not_overflow_a_chunk() {
     for level in Level::available() {
-        for n in [1, 255, 256, 257, 1000] {
+        // Up to where all planes of the sums are full, and beyond.
+        for n in [1, 255, 256, 257, 1000, 1024, 4080, 4096, 32_640, 32_769, 100_001] {
             let mut ones = [[0; 64]; 2];
             kernel::vote_128_at(level, &vec![u128::MAX; n], &vec![u16::MAX; n], &mut ones);
             assert_eq!(ones, [[65535 * n as u64; 64]; 2], "{n} at {level}");
             let mut ones = [0; 64];
             kernel::vote_unit_64_at(level, &vec![u64::MAX; n], &mut ones);
             assert_eq!(ones, [n as u64; 64], "{n} at {level}");
+        }
+    }
+}
+
+#[test]
+fn many_votes_of_weight_1() {
+    let mut random = 1u64;
+    let mut next = || {
+        random = random.wrapping_mul(0xD129_42F0_46B0_C9D5).wrapping_add(1);
+        (random ^ random >> 29) & random.rotate_left(21)
+    };
+    let hashes: Vec<u64> = (0..40_000).map(|_| next()).collect();
+    for n in [383, 384, 640, 1024, 1150, 2045, 5000, 40_000] {
+        let hashes = &hashes[..n];
+        let mut want = [3; 64];
+        for (bit, ones) in want.iter_mut().enumerate() {
+            *ones += hashes.iter().map(|hash| hash >> bit & 1).sum::<u64>();
+        }
+        for level in Level::available() {
+            let mut ones = [3; 64];
+            kernel::vote_unit_64_at(level, hashes, &mut ones);
+            assert_eq!(ones, want, "{n} at {level}");
         }
     }
 }

@@ -5,6 +5,9 @@
 //! so hashes are made, counted and voted with at the width needed. Windows of a few characters in long ASCII runs
 //! are hashed straight from the text, eight or four side by side; what such a run yields is what the ranges of
 //! its characters would.
+//!
+//! A feature that weighs as often as it occurs may as well vote at each occurrence. So where nobody asks how many are distinct, nothing
+//! is counted.
 
 use fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64, kernel};
 
@@ -24,6 +27,9 @@ const BATCH: usize = 512;
 
 /// Windows hashed at a time. The last few of a batch are hashed one by one, so it is a longer one.
 const WINDOWS: usize = 2048;
+
+/// The highest frequency that weighs more than the one below.
+const MOST_TF: usize = u16::MAX as usize;
 
 /// The widest window that is one block of the feature hash.
 const MAX_WINDOW: u8 = 7;
@@ -91,6 +97,28 @@ impl Voter {
         }
     }
 
+    /// The fingerprint that [`analyze`](Self::analyze) gives.
+    pub(crate) fn fingerprint(&mut self, canonical: &str) -> u128 {
+        let text = within_reach(canonical);
+        // No feature occurs more often than there are bytes, so none comes to the bound of its weight.
+        let every_time = self.weight == Weight::Tf && self.scale.is_plain() && text.len() <= MOST_TF;
+        let (Features::CharShingles(n @ 1..=MAX_WINDOW), ..=64, true) =
+            (self.features, self.bits, every_time)
+        else {
+            return self.analyze(canonical).fingerprint;
+        };
+        let (source, runs, spans) = self.cutter.cut_runs(n, text, Measure::of(text));
+        let mut votes = Votes::<u64>::new();
+        let hashes = &mut self.narrow.hashes;
+        windows(&self.key, source, usize::from(n), runs, hashes, |hashes| {
+            votes.add_unit_64(hashes);
+        });
+        stretches(&self.key, source, spans, hashes, |hashes| {
+            votes.add_unit_64(hashes);
+        });
+        u128::from(votes.finish() & u64::MAX >> (64 - self.bits))
+    }
+
     /// The features of a canonical text in order of first occurrence, stop words left out.
     pub(crate) fn explain(&mut self, canonical: &str) -> Vec<Feature> {
         let text = within_reach(canonical);
@@ -149,10 +177,8 @@ impl<W: Width> Poll<W> {
     }
 
     fn add(&mut self, key: &HashKey, source: &str, spans: &[Span]) {
-        for batch in spans.chunks(BATCH) {
-            hash_features_at(kernel::level(), key, source.as_bytes(), batch, &mut self.hashes);
-            self.tally.add(&self.hashes);
-        }
+        let Self { hashes, tally, .. } = self;
+        stretches(key, source, spans, hashes, |hashes| tally.add(hashes));
     }
 
     /// The distinct features that are no stop words, and their weights.
@@ -181,17 +207,45 @@ impl Poll<u64> {
         let windows = |run: &Span| (run.end - run.start) as usize + 1 - n;
         self.tally
             .start(spans.len() + runs.iter().map(windows).sum::<usize>());
-        for run in runs {
-            let run = source.as_bytes().get(run.start as usize..run.end as usize);
-            let mut rest = run.unwrap_or_default();
-            while rest.len() >= n {
-                // Batches share n − 1 bytes with the next.
-                let batch = &rest[..rest.len().min(WINDOWS + n - 1)];
-                hash_windows_64(key, batch, n, &mut self.hashes);
-                self.tally.add(&self.hashes);
-                rest = &rest[self.hashes.len()..];
-            }
-        }
+        let Self { hashes, tally, .. } = self;
+        self::windows(key, source, n, runs, hashes, |hashes| tally.add(hashes));
         self.add(key, source, spans);
+    }
+}
+
+/// Hands on the hashes of the features that are `spans` of `source`, batch after batch.
+fn stretches<W: Width>(
+    key: &HashKey,
+    source: &str,
+    spans: &[Span],
+    hashes: &mut Vec<W>,
+    mut each: impl FnMut(&[W]),
+) {
+    for batch in spans.chunks(BATCH) {
+        hash_features_at(kernel::level(), key, source.as_bytes(), batch, hashes);
+        each(hashes);
+    }
+}
+
+/// Hands on the hashes of the windows of `n` bytes (from 1 to [`MAX_WINDOW`]) in each of the `runs` of `source`, none shorter than `n`, batch
+/// after batch.
+fn windows(
+    key: &HashKey,
+    source: &str,
+    n: usize,
+    runs: &[Span],
+    hashes: &mut Vec<u64>,
+    mut each: impl FnMut(&[u64]),
+) {
+    for run in runs {
+        let run = source.as_bytes().get(run.start as usize..run.end as usize);
+        let mut rest = run.unwrap_or_default();
+        while rest.len() >= n {
+            // Batches share n − 1 bytes with the next.
+            let batch = &rest[..rest.len().min(WINDOWS + n - 1)];
+            hash_windows_64(key, batch, n, hashes);
+            each(hashes);
+            rest = &rest[hashes.len()..];
+        }
     }
 }

@@ -25,15 +25,23 @@ pub struct FingerprintRow {
     pub source: String,
     /// Its line, from 1.
     pub line: u64,
-    /// The fingerprint in hexadecimal and the number of distinct features (or dimensions), or why there is none.
-    pub fingerprint: Result<(String, u32), String>,
+    /// The fingerprint in hexadecimal and the number of distinct features (or dimensions) where it was asked for, or why there is none.
+    pub fingerprint: Result<(String, Option<u32>), String>,
 }
 
 /// What is fingerprinted, and how.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// The text, by a profile under the key that its key id stands for.
-    Text(Profile, HashKey),
+    /// The text, by a profile under the key that its key id stands for. Where features are not to be counted, some fingerprints are made
+    /// in a third of the time; see [`Analyzer::fingerprint`].
+    Text {
+        /// How the text becomes a fingerprint.
+        profile: Profile,
+        /// The key of the feature hash.
+        key: HashKey,
+        /// Whether rows tell how many distinct features there are.
+        counted: bool,
+    },
     /// A vector of numbers in the field of [`SourceOptions::text_key`], by random hyperplanes; so many bits.
     Vector(u32),
     /// The text as another library takes it, with cppjieba's dictionaries where it needs them.
@@ -86,7 +94,8 @@ pub fn fingerprints<E: From<DedupError>>(
 
 /// Makes the fingerprints of one thread.
 enum Maker {
-    Analyzer(Box<Analyzer>, u32),
+    /// With the bits of a fingerprint, and whether features are counted.
+    Analyzer(Box<Analyzer>, u32, bool),
     Vector(u32),
     Imitator(Imitator, u32),
 }
@@ -94,9 +103,11 @@ enum Maker {
 impl Maker {
     fn new(subject: &Subject) -> Result<Self, RecipeError> {
         Ok(match subject {
-            Subject::Text(profile, key) => {
-                Self::Analyzer(Box::new(Analyzer::new(profile, *key)), profile.bits())
-            }
+            Subject::Text {
+                profile,
+                key,
+                counted,
+            } => Self::Analyzer(Box::new(Analyzer::new(profile, *key)), profile.bits(), *counted),
             Subject::Vector(bits) => Self::Vector(*bits),
             Subject::Recipe(recipe, dictionaries) => {
                 Self::Imitator(Imitator::new(*recipe, dictionaries.clone())?, recipe.bits())
@@ -105,17 +116,21 @@ impl Maker {
     }
 
     /// The fingerprint in hexadecimal and the number of features, or why there is none.
-    fn make(&mut self, text: &str) -> Result<(String, u32), String> {
+    fn make(&mut self, text: &str) -> Result<(String, Option<u32>), String> {
         match self {
-            Self::Analyzer(analyzer, bits) => {
+            Self::Analyzer(analyzer, bits, false) => Ok((hex(analyzer.fingerprint(text), *bits), None)),
+            Self::Analyzer(analyzer, bits, true) => {
                 let analysis = analyzer.analyze(text);
-                Ok((hex(analysis.fingerprint, *bits), analysis.features))
+                Ok((hex(analysis.fingerprint, *bits), Some(analysis.features)))
             }
-            Self::Vector(bits) => of_vector(text, *bits),
+            Self::Vector(bits) => {
+                let (fingerprint, dimensions) = of_vector(text, *bits)?;
+                Ok((fingerprint, Some(dimensions)))
+            }
             Self::Imitator(imitator, bits) => {
                 let made = imitator.fingerprint(text);
                 let (fingerprint, features) = made.map_err(|error| error.to_string())?;
-                Ok((hex(fingerprint.into(), *bits), features))
+                Ok((hex(fingerprint.into(), *bits), Some(features)))
             }
         }
     }

@@ -4,12 +4,26 @@
 //! each chunk. Invariant: no lane can overflow. A chunk has at most 256 features. Where its weights come to at most
 //! 65,535 together, one pass counts them; where they come to more, one pass counts their low bytes and another
 //! their high bytes, and 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
+//!
+//! Many features of weight 1 are first added up by bits: carry-save adders take the vectors of 16 at a time, as Harley and Seal count ones,
+//! and keep the sums of each bit and lane as binary digits, one plane a digit. A plane's words then vote with its power of two.
 
 use super::dispatch::{Level, dispatch};
-use super::lanes::Counters;
+use super::lanes::{Counters, Words};
 
 const CHUNK: usize = 256;
 const LANE_MAX: u32 = 65_535;
+
+/// Binary digits of a sum.
+const PLANES: usize = 12;
+/// Words of a vector, at most.
+const MOST_LANES: usize = 8;
+/// Vectors added up between two carries into the upper planes.
+const ADDED: usize = 16;
+/// Such groups whose sums fit the planes: 16 · 255 < 2¹².
+const GROUPS: usize = 255;
+/// Fewer features of weight 1 are not worth the planes, whose words vote as some two hundred features do.
+const MANY: usize = 384;
 
 /// A feature hash of one or two 64-bit halves.
 trait HashWord: Copy {
@@ -120,15 +134,80 @@ pub(super) fn vote_64(level: Level, hashes: &[u64], weights: &[u16], ones: &mut 
     weighted(level, hashes, weights, std::array::from_mut(ones));
 }
 
+/// Adds up the bits of vectors from the beginning of `hashes`, as many as fit, into `planes`; how many hashes those were.
+#[inline(always)]
+unsafe fn add_up_body<V: Words>(hashes: &[u64], planes: &mut [[u64; MOST_LANES]; PLANES], taken: &mut usize) {
+    const { assert!(V::LANES <= MOST_LANES && 1 << PLANES > ADDED * GROUPS) };
+    /// The sum of three digits, and what is carried.
+    #[inline(always)]
+    unsafe fn add<V: Words>(a: V, b: V, c: V) -> (V, V) {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe {
+            let differ = a.xor(b);
+            (differ.xor(c), a.xor(differ.and(a.xor(c))))
+        }
+    }
+    // SAFETY: the caller vouches for the instructions. A group has ADDED vectors to load, and a plane room for every lane.
+    unsafe {
+        let zero = V::splat(0);
+        let (mut ones, mut twos, mut fours, mut eights) = (zero, zero, zero, zero);
+        let mut upper = [zero; PLANES - 4];
+        let groups = hashes.chunks_exact(ADDED * V::LANES).take(GROUPS);
+        *taken = groups.len() * ADDED * V::LANES;
+        for group in groups {
+            let vector = |i: usize| V::load(group.as_ptr().add(i * V::LANES));
+            let mut of_two = [zero; 2];
+            for (half, eight) in of_two.iter_mut().enumerate() {
+                let mut of_four = [zero; 2];
+                for (quarter, four) in of_four.iter_mut().enumerate() {
+                    let first = 8 * half + 4 * quarter;
+                    let (sum, low) = add(ones, vector(first), vector(first + 1));
+                    let (sum, high) = add(sum, vector(first + 2), vector(first + 3));
+                    ones = sum;
+                    (twos, *four) = add(twos, low, high);
+                }
+                (fours, *eight) = add(fours, of_four[0], of_four[1]);
+            }
+            let mut carry;
+            (eights, carry) = add(eights, of_two[0], of_two[1]);
+            for plane in &mut upper {
+                let sum = plane.xor(carry);
+                carry = plane.and(carry);
+                *plane = sum;
+            }
+        }
+        let all = [ones, twos, fours, eights].into_iter().chain(upper);
+        for (to, plane) in planes.iter_mut().zip(all) {
+            plane.store(to.as_mut_ptr());
+        }
+    }
+}
+
+dispatch!(add_up [] [] (hashes: &[u64], planes: &mut [[u64; MOST_LANES]; PLANES], taken: &mut usize) = add_up_body::<U64s>);
+
 /// Votes of weight 1 on 64-bit hashes.
 pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     #[cfg(target_endian = "big")]
     let hashes = &hashes.iter().map(|hash| hash.little_endian()).collect::<Vec<_>>();
-    let mut counts = [[0; 64]];
+    let ones = std::array::from_mut(ones);
+    let (mut rest, mut counts) = (&hashes[..], [[0; 64]]);
+    while rest.len() >= MANY {
+        let (mut planes, mut taken) = ([[0; MOST_LANES]; PLANES], 0);
+        add_up(level, rest, &mut planes, &mut taken);
+        // Eight lanes of sums below 2¹² come to less than 2¹⁵.
+        count_u16(
+            level,
+            planes.as_flattened(),
+            |i| 1 << (i / MOST_LANES),
+            &mut counts,
+        );
+        add(&counts, 0, ones);
+        rest = &rest[taken..];
+    }
     // Hidden from the compiler, which turns a masked addition of 1 into something slower.
     let one = std::hint::black_box(1);
-    for hashes in hashes.chunks(usize::from(u8::MAX)) {
+    for hashes in rest.chunks(usize::from(u8::MAX)) {
         count_u8(level, hashes, |_| one, &mut counts);
-        add(&counts, 0, std::array::from_mut(ones));
+        add(&counts, 0, ones);
     }
 }

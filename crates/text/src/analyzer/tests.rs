@@ -174,6 +174,22 @@ fn long_ascii_texts_are_the_vote_of_their_explained_features() {
     }
 }
 
+#[test]
+fn a_frequency_beyond_the_highest_weight_is_counted_before_it_votes() {
+    let profile = Profile::new(Features::CharShingles(2), Weight::Tf, 64).unwrap();
+    let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+    // The many outweigh any four others where they count in full, and no four otherwise.
+    for length in [60_000, 65_534, 65_535, 65_536, 300_000] {
+        let others = ["bc", "cd", "de", "ef"].map(|pair| format!(" {}", pair.repeat(length / 3)));
+        let text = "a".repeat(length) + &others.concat();
+        let expected = analyzer.analyze(&text).fingerprint;
+        assert_eq!(analyzer.fingerprint(&text), expected, "{length}");
+        let text = "a".repeat(length);
+        let expected = analyzer.analyze(&text).fingerprint;
+        assert_eq!(analyzer.fingerprint(&text), expected, "{length}");
+    }
+}
+
 proptest! {
     /// The explained features are found character by character, those of the fingerprint in ASCII runs too.
     #[test]
@@ -192,7 +208,9 @@ proptest! {
                 let features = analyzer.explain(text);
                 let analysis = analyzer.analyze(text);
                 prop_assert_eq!(analysis.features as usize, features.len());
-                prop_assert_eq!(analysis.fingerprint, by_definition(&features, bits));
+                let fingerprint = analysis.fingerprint;
+                prop_assert_eq!(fingerprint, by_definition(&features, bits));
+                prop_assert_eq!(analyzer.fingerprint(text), fingerprint);
             }
         }
     }
