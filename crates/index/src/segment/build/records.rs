@@ -3,7 +3,7 @@
 use fingerprint::Width;
 
 use super::spill::DIVISION_BITS;
-use crate::segment::bits::word_at;
+use crate::segment::bits::{row_at, word_at};
 
 /// Bytes of a fingerprint.
 pub(super) fn bytes<W: Width>() -> usize {
@@ -35,7 +35,7 @@ pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64
     (0..count)
         .map(|i| {
             (
-                permuted(from, i * record),
+                row_at(from, i * record),
                 word_at(from, i * record + of) & id_mask,
             )
         })
@@ -47,15 +47,5 @@ pub(super) fn read_alone<W: Width>(from: &mut Vec<u8>) -> Vec<W> {
     let of = bytes::<W>();
     let count = from.len() / of;
     from.resize(from.len() + 24, 0);
-    (0..count).map(|i| permuted(from, i * of)).collect()
-}
-
-#[inline]
-fn permuted<W: Width>(from: &[u8], at: usize) -> W {
-    let low = u128::from(word_at(from, at));
-    if W::BITS <= 64 {
-        W::truncate(low)
-    } else {
-        W::truncate(low | u128::from(word_at(from, at + 8)) << 64)
-    }
+    (0..count).map(|i| row_at(from, i * of)).collect()
 }

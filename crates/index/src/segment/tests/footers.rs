@@ -23,7 +23,7 @@ fn a_footer_that_the_format_forbids_is_refused() {
     build(&sample, &Options::default(), &path);
     let whole = fs::read(&path).unwrap();
     let changes: [(&str, Change); 10] = [
-        ("codec", |footer| footer.tables[1].codec = 2),
+        ("codec", |footer| footer.tables[1].codec = 3),
         ("page rows", |footer| footer.tables[0].page_rows = 64),
         ("many rows", |footer| footer.rows = u64::from(u32::MAX)),
         ("rows beyond a packed size", |footer| {
