@@ -1,10 +1,11 @@
 //! Segments by the way their rows are stored: bytes a fingerprint, time to build, lookups singly and in batches.
 //!
 //! ```text
-//! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …]
+//! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …] [codec …] [clumped]
 //! ```
 //!
-//! Uniform fingerprints of 64 bits; half of the queries lie exactly `radius` bits from a stored one, half anywhere, and every planted neighbour must
+//! Fingerprints of 64 bits, uniform, or clumped: seven of eight then differ from one of n / 8 in up to 12 bits. A codec is named by any part of what
+//! is printed. Half of the queries lie exactly `radius` bits from a stored one, half anywhere, and every planted neighbour must
 //! be found. The segment is loaded. Times are those of the processor, on one thread for lookups and all of them for the build, so that
 //! other work on the machine counts little; each lookup figure is the middle of three.
 #![allow(
@@ -40,30 +41,46 @@ fn process_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     // User and system time, in ticks of 10 ms.
-    let ticks = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    let ticks = fields
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok());
     ticks.sum::<f64>() / 100.0
 }
 
-fn queries(n: u64, k: u32, count: u64) -> Vec<u64> {
+/// Fingerprint number `i`.
+fn row(i: u64, clumped: bool) -> u64 {
+    if !clumped || i.is_multiple_of(8) {
+        return number(i);
+    }
+    let random = number(!i);
+    (0..random % 13).fold(number(i / 8 * 8), |row, flip| {
+        row ^ 1 << (number(random ^ flip) % 64)
+    })
+}
+
+fn queries(n: u64, k: u32, clumped: bool, count: u64) -> Vec<u64> {
     let query = |i: u64| {
         let random = number(u64::MAX / 2 + i);
         if i % 2 == 1 {
             return random;
         }
-        let (mut row, mut bits) = (number(random % n), 0u64);
+        let mut bits = 0u64;
         let mut draw = random;
         while bits.count_ones() < k {
             draw = number(draw);
             bits |= 1 << (draw % 64);
         }
-        row ^= bits;
-        row
+        row(random % n, clumped) ^ bits
     };
     (0..count).map(query).collect()
 }
 
 /// Nanoseconds a query, the middle of three rounds, and what was found.
-fn timed(count: u64, mut round: impl FnMut() -> Result<u64, SegmentError>) -> Result<(f64, u64), SegmentError> {
+fn timed(
+    count: u64,
+    mut round: impl FnMut() -> Result<u64, SegmentError>,
+) -> Result<(f64, u64), SegmentError> {
     let mut times = [0.0; 3];
     let mut found = 0;
     for time in &mut times {
@@ -75,18 +92,23 @@ fn timed(count: u64, mut round: impl FnMut() -> Result<u64, SegmentError>) -> Re
     Ok((times[1], found))
 }
 
-fn run(path: &Path, name: &str, n: u64, k: u32, options: &Options) -> Result<(), SegmentError> {
+fn run(
+    path: &Path,
+    name: &str,
+    (n, k, clumped): (u64, u32, bool),
+    options: &Options,
+) -> Result<(), SegmentError> {
     let (clock, cpu) = (Instant::now(), process_seconds());
     let mut builder = Builder::new(path, options)?;
     for id in 0..n {
-        builder.push(number(id), id)?;
+        builder.push(row(id, clumped), id)?;
     }
     let built = builder.finish()?;
     let (wall, cpu) = (clock.elapsed().as_secs_f64(), process_seconds() - cpu);
     drop(built);
     let segment = Segment::<u64>::load(path)?;
     let mut scratch = Scratch::default();
-    let many = queries(n, k, 1_000_000);
+    let many = queries(n, k, clumped, 1_000_000);
     let few = &many[..20_000];
     let (single, found) = timed(few.len() as u64, || {
         let mut found = 0;
@@ -120,6 +142,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if tables.is_empty() {
         tables = vec![2, 3];
     }
+    let mut named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a.parse::<u64>().is_err() && !a.starts_with("--"))
+        .collect();
+    let clumped = named.iter().any(|name| name == "clumped");
+    named.retain(|name| name != "clumped");
     let directory = tempfile::tempdir()?;
     for tables in tables {
         for (name, codec) in [
@@ -135,7 +163,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ..Options::default()
             };
             let name = format!("{tables} tables, {name}");
-            run(&directory.path().join("a.seg"), &name, n, k, &options)?;
+            if named.is_empty() || named.iter().any(|part| name.contains(part.as_str())) {
+                run(&directory.path().join("a.seg"), &name, (n, k, clumped), &options)?;
+            }
         }
     }
     Ok(())

@@ -201,7 +201,7 @@ fn right_or_refused(path: &std::path::Path, rows: &[(u64, u64)], queries: &[u64]
 fn every_flipped_byte_and_every_truncation_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let path = place(&directory);
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 200, 3, 4), 7);
+    let sample = numbered(&rows::<u64>(Shape::Clumped, 120, 3, 4), 7);
     let asked = queries(&sample, 3, 1);
     for codec in [Codec::default(), Codec::Huffman { page_rows: 16 }] {
         let options = Options {

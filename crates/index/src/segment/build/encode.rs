@@ -75,10 +75,18 @@ impl<W: Width> Encoder<W> {
     }
 
     /// Writes the rest and what rows are found by; how the table is stored.
-    pub(super) fn end(self, t: usize, options: &Options, file: &mut Unfinished) -> Result<Codec, SegmentError> {
+    pub(super) fn end(
+        self,
+        t: usize,
+        options: &Options,
+        file: &mut Unfinished,
+    ) -> Result<Codec, SegmentError> {
         match self {
             Self::Packed {
-                form, counter, packer, ..
+                form,
+                counter,
+                packer,
+                ..
             } => {
                 file.write(&packer.finish())?;
                 let directory = counter.finish(form);

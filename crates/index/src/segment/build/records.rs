@@ -33,12 +33,7 @@ pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64
     from.resize(from.len() + 24, 0);
     let id_mask = u64::MAX >> (64 - 8 * id_bytes as u32);
     (0..count)
-        .map(|i| {
-            (
-                row_at(from, i * record),
-                word_at(from, i * record + of) & id_mask,
-            )
-        })
+        .map(|i| (row_at(from, i * record), word_at(from, i * record + of) & id_mask))
         .collect()
 }
 

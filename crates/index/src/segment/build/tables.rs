@@ -3,9 +3,9 @@
 use fingerprint::Width;
 use rayon::prelude::*;
 
+use super::encode::Encoder;
 use super::spill::{DIVISION_BITS, Divided, Spill};
 use super::spool::Spool;
-use super::encode::Encoder;
 use super::{Builder, ROW_BITS, SUM_BITS, records};
 use crate::segment::codec::Codec;
 use crate::segment::layout::{Footer, Kind, TableMeta};

@@ -202,7 +202,13 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     /// Compares the rows of the resolved block.
     #[inline]
     fn compare(&self, from: usize, buffers: &mut Buffers<W>, stats: &mut Stats) -> Result<(), SegmentError> {
-        let Job { segment, probing, earlier, k, .. } = self.job;
+        let Job {
+            segment,
+            probing,
+            earlier,
+            k,
+            ..
+        } = self.job;
         let table = &segment.tables[probing.table];
         let block = &buffers.resolved;
         let probed = Probed {
@@ -215,22 +221,24 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
             let by = |p: &Probing| flips::reaches(differing, segment.tables[p.table].address, p.radius);
             earlier.iter().any(by)
         };
-        let compared = self.rows.within(&probed, k, &mut buffers.workspace, |probe, row, rest| {
-            let (address, slot) = block.probes[probe as usize];
-            let permuted = table.order.join(address, rest);
-            let (query, asked) = ordered[from + slot as usize];
-            let differing = table.order.restore(permuted ^ asked);
-            let distance = differing.distance(W::default());
-            if distance <= k && !seen(differing) {
-                stats.matches += 1;
-                found.push(Found {
-                    query,
-                    fingerprint: table.order.restore(permuted),
-                    distance,
-                    row: if probing.table == 0 { row } else { NO_ROW },
-                });
-            }
-        })?;
+        let compared = self
+            .rows
+            .within(&probed, k, &mut buffers.workspace, |probe, row, rest| {
+                let (address, slot) = block.probes[probe as usize];
+                let permuted = table.order.join(address, rest);
+                let (query, asked) = ordered[from + slot as usize];
+                let differing = table.order.restore(permuted ^ asked);
+                let distance = differing.distance(W::default());
+                if distance <= k && !seen(differing) {
+                    stats.matches += 1;
+                    found.push(Found {
+                        query,
+                        fingerprint: table.order.restore(permuted),
+                        distance,
+                        row: if probing.table == 0 { row } else { NO_ROW },
+                    });
+                }
+            })?;
         stats.candidates += compared;
         Ok(())
     }

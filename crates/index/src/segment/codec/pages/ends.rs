@@ -114,7 +114,7 @@ impl<W: Width> Read<'_, W> {
             (row >> (W::BITS - 32)).low_u64()
         };
         // Below the number of pages, since the leading bits are below 2^32.
-        ((leading & u64::from(u32::MAX)) * u64::from(self.pages) >> 32) as u32
+        (((leading & u64::from(u32::MAX)) * u64::from(self.pages)) >> 32) as u32
     }
 
     /// Asks memory for what [`Read::page_of`] will read first.
@@ -187,7 +187,10 @@ mod tests {
         };
         for &row in asked.iter().chain(&rows) {
             read.prefetch(row);
-            assert_eq!(read.page_of(row) as usize, rows.partition_point(|&last| last < row));
+            assert_eq!(
+                read.page_of(row) as usize,
+                rows.partition_point(|&last| last < row)
+            );
         }
     }
 

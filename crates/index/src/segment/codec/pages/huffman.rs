@@ -52,7 +52,10 @@ pub(in crate::segment) fn codes(lengths: &[u8]) -> Option<Vec<u16>> {
     if u32::from(longest) > MAX_LENGTH {
         return None;
     }
-    let filled: u64 = used.clone().map(|&length| 1 << (MAX_LENGTH - u32::from(length))).sum();
+    let filled: u64 = used
+        .clone()
+        .map(|&length| 1 << (MAX_LENGTH - u32::from(length)))
+        .sum();
     let lonely = used.count() <= 1 && longest <= 1;
     if filled != 1 << MAX_LENGTH && !lonely {
         return None;

@@ -37,8 +37,8 @@ pub(super) const FORM: u32 = 3;
 pub(in crate::segment) const MOST_ROWS: u32 = 1 << 16;
 /// Rows read at once, at least.
 const STRETCH: usize = 4096;
-/// Pages remembered.
-const REMEMBERED: u32 = 64;
+/// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
+const REMEMBERED: u32 = 1 << 16;
 /// Bytes of lines of the cache asked for ahead; the processor sees by itself how it goes on.
 const AHEAD: [usize; 3] = [0, 64, 128];
 
@@ -111,17 +111,18 @@ impl Pages {
     }
 }
 
-/// Pages that were decoded whole, for many probes that are neighbours: page p in place p mod [`REMEMBERED`].
+/// Pages that were decoded whole, for many probes that are neighbours: page p in place p modulo their number.
 #[derive(Debug, Default)]
 pub(super) struct Decoded<W> {
+    /// Whether to remember.
+    many: bool,
     places: Vec<(Option<u32>, Vec<W>)>,
 }
 
 impl<W> Decoded<W> {
     /// Forgets all; whether to remember from now on.
     pub(super) fn begin(&mut self, many: bool) {
-        let places = if many { REMEMBERED as usize } else { 0 };
-        self.places.resize_with(places, Default::default);
+        self.many = many;
         for (page, _) in &mut self.places {
             *page = None;
         }
@@ -183,8 +184,20 @@ impl<'s, W: Width> Paged<'s, W> {
     }
 
     /// The rows of a page, as remembered.
-    fn remembered<'d>(&self, page: u32, decoded: &'d mut Decoded<W>) -> Result<Option<&'d [W]>, SegmentError> {
-        let Some((of, rows)) = decoded.places.get_mut((page % REMEMBERED) as usize) else {
+    fn remembered<'d>(
+        &self,
+        page: u32,
+        decoded: &'d mut Decoded<W>,
+    ) -> Result<Option<&'d [W]>, SegmentError> {
+        if !decoded.many {
+            return Ok(None);
+        }
+        let places = (REMEMBERED / self.stored.page_rows).clamp(16, 4096) as usize;
+        if decoded.places.len() != places {
+            decoded.places.clear();
+            decoded.places.resize_with(places, Default::default);
+        }
+        let Some((of, rows)) = decoded.places.get_mut(page as usize % places) else {
             return Ok(None);
         };
         if *of != Some(page) {
@@ -247,7 +260,10 @@ impl<W: Width> Buckets<W> for Paged<'_, W> {
         let mut candidates = 0;
         for ((number, run), &(address, slot)) in (0..).zip(probed.runs).zip(probed.probes) {
             let rest = probed.rests.get(slot as usize).copied().unwrap_or_default();
-            let (first, last) = (self.order.join(address, W::default()), self.order.join(address, all));
+            let (first, last) = (
+                self.order.join(address, W::default()),
+                self.order.join(address, all),
+            );
             let asked = self.order.join(address, rest);
             for page in run.start..run.end {
                 let before = page * self.stored.page_rows;

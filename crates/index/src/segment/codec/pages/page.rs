@@ -156,7 +156,8 @@ mod tests {
                 .find(|&b| row.bit(b) != rows[i - 1].bit(b))
                 .unwrap();
             // Codes in the order of (length, symbol), each one more than the last.
-            let mut symbols: Vec<(u8, usize)> = lengths.iter().copied().zip(0..).filter(|c| c.0 > 0).collect();
+            let mut symbols: Vec<(u8, usize)> =
+                lengths.iter().copied().zip(0..).filter(|c| c.0 > 0).collect();
             symbols.sort_unstable();
             let mut code = 0u32;
             for (at, &(length, symbol)) in symbols.iter().enumerate() {
@@ -168,7 +169,7 @@ mod tests {
             }
             out += &number(row.widen(), h);
         }
-        while out.len() % 8 != 0 {
+        while !out.len().is_multiple_of(8) {
             out.push('0');
         }
         out
