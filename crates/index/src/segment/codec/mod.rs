@@ -27,8 +27,8 @@ use super::{Segment, SegmentError};
 pub enum Codec {
     /// The bits below the address, and a directory: the fastest to search. With [`Form::EliasFano`] this is the Elias–Fano coding of a table.
     Packed(Form),
-    /// Pages of so many rows, 1 to 65,536, of Huffman-coded differences: the smallest, at a tenth of the speed or less, since half a page is
-    /// decoded at every probe. [`Codec::HUFFMAN`] has the size that is usual here.
+    /// Pages of so many rows, 1 to 65,536, of Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
+    /// probe. [`Codec::HUFFMAN`] has the size that is usual here; a number beyond the bounds is taken as the nearest.
     Huffman {
         /// Rows of a page: more take less space and more time.
         page_rows: u32,
@@ -42,7 +42,7 @@ impl Default for Codec {
 }
 
 impl Codec {
-    /// Pages of a size that costs a twentieth of the space beyond that of the rows.
+    /// Pages of a size whose first and last rows and starts cost little more than a bit a row.
     pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
 
     /// As they stand in files: form of the directory, code of the rows, rows of a page.
