@@ -56,9 +56,9 @@ pub(super) struct Args {
 enum CodecArg {
     /// The quickest to search, and the largest
     Packed,
-    /// The smallest, 5 to 16 % below packed; queries take two to three times as long
+    /// 5 to 16 % smaller than packed up to some ten million fingerprints, no smaller at a hundred million; queries take two to three times as long
     EliasFano,
-    /// Huffman-coded differences in pages of 128, found by the last of each: 4 to 14 % below packed; a query takes ten times as long and more, one among many
+    /// Huffman-coded differences in pages of 128, found by the last of each: 4 to 14 % smaller than packed; a query takes ten times as long and more, one among many
     /// four to eight times
     Huffman,
 }

@@ -222,7 +222,7 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
     Ok(Manifest {
         bits: W::BITS,
         radius: settings.radius,
-        codec: settings.codec,
+        codec: settings.codec.bounded(),
         label: settings.label.clone(),
         generation: 1,
         checkpoint: 0,

@@ -15,7 +15,7 @@ use super::spool::Spool;
 use crate::segment::SegmentError;
 use crate::segment::bits::Packer;
 use crate::segment::codec::Codec;
-use crate::segment::codec::pages::{MOST_ROWS, ends, page};
+use crate::segment::codec::pages::{ends, page};
 use crate::segment::directory::{Counter, Form};
 use crate::segment::layout::Kind;
 use crate::segment::order::Order;
@@ -45,14 +45,14 @@ impl<W: Width> Encoder<W> {
         file: &mut Unfinished,
     ) -> Result<Self, SegmentError> {
         file.begin(Kind::Rows, t)?;
-        Ok(match options.codec {
+        Ok(match options.codec.bounded() {
             Codec::Packed(form) => Self::Packed {
                 form,
                 counter: Counter::new(order.address_bits()),
                 packer: Packer::default(),
                 order: order.clone(),
             },
-            Codec::Huffman { page_rows } => Self::Pages(Waiting::new(page_rows.clamp(1, MOST_ROWS), work)),
+            Codec::Huffman { page_rows } => Self::Pages(Waiting::new(page_rows, work)),
         })
     }
 

@@ -45,6 +45,16 @@ impl Codec {
     /// Pages of a size whose first and last rows and starts cost little more than a bit a row.
     pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
 
+    /// With a size of pages that a reader takes.
+    pub(crate) fn bounded(self) -> Self {
+        match self {
+            Self::Huffman { page_rows } => Self::Huffman {
+                page_rows: page_rows.clamp(1, pages::MOST_ROWS),
+            },
+            packed @ Self::Packed(_) => packed,
+        }
+    }
+
     /// As they stand in files: form of the directory, code of the rows, rows of a page.
     pub(crate) fn numbers(self) -> [u32; 3] {
         match self {

@@ -190,6 +190,11 @@ fn what_is_there_already_is_not_overwritten_and_what_is_not_there_not_opened() {
     assert!(matches!(read::<u128>(path), Err(StoreError::Width { .. })));
     assert_eq!(width_of(path).unwrap(), 64);
     let label = "a".repeat(256);
+    let other = path.join("pages");
+    let codec = Codec::Huffman { page_rows: 0 };
+    drop(Index::<u64>::create(&other, &Settings { codec, ..settings() }, &options).unwrap());
+    let nearest = Codec::Huffman { page_rows: 1 };
+    assert_eq!(read::<u64>(&other).unwrap().settings.codec, nearest);
     let settings = Settings { label, ..settings() };
     let other = path.join("other");
     assert!(matches!(
