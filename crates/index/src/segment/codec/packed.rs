@@ -69,6 +69,9 @@ pub(in crate::segment) struct Bounded<'s, W, B> {
     stored: &'s Packed,
     packed: &'s [u8],
     bounds: B,
+    /// Rows of the table, and bits of each: here and not behind a reference, so that loops hold them in registers.
+    count: u32,
+    width: u32,
 }
 
 impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
@@ -80,6 +83,8 @@ impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
             stored,
             packed: &segment.data[stored.rows.clone()],
             bounds,
+            count: segment.footer.rows as u32,
+            width: table.order.rest_bits(),
         }
     }
 
@@ -120,8 +125,8 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
     #[inline]
     fn locate(&self, address: u32) -> Span {
         let (start, end) = self.bounds.bucket(address);
-        let end = end.min(self.segment.footer.rows as u32);
-        let width = u64::from(self.order.rest_bits());
+        let end = end.min(self.count);
+        let width = u64::from(self.width);
         let first = (u64::from(start) * width / 8) as usize;
         let last = (u64::from(end) * width / 8) as usize;
         prefetch_read(self.packed, first);
@@ -152,11 +157,7 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
         let kernel = &self.stored.kernel;
         kernel.within(self.packed, probed.runs, probed.rests, k, near);
         for &(probe, row) in &*near {
-            each(
-                probe,
-                row,
-                unpack(self.packed, self.order.rest_bits(), u64::from(row)),
-            );
+            each(probe, row, unpack(self.packed, self.width, u64::from(row)));
         }
         let candidates = |run: &fingerprint::kernel::Run| u64::from(run.end.saturating_sub(run.start));
         Ok(probed.runs.iter().map(candidates).sum())
