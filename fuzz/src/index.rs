@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use twinprint::segment::Scratch;
+use twinprint::segment::{Codec, Scratch};
 use twinprint::store::{Index, Options, Settings, Upkeep, check, read};
 
 /// A small index and its two files.
@@ -25,6 +25,7 @@ fn small() -> &'static Small {
         };
         let settings = Settings {
             radius: 3,
+            codec: Codec::default(),
             label: "label".into(),
         };
         let index = Index::<u64>::create(&path, &settings, &options).expect("an index can be made");

@@ -14,7 +14,7 @@ use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use index::join::Between;
 use index::plan::Plan;
-use index::segment::{Builder, Form, Options, Scratch, Segment};
+use index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Step {
@@ -92,11 +92,11 @@ fn main() -> anyhow::Result<()> {
             let options = Options {
                 plan: Some(Plan::even_parts(64, cli.k, cli.tables)?),
                 address_bits: vec![cli.bits; cli.tables as usize],
-                directory: if cli.elias_fano {
+                codec: Codec::Packed(if cli.elias_fano {
                     Form::EliasFano
                 } else {
                     Form::Plain
-                },
+                }),
                 memory: cli.memory,
                 ids_below: Some(cli.n),
                 ..Options::default()

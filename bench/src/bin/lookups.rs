@@ -15,7 +15,7 @@ use bench::table::Table;
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use index::plan::Plan;
-use index::segment::{Builder, Form, Options, Scratch, Segment};
+use index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Directory {
@@ -159,10 +159,10 @@ fn ours(
     let what = format!("twinprint, {tables} tables, {form}");
     let options = Options {
         plan: Some(Plan::even_parts(64, 3.max(tables - 1), tables)?),
-        directory: match directory {
+        codec: Codec::Packed(match directory {
             Directory::Plain => Form::Plain,
             Directory::EliasFano => Form::EliasFano,
-        },
+        }),
         ..Options::default()
     };
     let path = cli.work.join("lookups.seg");

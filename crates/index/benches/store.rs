@@ -12,7 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use index::segment::Scratch;
+use index::segment::{Codec, Scratch};
 use index::store::{Index, Options, Settings};
 
 /// A small generator (splitmix64).
@@ -61,6 +61,7 @@ fn main() {
             tempfile::tempdir_in(std::env::var("STORE_DIR").unwrap_or(".".into())).expect("a directory");
         let settings = Settings {
             radius,
+            codec: Codec::default(),
             label: String::new(),
         };
         let index = Index::create(directory.path(), &settings, &Options::default()).expect("an index");

@@ -90,7 +90,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         .with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
     let gather = Gather::new(args.quiet, &args.memory)?;
     let added = index.add_segment(|path| {
-        let gathered = gather.segment(&files, first, index.settings().radius, path)?;
+        let gathered = gather.segment(&files, first, index.settings(), path)?;
         // What is free from then on, known with the same commit.
         index.mark(index.checkpoint().max(gathered.next))?;
         anyhow::Ok(gathered.segment)

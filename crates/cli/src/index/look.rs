@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use twinprint::segment::{Codec, Form};
 use twinprint::{ProfileLabel, store};
 
 use super::{Directory, read};
@@ -33,7 +34,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
         let segments: Vec<_> = index
             .snapshot
             .segments()
-            .map(|s| serde_json::json!({"file": s.path(), "ids": s.len(), "fingerprints": s.rows(), "bytes": s.bytes(), "plan": s.plan().name}))
+            .map(|s| serde_json::json!({"file": s.path(), "ids": s.len(), "fingerprints": s.rows(), "bytes": s.bytes(), "plan": s.plan().name, "codec": name(s.codec())}))
             .collect();
         let json = serde_json::json!({
             "bits": 64,
@@ -68,15 +69,26 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
     };
     let _ = writeln!(text, "on disk       {:>14}{each}", number::bytes(index.bytes));
     for segment in index.snapshot.segments() {
-        let name = segment.path().file_name().unwrap_or_default().to_string_lossy();
+        let file = segment.path().file_name().unwrap_or_default().to_string_lossy();
         let _ = writeln!(
             text,
-            "{name:12}  {:>14}  {}",
+            "{file:12}  {:>14}  {}, {}",
             number::count(segment.len()),
-            segment.plan().name
+            segment.plan().name,
+            name(segment.codec())
         );
     }
     terminal::out(&text)
+}
+
+/// What a codec is called.
+fn name(codec: Codec) -> String {
+    match codec {
+        Codec::Packed(Form::Plain) => "packed".to_owned(),
+        Codec::Packed(_) => "elias-fano".to_owned(),
+        Codec::Huffman { page_rows } => format!("huffman, {page_rows} a page"),
+        _ => "unknown".to_owned(),
+    }
 }
 
 pub(super) fn check(args: &CheckArgs) -> anyhow::Result<()> {

@@ -138,6 +138,38 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
 }
 
 #[test]
+fn an_index_of_any_codec_gives_the_same_rows_and_stays_of_that_codec() {
+    let sandbox = Sandbox::new();
+    sandbox.put("old.u64", u64s((0..2000).map(number)));
+    sandbox.put("more.u64", u64s((0..500).map(|i| number(i * 3) ^ 1 << (i % 64))));
+    let mut answers = Vec::new();
+    for codec in ["packed", "elias-fano", "huffman"] {
+        sandbox
+            .run(&format!("index build old.u64 -o {codec} --codec {codec} -q"))
+            .ok();
+        sandbox.run(&format!("index add {codec} more.u64 -q")).ok();
+        sandbox.run(&format!("index delete {codec} 7")).ok();
+        sandbox.run(&format!("index compact {codec}")).ok();
+        let stat = sandbox.run(&format!("index stat {codec} --json")).ok().stdout;
+        let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
+        let stored = stat["segments"][0]["codec"].as_str().unwrap();
+        assert!(stored.starts_with(codec), "{stored} for {codec}");
+        sandbox.run(&format!("index check {codec}")).ok();
+        let mut found = rows(
+            &sandbox
+                .run(&format!(
+                    "index query {codec} --queries more.u64 -k 3 --format csv"
+                ))
+                .ok(),
+        );
+        found.sort_unstable();
+        assert!(found.len() >= 999);
+        answers.push(found);
+    }
+    assert!(answers.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
 fn a_writer_that_is_killed_has_added_all_or_nothing() {
     let sandbox = Sandbox::new();
     let part = 20_000;

@@ -49,6 +49,13 @@ impl Packer {
         }
     }
 
+    /// Fills up to a whole byte with zeros.
+    pub(crate) fn align(&mut self) {
+        let rest = self.bits.div_ceil(8) as usize;
+        self.bytes.extend_from_slice(&self.waiting.to_le_bytes()[..rest]);
+        (self.waiting, self.bits) = (0, 0);
+    }
+
     /// The whole bytes so far; what is taken from the vector is forgotten.
     pub(crate) fn ready(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -56,8 +63,7 @@ impl Packer {
 
     /// The rest, and padding.
     pub(crate) fn finish(mut self) -> Vec<u8> {
-        let rest = self.bits.div_ceil(8) as usize;
-        self.bytes.extend_from_slice(&self.waiting.to_le_bytes()[..rest]);
+        self.align();
         self.bytes.resize(self.bytes.len() + PADDING, 0);
         self.bytes
     }
@@ -66,7 +72,12 @@ impl Packer {
 /// Number `i` of `width` bits; zero where it lies outside `bytes`.
 #[inline]
 pub(crate) fn unpack<W: Width>(bytes: &[u8], width: u32, i: u64) -> W {
-    let bit = i.wrapping_mul(u64::from(width));
+    number_at(bytes, i.wrapping_mul(u64::from(width)), width)
+}
+
+/// The number of `width` bits from bit `bit` on; zero where it lies outside `bytes`.
+#[inline]
+pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     if width <= 57 {
         let word = word_at(bytes, (bit / 8) as usize) >> (bit % 8);
         return W::truncate(u128::from(word & ((1 << width) - 1)));
@@ -84,6 +95,17 @@ pub(crate) fn unpack<W: Width>(bytes: &[u8], width: u32, i: u64) -> W {
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
     let word = bytes.get(at..).and_then(<[u8]>::first_chunk);
     word.map_or(0, |&word| u64::from_le_bytes(word))
+}
+
+/// The whole fingerprint at a byte.
+#[inline]
+pub(crate) fn row_at<W: Width>(bytes: &[u8], at: usize) -> W {
+    let low = u128::from(word_at(bytes, at));
+    if W::BITS <= 64 {
+        W::truncate(low)
+    } else {
+        W::truncate(low | u128::from(word_at(bytes, at.wrapping_add(8))) << 64)
+    }
 }
 
 #[cfg(test)]

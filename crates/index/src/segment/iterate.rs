@@ -1,10 +1,9 @@
 //! All rows of a segment, in the order of its first table.
 
 use fingerprint::Width;
-use fingerprint::kernel::unpack_bits;
 
 use super::bits::unpack;
-use super::directory::{Bounds, Directory};
+use super::codec::{Buckets, Place, each_codec};
 use super::{Segment, SegmentError};
 
 /// Every id with its fingerprint; see [`Segment::iter`].
@@ -39,62 +38,6 @@ impl<W: Width> Segment<W> {
             fingerprint: W::default(),
             failed: false,
         }
-    }
-
-    /// The directory of table `t`.
-    #[inline]
-    pub(super) fn directory(&self, t: usize) -> Directory<'_> {
-        let table = &self.tables[t];
-        Directory::new(
-            table.form,
-            &self.data[table.coarse.clone()],
-            &self.data[table.fine.clone()],
-        )
-    }
-
-    /// Asks memory for what [`Segment::bucket`] will read.
-    pub(super) fn prefetch_bounds(&self, t: usize, address: u32) {
-        match self.directory(t) {
-            Directory::Plain(bounds) => bounds.prefetch(address),
-            Directory::EliasFano(bounds) => bounds.prefetch(address),
-        }
-    }
-
-    /// The bounds of an address of table `t`, verified.
-    pub(super) fn bucket(&self, t: usize, address: u32) -> Result<(u32, u32), SegmentError> {
-        fn look(bounds: &impl Bounds, address: u32) -> ([std::ops::Range<usize>; 2], (u32, u32)) {
-            (bounds.touched(address), bounds.bucket(address))
-        }
-        let table = &self.tables[t];
-        let ([coarse, fine], (start, end)) = match self.directory(t) {
-            Directory::Plain(bounds) => look(&bounds, address),
-            Directory::EliasFano(bounds) => look(&bounds, address),
-        };
-        self.touch(table.coarse.start + coarse.start..table.coarse.start + coarse.end)?;
-        self.touch(table.fine.start + fine.start..table.fine.start + fine.end)?;
-        if start > end || u64::from(end) > self.footer.rows {
-            return Err(self.damaged(table.fine.start as u64, "a directory does not ascend"));
-        }
-        Ok((start, end))
-    }
-
-    /// Verifies the bytes of some rows of table `t`.
-    pub(super) fn touch_rows(&self, t: usize, rows: std::ops::Range<u32>) -> Result<(), SegmentError> {
-        let table = &self.tables[t];
-        let width = u64::from(table.order.rest_bits());
-        let from = (u64::from(rows.start) * width / 8) as usize;
-        let to = (u64::from(rows.end.max(rows.start)) * width).div_ceil(8) as usize + 17;
-        self.touch(table.rows.start + from..table.rows.start + to.min(table.rows.len()))
-    }
-
-    /// The bits below the address of a row of table `t`, verified.
-    pub(super) fn rest(&self, t: usize, row: u32) -> Result<W, SegmentError> {
-        let table = &self.tables[t];
-        let width = table.order.rest_bits();
-        let from = (u64::from(row) * u64::from(width) / 8) as usize;
-        let to = (from + 17).min(table.rows.len());
-        self.touch(table.rows.start + from..table.rows.start + to)?;
-        Ok(unpack(&self.data[table.rows.clone()], width, u64::from(row)))
     }
 
     /// Packed number `i` of `width` bits of a section, verified.
@@ -193,11 +136,7 @@ impl<'s, W: Width> IntoIterator for &'s Segment<W> {
 pub(super) struct Walk<'s, W> {
     segment: &'s Segment<W>,
     table: usize,
-    /// The address of the row to come, and the end of its bucket.
-    address: u32,
-    end: u32,
-    row: u32,
-    rests: Vec<u64>,
+    place: Place,
 }
 
 impl<W: Width> Segment<W> {
@@ -206,10 +145,7 @@ impl<W: Width> Segment<W> {
         Walk {
             segment: self,
             table: t,
-            address: 0,
-            end: 0,
-            row: 0,
-            rests: Vec::new(),
+            place: Place::default(),
         }
     }
 
@@ -239,43 +175,18 @@ impl<W: Width> Segment<W> {
 }
 
 impl<W: Width> Walk<'_, W> {
-    /// Rows of a stretch.
-    const STRETCH: u32 = 4096;
-
     /// The number of the row to come.
     pub(super) fn row(&self) -> u32 {
-        self.row
+        self.place.row
     }
 
     /// Replaces `out` by the next rows; false where there are none.
     pub(super) fn fill(&mut self, out: &mut Vec<W>) -> Result<bool, SegmentError> {
         out.clear();
-        let (segment, table) = (self.segment, &self.segment.tables[self.table]);
-        let (width, all) = (table.order.rest_bits(), segment.footer.rows as u32);
-        let upto = all.min(self.row.saturating_add(Self::STRETCH));
-        if self.row == upto {
+        if u64::from(self.place.row) >= self.segment.footer.rows {
             return Ok(false);
         }
-        segment.touch_rows(self.table, self.row..upto)?;
-        let packed = &segment.data[table.rows.clone()];
-        if width <= 64 {
-            self.rests.resize((upto - self.row) as usize, 0);
-            unpack_bits(packed, width, self.row as usize, &mut self.rests);
-            out.extend(self.rests.iter().map(|&rest| W::truncate(u128::from(rest))));
-        } else {
-            out.extend((self.row..upto).map(|row| unpack::<W>(packed, width, u64::from(row))));
-        }
-        for rest in out.iter_mut() {
-            while self.row >= self.end {
-                if u64::from(self.address) >> table.order.address_bits() > 0 {
-                    return Err(segment.damaged(table.fine.start as u64, "a directory ends too early"));
-                }
-                self.end = segment.bucket(self.table, self.address)?.1;
-                self.address += 1;
-            }
-            *rest = table.order.join(self.address - 1, *rest);
-            self.row += 1;
-        }
+        each_codec!(self.segment.buckets(self.table), rows => rows.fill(&mut self.place, out))?;
         Ok(true)
     }
 }

@@ -33,9 +33,9 @@ pub(crate) const SECTOR: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// A directory's coarse part.
+    /// A directory's coarse part; the last rows of pages.
     DirectoryCoarse = 1,
-    /// A directory's fine part.
+    /// A directory's fine part; the starts of pages.
     DirectoryFine = 2,
     /// The rows of a table.
     Rows = 3,
@@ -80,11 +80,9 @@ pub(crate) struct Section {
 pub(crate) struct TableMeta {
     pub(crate) spec: TableSpec,
     pub(crate) address_bits: u32,
-    /// See [`super::directory::Form`].
+    /// These three are the numbers of a [`super::Codec`].
     pub(crate) directory: u32,
-    /// How rows are packed: 1, each its bits below the address.
     pub(crate) codec: u32,
-    /// Rows of a page; 0, as that packing has none.
     pub(crate) page_rows: u32,
 }
 

@@ -1,8 +1,7 @@
 //! Segments: immutable files of fingerprints and ids, searched where they lie.
 //!
-//! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, with a
-//! directory over them ([`directory`]). The address bits of a row are known from the directory, so only the others are stored. Ids are
-//! held once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
+//! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, stored in one
+//! of several ways ([`codec`]): packed with a directory over them ([`directory`]), or in pages. Ids are held once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
 //!
 //! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
 //! before its checksum was verified ([`sectors`]); a file has its name only when it is whole ([`write`]).
@@ -11,6 +10,7 @@
 
 mod bits;
 mod build;
+mod codec;
 mod directory;
 mod error;
 mod iterate;
@@ -33,6 +33,7 @@ use self::sectors::Sectors;
 use self::table::Stored;
 
 pub use build::{Builder, Options, Written};
+pub use codec::Codec;
 pub use directory::Form;
 pub use error::SegmentError;
 pub use iterate::Rows;

@@ -6,6 +6,7 @@ use std::path::Path;
 use fingerprint::Width;
 
 use super::bits::packed_bytes;
+use super::codec::{Codec, Wrong};
 use super::layout::{Footer, Kind, MAGIC, TAIL, VERSION};
 use super::mapping::Mapping;
 use super::sectors::Sectors;
@@ -109,12 +110,17 @@ impl<W: Width> Segment<W> {
             let range = footer.range(kind, 0);
             range.filter(|range| range.len() as u64 == needed)
         };
-        let tables: Result<Vec<Stored<W>>, &str> = (0..footer.tables.len())
-            .map(|t| Stored::open(&footer, t))
+        let tables: Result<Vec<Stored<W>>, Wrong> = (0..footer.tables.len())
+            .map(|t| Stored::open(&footer, t, &data, &sectors))
             .collect();
+        let tables = tables.map_err(|Wrong(offset, what)| SegmentError::Damaged {
+            path: path.to_owned(),
+            offset,
+            what,
+        })?;
         let segment = Self {
             path: path.to_owned(),
-            tables: tables.map_err(damaged)?,
+            tables,
             ids: packed(Kind::Ids, footer.ids, footer.id_bits).ok_or_else(|| damaged("ids are missing"))?,
             posting_rows: packed(Kind::PostingRows, footer.postings, super::build::ROW_BITS)
                 .ok_or_else(|| damaged("postings are missing"))?,
@@ -179,6 +185,13 @@ impl<W: Width> Segment<W> {
     /// The plan its tables follow.
     pub fn plan(&self) -> &Plan {
         &self.footer.plan
+    }
+
+    /// How the rows of its tables are stored, those of the first if they differ.
+    pub fn codec(&self) -> Codec {
+        let meta = self.tables.first().map(|table| table.meta);
+        let numbers = meta.map(|meta| [meta.directory, meta.codec, meta.page_rows]);
+        numbers.and_then(Codec::from_numbers).unwrap_or_default()
     }
 
     /// The file.

@@ -1,55 +1,42 @@
-//! One permuted table of an open segment: where its parts lie, and its bit order.
-
-use std::ops::Range;
+//! One permuted table of an open segment: its bit order, and its rows.
 
 use fingerprint::Width;
-use fingerprint::kernel::PackedRows;
 
-use super::bits::packed_bytes;
-use super::directory::Form;
-use super::layout::{Footer, Kind, TableMeta};
+use super::codec::{Codec, Coded, Packed, Pages, Wrong};
+use super::layout::{Footer, TableMeta};
 use super::order::Order;
+use super::sectors::Sectors;
 
 /// A table of a segment.
 #[derive(Debug)]
 pub(crate) struct Stored<W> {
     pub(crate) meta: TableMeta,
     pub(crate) order: Order<W>,
-    pub(crate) form: Form,
     /// The mask of the address.
     pub(crate) address: W,
-    pub(crate) coarse: Range<usize>,
-    pub(crate) fine: Range<usize>,
-    pub(crate) rows: Range<usize>,
-    pub(crate) packed: PackedRows,
+    pub(super) rows: Coded,
 }
 
 impl<W: Width> Stored<W> {
     /// Table `t` of a footer whose sections lie within the file; what does not fit, if anything.
-    pub(crate) fn open(footer: &Footer, t: usize) -> Result<Self, &'static str> {
-        let meta = *footer.tables.get(t).ok_or("a table is missing")?;
+    pub(super) fn open(footer: &Footer, t: usize, data: &[u8], sectors: &Sectors) -> Result<Self, Wrong> {
+        let meta = *footer.tables.get(t).ok_or(Wrong(0, "a table is missing"))?;
         let mask = crate::plan::leading_bits(meta.spec.mask, meta.address_bits);
         if meta.address_bits > meta.spec.mask.count_ones() || meta.address_bits > super::MAX_ADDRESS_BITS {
-            return Err("an address is too wide");
-        }
-        if (meta.codec, meta.page_rows) != (1, 0) {
-            return Err("its rows are packed in an unknown way");
+            return Err(Wrong(0, "an address is too wide"));
         }
         let order = Order::new(meta.spec.mask, meta.address_bits);
-        let needed = packed_bytes(footer.rows, order.rest_bits());
-        let rows = footer.range(Kind::Rows, t).filter(|r| r.len() as u64 == needed);
+        let unknown = Wrong(0, "its rows are packed in an unknown way");
+        let rows = match Codec::from_numbers([meta.directory, meta.codec, meta.page_rows]).ok_or(unknown)? {
+            Codec::Packed(form) => Coded::Packed(Packed::open(footer, t, form, &order)?),
+            Codec::Huffman { page_rows } => {
+                Coded::Pages(Pages::open::<W>(footer, t, page_rows, data, sectors)?)
+            }
+        };
         Ok(Self {
             meta,
-            form: Form::from(meta.directory).ok_or("a directory has an unknown form")?,
             address: W::truncate(mask),
-            coarse: footer
-                .range(Kind::DirectoryCoarse, t)
-                .ok_or("a directory is missing")?,
-            fine: footer
-                .range(Kind::DirectoryFine, t)
-                .ok_or("a directory is missing")?,
-            packed: PackedRows::new(order.rest_bits()),
-            rows: rows.ok_or("rows are missing")?,
+            rows,
             order,
         })
     }

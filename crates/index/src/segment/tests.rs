@@ -13,6 +13,16 @@ use crate::plan::Plan;
 use crate::samples::{self, Random, SHAPES, Shape, plans, rows, shape};
 use fingerprint::Width;
 
+/// Every way to store rows; pages of one row, of some, of more than there are.
+const CODECS: [Codec; 6] = [
+    Codec::Packed(Form::Plain),
+    Codec::Packed(Form::EliasFano),
+    Codec::Huffman { page_rows: 1 },
+    Codec::Huffman { page_rows: 7 },
+    Codec::HUFFMAN,
+    Codec::Huffman { page_rows: 1 << 16 },
+];
+
 /// A file that goes with the test.
 fn place(directory: &tempfile::TempDir) -> PathBuf {
     directory.path().join("sample.seg")
@@ -108,10 +118,9 @@ fn check<W: Width>(rows: &[(W, u64)], options: &Options, k: u32, seed: u64) {
 fn check_all<W: Width>(rows: &[W], k: u32, seed: u64) {
     let rows = numbered(rows, seed);
     for (i, plan) in plans::<W>(k).into_iter().enumerate() {
-        let directory = [Form::Plain, Form::EliasFano][(i + seed as usize) % 2];
         let options = Options {
             plan: Some(plan),
-            directory,
+            codec: CODECS[(i + seed as usize) % CODECS.len()],
             ..Options::default()
         };
         check(&rows, &options, k, seed);
@@ -134,11 +143,11 @@ proptest! {
 fn ten_thousand_rows_of_every_shape() {
     for shape in SHAPES {
         let sample = numbered(&rows::<u64>(shape, 10_000, 3, 9), 5);
-        for directory in [Form::Plain, Form::EliasFano] {
+        for codec in CODECS {
             for plan in [Plan::halves(64, 3).unwrap(), Plan::thirds(64, 3).unwrap()] {
                 let options = Options {
                     plan: Some(plan),
-                    directory,
+                    codec,
                     ..Options::default()
                 };
                 check(&sample, &options, 3, 3);
@@ -151,20 +160,23 @@ fn ten_thousand_rows_of_every_shape() {
 fn little_memory_makes_the_same_file() {
     let directory = tempfile::tempdir().unwrap();
     let sample = numbered(&rows::<u64>(Shape::Clumped, 30_000, 6, 4), 7);
-    let file = |memory, ids_below| {
+    let file = |memory, ids_below, codec| {
         let path = place(&directory);
         let options = Options {
             memory,
             ids_below,
+            codec,
             plan: Some(Plan::thirds(64, 3).unwrap()),
             ..Options::default()
         };
         build(&sample, &options, &path);
         fs::read(&path).unwrap()
     };
-    let whole = file(1 << 30, None);
-    assert!(file(0, None) == whole);
-    assert!(file(1 << 10, Some(1 << 51)) == whole);
+    for codec in CODECS {
+        let whole = file(1 << 30, None, codec);
+        assert!(file(0, None, codec) == whole);
+        assert!(file(1 << 10, Some(1 << 51), codec) == whole);
+    }
 }
 
 /// What a damaged file may do: answer as the whole one does, or refuse by name.
@@ -189,32 +201,42 @@ fn right_or_refused(path: &std::path::Path, rows: &[(u64, u64)], queries: &[u64]
 fn every_flipped_byte_and_every_truncation_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let path = place(&directory);
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 200, 3, 4), 7);
+    let sample = numbered(&rows::<u64>(Shape::Clumped, 120, 3, 4), 7);
     let asked = queries(&sample, 3, 1);
-    build(&sample, &Options::default(), &path);
-    let whole = fs::read(&path).unwrap();
-    let mut refused = 0;
-    for at in 0..whole.len() {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 1 << (at % 8);
-        fs::write(&path, &bytes).unwrap();
-        right_or_refused(&path, &sample, &asked);
-        refused += usize::from(Segment::<u64>::open(&path).is_err());
+    for codec in [Codec::default(), Codec::Huffman { page_rows: 16 }] {
+        let options = Options {
+            codec,
+            ..Options::default()
+        };
+        build(&sample, &options, &path);
+        every_flip_and_cut(&path, &sample, &asked);
     }
-    assert_eq!(refused, whole.len());
-    for len in 0..whole.len() {
-        fs::write(&path, &whole[..len]).unwrap();
-        assert!(Segment::<u64>::open(&path).is_err());
-    }
-    fs::write(&path, &whole).unwrap();
     assert!(matches!(
         Segment::<u128>::open(&path),
         Err(SegmentError::Width { got: 64, .. })
     ));
 }
 
+fn every_flip_and_cut(path: &std::path::Path, sample: &[(u64, u64)], asked: &[u64]) {
+    let whole = fs::read(path).unwrap();
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(path, &bytes).unwrap();
+        right_or_refused(path, sample, asked);
+        refused += usize::from(Segment::<u64>::open(path).is_err());
+    }
+    assert_eq!(refused, whole.len());
+    for len in 0..whole.len() {
+        fs::write(path, &whole[..len]).unwrap();
+        assert!(Segment::<u64>::open(path).is_err());
+    }
+    fs::write(path, &whole).unwrap();
+}
+
 /// Files of this version, written once; see `FORMAT.md`.
-fn golden<W: Width>(name: &str, form: Form) {
+fn golden<W: Width>(name: &str, codec: Codec) {
     let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("testdata")
         .join(name);
@@ -225,7 +247,7 @@ fn golden<W: Width>(name: &str, form: Form) {
     let directory = tempfile::tempdir().unwrap();
     let path = place(&directory);
     let options = Options {
-        directory: form,
+        codec,
         ..Options::default()
     };
     build(&sample, &options, &path);
@@ -250,7 +272,10 @@ fn golden<W: Width>(name: &str, form: Form) {
 
 #[test]
 fn files_written_by_this_version_stay_readable_and_the_same() {
-    golden::<u64>("segment-1-plain-64.seg", Form::Plain);
-    golden::<u64>("segment-1-elias-fano-64.seg", Form::EliasFano);
-    golden::<u128>("segment-1-plain-128.seg", Form::Plain);
+    let pages = Codec::Huffman { page_rows: 16 };
+    golden::<u64>("segment-1-plain-64.seg", Codec::Packed(Form::Plain));
+    golden::<u64>("segment-1-elias-fano-64.seg", Codec::Packed(Form::EliasFano));
+    golden::<u128>("segment-1-plain-128.seg", Codec::Packed(Form::Plain));
+    golden::<u64>("segment-1-huffman-64.seg", pages);
+    golden::<u128>("segment-1-huffman-128.seg", pages);
 }

@@ -1,7 +1,5 @@
 //! Writes the file of a segment: sections one after the other, checksums as they pass, and the name only at the end.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,20 +95,6 @@ impl Unfinished {
             self.flush()
         } else {
             Ok(())
-        }
-    }
-
-    /// Appends all of another file, read from its beginning.
-    pub(crate) fn copy(&mut self, from: &mut File) -> Result<(), SegmentError> {
-        let temporary = self.temporary.clone();
-        from.seek(SeekFrom::Start(0))
-            .map_err(SegmentError::io(&temporary))?;
-        let mut block = vec![0; BUFFER];
-        loop {
-            match from.read(&mut block).map_err(SegmentError::io(&temporary))? {
-                0 => return Ok(()),
-                n => self.write(&block[..n])?,
-            }
         }
     }
 

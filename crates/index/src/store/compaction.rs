@@ -140,7 +140,7 @@ impl<W: Width> Shared<W> {
     pub(super) fn segment_options(&self, rows: u64) -> Result<Options, StoreError> {
         Ok(Options {
             storage: Some(self.options.storage.clone()),
-            ..segment_options::<W>(rows, self.settings.radius)?
+            ..segment_options::<W>(rows, &self.settings)?
         })
     }
 }

@@ -53,6 +53,7 @@ pub use view::Snapshot;
 
 use self::background::Background;
 use self::writing::Shared;
+use crate::segment::Codec;
 use crate::storage::{Disk, Storage};
 
 /// What is decided when an index is made.
@@ -60,6 +61,8 @@ use crate::storage::{Disk, Storage};
 pub struct Settings {
     /// The radius that lookups are planned for; larger ones are answered by comparing more.
     pub radius: u32,
+    /// How rows are stored.
+    pub codec: Codec,
     /// What the caller wants to find again, such as the name of the profile that made the fingerprints: at most 255 bytes.
     pub label: String,
 }

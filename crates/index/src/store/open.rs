@@ -163,15 +163,15 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
     Ok(required(&files)?.bits)
 }
 
-/// How a segment of `rows` fingerprints is built for lookups within `radius`: the tables that are quickest for many queries at once.
+/// How a segment of `rows` fingerprints is built for an index: the tables that are quickest for many queries at once within its radius.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.
-pub fn segment_options<W: Width>(rows: u64, radius: u32) -> Result<segment::Options, PlanError> {
+pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segment::Options, PlanError> {
     let ask = Ask {
         n: rows,
         bits: W::BITS,
-        k: radius,
+        k: settings.radius,
         memory: None,
         medium: Medium::Memory,
         mode: Mode::Batch,
@@ -181,6 +181,7 @@ pub fn segment_options<W: Width>(rows: u64, radius: u32) -> Result<segment::Opti
     Ok(segment::Options {
         plan: Some(plan),
         address_bits,
+        codec: settings.codec,
         ..segment::Options::default()
     })
 }
@@ -221,6 +222,7 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
     Ok(Manifest {
         bits: W::BITS,
         radius: settings.radius,
+        codec: settings.codec.bounded(),
         label: settings.label.clone(),
         generation: 1,
         checkpoint: 0,
@@ -297,6 +299,7 @@ fn snapshot<W>(view: View<W>) -> Snapshot<W> {
 fn settings(manifest: &Manifest) -> Settings {
     Settings {
         radius: manifest.radius,
+        codec: manifest.codec,
         label: manifest.label.clone(),
     }
 }

@@ -3,9 +3,10 @@
 //! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
 //! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
 //! the divisions of the next tables as well, which need fingerprints only. Memory is bounded, the directory of the table that is being
-//! written included (2 to 4 bytes an address while it is counted), unless a large share of the fingerprints agree in their first eight bits: a division is
+//! written included (2 to 4 bytes an address while it is counted), or of what pages need ([`encode`]), unless a large share of the fingerprints agree in their first eight bits: a division is
 //! sorted as a whole.
 
+mod encode;
 mod records;
 mod spill;
 mod spool;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fingerprint::Width;
 
 use self::spill::{DIVISION_BITS, Divided, Spill};
-use super::directory::Form;
+use super::codec::Codec;
 use super::order::Order;
 use super::{Segment, SegmentError};
 use crate::plan::Plan;
@@ -37,8 +38,8 @@ pub struct Options {
     pub plan: Option<Plan>,
     /// Address bits of each table; about log₂ n where there are none.
     pub address_bits: Vec<u32>,
-    /// The form of the directories.
-    pub directory: Form,
+    /// How rows are stored.
+    pub codec: Codec,
     /// Where the file is written; the file system where there is none.
     pub storage: Option<Arc<dyn Storage>>,
     /// Bytes of memory to stay within; what does not fit goes to disk for a while, beside the segment.
@@ -73,7 +74,7 @@ impl Default for Options {
         Self {
             plan: None,
             address_bits: Vec::new(),
-            directory: Form::default(),
+            codec: Codec::default(),
             storage: None,
             memory: 4 << 30,
             ids_below: None,
@@ -87,7 +88,10 @@ impl Options {
     /// Bytes for records and their sorting: what the directory being counted leaves, but a quarter in any case.
     fn for_records(&self) -> u64 {
         let bits = self.address_bits.iter().max().copied().unwrap_or_default();
-        let directory = 4u64 << bits.min(super::MAX_ADDRESS_BITS);
+        let directory = match self.codec {
+            Codec::Packed(_) => 4u64 << bits.min(super::MAX_ADDRESS_BITS),
+            Codec::Huffman { .. } => 0,
+        };
         self.memory.saturating_sub(directory).max(self.memory / 4)
     }
 

@@ -3,7 +3,7 @@
 use fingerprint::Width;
 
 use super::spill::DIVISION_BITS;
-use crate::segment::bits::word_at;
+use crate::segment::bits::{row_at, word_at};
 
 /// Bytes of a fingerprint.
 pub(super) fn bytes<W: Width>() -> usize {
@@ -33,12 +33,7 @@ pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64
     from.resize(from.len() + 24, 0);
     let id_mask = u64::MAX >> (64 - 8 * id_bytes as u32);
     (0..count)
-        .map(|i| {
-            (
-                permuted(from, i * record),
-                word_at(from, i * record + of) & id_mask,
-            )
-        })
+        .map(|i| (row_at(from, i * record), word_at(from, i * record + of) & id_mask))
         .collect()
 }
 
@@ -47,15 +42,5 @@ pub(super) fn read_alone<W: Width>(from: &mut Vec<u8>) -> Vec<W> {
     let of = bytes::<W>();
     let count = from.len() / of;
     from.resize(from.len() + 24, 0);
-    (0..count).map(|i| permuted(from, i * of)).collect()
-}
-
-#[inline]
-fn permuted<W: Width>(from: &[u8], at: usize) -> W {
-    let low = u128::from(word_at(from, at));
-    if W::BITS <= 64 {
-        W::truncate(low)
-    } else {
-        W::truncate(low | u128::from(word_at(from, at + 8)) << 64)
-    }
+    (0..count).map(|i| row_at(from, i * of)).collect()
 }

@@ -1,15 +1,17 @@
 //! Bytes that are made beside a section and follow it in the file: in memory while they are few, in an unnamed file beyond.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::segment::SegmentError;
-use crate::segment::bits::Packer;
+use crate::segment::bits::{PADDING, Packer};
 use crate::segment::write::Unfinished;
 
 /// Bytes kept in memory.
 const MEMORY: usize = 16 << 20;
+/// Bytes read again at once.
+const STRETCH: usize = 1 << 20;
 
 /// Packed numbers of one width on their way.
 #[derive(Debug)]
@@ -32,8 +34,8 @@ impl Spool {
 
     /// Appends a number below 2^width.
     #[inline]
-    pub(super) fn push(&mut self, number: u64) -> Result<(), SegmentError> {
-        self.packer.push(u128::from(number), self.width);
+    pub(super) fn push(&mut self, number: impl Into<u128>) -> Result<(), SegmentError> {
+        self.packer.push(number.into(), self.width);
         if self.packer.ready().len() >= MEMORY {
             self.flush()?;
         }
@@ -58,9 +60,29 @@ impl Spool {
 
     /// Appends everything, and padding, to a file.
     pub(super) fn append_to(self, out: &mut Unfinished) -> Result<(), SegmentError> {
-        if let Some(mut file) = self.file {
-            out.copy(&mut file)?;
+        self.each(|bytes| out.write(bytes))?;
+        out.write(&[0; PADDING])
+    }
+
+    /// Calls `each` with the bytes of everything in stretches. Numbers of 1, 2, 4, 8 or 16 whole bytes are whole in each stretch.
+    pub(super) fn each(
+        mut self,
+        mut each: impl FnMut(&[u8]) -> Result<(), SegmentError>,
+    ) -> Result<(), SegmentError> {
+        if let Some(mut file) = self.file.take() {
+            let failed = || SegmentError::io(&self.directory);
+            file.seek(SeekFrom::Start(0)).map_err(failed())?;
+            let mut stretch = Vec::with_capacity(STRETCH);
+            loop {
+                stretch.clear();
+                let some = (&file).take(STRETCH as u64).read_to_end(&mut stretch);
+                if some.map_err(failed())? == 0 {
+                    break;
+                }
+                each(&stretch)?;
+            }
         }
-        out.write(&self.packer.finish())
+        self.packer.align();
+        each(self.packer.ready())
     }
 }

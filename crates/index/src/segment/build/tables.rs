@@ -3,61 +3,16 @@
 use fingerprint::Width;
 use rayon::prelude::*;
 
+use super::encode::Encoder;
 use super::spill::{DIVISION_BITS, Divided, Spill};
 use super::spool::Spool;
 use super::{Builder, ROW_BITS, SUM_BITS, records};
-use crate::segment::bits::Packer;
-use crate::segment::directory::{Counter, Form};
+use crate::segment::codec::Codec;
 use crate::segment::layout::{Footer, Kind, TableMeta};
 use crate::segment::order::Order;
 use crate::segment::write::Unfinished;
 use crate::segment::{MAX_ADDRESS_BITS, SegmentError};
 use crate::storage::folder;
-
-/// Bytes of rows gathered before they are written.
-const WRITTEN: usize = 1 << 20;
-
-/// One table being written.
-struct Table<W> {
-    order: Order<W>,
-    counter: Counter,
-    packer: Packer,
-}
-
-impl<W: Width> Table<W> {
-    fn begin(order: Order<W>, t: usize, file: &mut Unfinished) -> Result<Self, SegmentError> {
-        file.begin(Kind::Rows, t)?;
-        Ok(Self {
-            counter: Counter::new(order.address_bits()),
-            packer: Packer::default(),
-            order,
-        })
-    }
-
-    /// Appends a permuted row.
-    #[inline]
-    fn push(&mut self, permuted: W, file: &mut Unfinished) -> Result<(), SegmentError> {
-        self.counter.push(self.order.address(permuted));
-        self.packer
-            .push(self.order.rest(permuted).widen(), self.order.rest_bits());
-        if self.packer.ready().len() >= WRITTEN {
-            file.write(self.packer.ready())?;
-            self.packer.ready().clear();
-        }
-        Ok(())
-    }
-
-    /// Writes the rest and the directory; the directory's form.
-    fn end(self, t: usize, form: Form, file: &mut Unfinished) -> Result<Form, SegmentError> {
-        file.write(&self.packer.finish())?;
-        let directory = self.counter.finish(form);
-        file.begin(Kind::DirectoryCoarse, t)?;
-        file.write(&directory.coarse)?;
-        file.begin(Kind::DirectoryFine, t)?;
-        file.write(&directory.fine)?;
-        Ok(directory.form)
-    }
-}
 
 /// Calls `each` with the sorted records of every division in turn, sorting the next ones meanwhile.
 fn in_order<R: Ord + Send + Sync>(
@@ -132,18 +87,20 @@ impl<W: Width> Builder<W> {
             .skip(1)
             .map(|_| Divided::new(records::bytes::<W>()))
             .collect();
-        let form = self.first_table(&orders, &mut others, &mut footer, &mut file)?;
-        let mut forms = vec![form];
+        let mut codecs = vec![self.first_table(&orders, &mut others, &mut footer, &mut file)?];
         for (t, divided) in (1..).zip(others) {
-            forms.push(self.other_table(t, divided, &orders[t], &mut file)?);
+            codecs.push(self.other_table(t, divided, &orders[t], &mut file)?);
         }
-        footer.tables = (self.plan.tables.iter().zip(&orders).zip(forms))
-            .map(|((&spec, order), form)| TableMeta {
-                spec,
-                address_bits: order.address_bits(),
-                directory: form as u32,
-                codec: 1,
-                page_rows: 0,
+        footer.tables = (self.plan.tables.iter().zip(&orders).zip(codecs))
+            .map(|((&spec, order), codec)| {
+                let [directory, codec, page_rows] = codec.numbers();
+                TableMeta {
+                    spec,
+                    address_bits: order.address_bits(),
+                    directory,
+                    codec,
+                    page_rows,
+                }
             })
             .collect();
         file.finish(footer)
@@ -156,11 +113,11 @@ impl<W: Width> Builder<W> {
         others: &mut [Divided],
         footer: &mut Footer,
         file: &mut Unfinished,
-    ) -> Result<Form, SegmentError> {
+    ) -> Result<Codec, SegmentError> {
         let work = folder(&self.path);
         let mut ids = Spool::new(work, footer.id_bits);
         let (mut posting_rows, mut posting_sums) = (Spool::new(work, ROW_BITS), Spool::new(work, SUM_BITS));
-        let mut table = Table::begin(orders[0].clone(), 0, file)?;
+        let mut table = Encoder::begin(&orders[0], 0, &self.options, work, file)?;
         let id_bytes = self.id_bytes;
         let gathered = std::mem::replace(&mut self.gathered, Divided::new(1));
         let options = &self.options;
@@ -200,7 +157,7 @@ impl<W: Width> Builder<W> {
             },
         )?;
         footer.rows = rows;
-        let form = table.end(0, options.directory, file)?;
+        let codec = table.end(0, options, file)?;
         for (kind, spool) in [
             (Kind::Ids, ids),
             (Kind::PostingRows, posting_rows),
@@ -209,7 +166,7 @@ impl<W: Width> Builder<W> {
             file.begin(kind, 0)?;
             spool.append_to(file)?;
         }
-        Ok(form)
+        Ok(codec)
     }
 
     /// Writes table `t` from its divided rows.
@@ -219,8 +176,9 @@ impl<W: Width> Builder<W> {
         divided: Divided,
         order: &Order<W>,
         file: &mut Unfinished,
-    ) -> Result<Form, SegmentError> {
-        let mut table = Table::begin(order.clone(), t, file)?;
+    ) -> Result<Codec, SegmentError> {
+        let work = folder(&self.path);
+        let mut table = Encoder::begin(order, t, &self.options, work, file)?;
         let options = &self.options;
         in_order(
             divided,
@@ -234,6 +192,6 @@ impl<W: Width> Builder<W> {
                 options.go_on(sorted.len())
             },
         )?;
-        table.end(t, options.directory, file)
+        table.end(t, options, file)
     }
 }

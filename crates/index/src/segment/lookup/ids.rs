@@ -7,6 +7,7 @@ use std::ops::Range;
 use fingerprint::Width;
 use fingerprint::kernel::prefetch_read;
 
+use crate::segment::codec::{Buckets, Span, each_codec};
 use crate::segment::{Segment, SegmentError};
 
 /// In place of a row that is not known yet. Rows are fewer.
@@ -28,23 +29,7 @@ impl<W: Width> Segment<W> {
         found: &mut [Found<W>],
         mut each: impl FnMut(u32, u64, W, u32),
     ) -> Result<(), SegmentError> {
-        let first = &self.tables[0];
-        let unknown = |f: &Found<W>| f.row == NO_ROW;
-        if found.len() > 1 {
-            for f in found.iter().filter(|f| unknown(f)) {
-                self.prefetch_bounds(0, first.order.address(first.order.permute(f.fingerprint)));
-            }
-        }
-        let mut buckets: Vec<Range<u32>> = Vec::new();
-        for f in found.iter().filter(|f| unknown(f)) {
-            let (start, end) = self.bucket(0, first.order.address(first.order.permute(f.fingerprint)))?;
-            let bit = u64::from(start) * u64::from(first.order.rest_bits());
-            prefetch_read(&self.data, first.rows.start + (bit / 8) as usize);
-            buckets.push(start..end);
-        }
-        for (f, bucket) in found.iter_mut().filter(|f| unknown(f)).zip(buckets) {
-            f.row = self.row_of(f.fingerprint, bucket)?;
-        }
+        each_codec!(self.buckets(0), rows => self.rows_of(&rows, found))?;
         let id_bits = u64::from(self.footer.id_bits);
         if self.footer.postings == 0 {
             for f in &*found {
@@ -58,7 +43,7 @@ impl<W: Width> Segment<W> {
             }
             return Ok(());
         }
-        for f in found {
+        for f in &*found {
             for i in self.ids_of_row(f.row)? {
                 each(f.query, self.id(i)?, f.fingerprint, f.distance);
             }
@@ -91,24 +76,30 @@ impl<W: Width> Segment<W> {
         Ok(ids.end - ids.start)
     }
 
-    /// The row of a fingerprint in the bucket of its address.
-    fn row_of(&self, fingerprint: W, bucket: Range<u32>) -> Result<u32, SegmentError> {
+    /// Finds the rows that are not known yet in the first table, which `rows` reads.
+    fn rows_of(&self, rows: &impl Buckets<W>, found: &mut [Found<W>]) -> Result<(), SegmentError> {
         let order = &self.tables[0].order;
-        let rest = order.rest(order.permute(fingerprint));
-        let (mut low, mut high) = (bucket.start, bucket.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.rest(0, middle)? < rest {
-                low = middle + 1;
-            } else {
-                high = middle;
+        let unknown = |f: &Found<W>| f.row == NO_ROW;
+        if found.len() > 1 {
+            for f in found.iter().filter(|f| unknown(f)) {
+                rows.prefetch(order.address(order.permute(f.fingerprint)));
             }
         }
-        if low < bucket.end && self.rest(0, low)? == rest {
-            return Ok(low);
+        let mut spans: Vec<Span> = Vec::new();
+        for f in found.iter().filter(|f| unknown(f)) {
+            let address = order.address(order.permute(f.fingerprint));
+            if !self.sectors.all() {
+                rows.verify_bounds(address)?;
+            }
+            spans.push(rows.locate(address));
         }
-        let at = self.tables[0].rows.start as u64;
-        Err(self.damaged(at, "a fingerprint is missing from the first table"))
+        for (f, span) in found.iter_mut().filter(|f| unknown(f)).zip(spans) {
+            let Some(row) = rows.row_of(order.permute(f.fingerprint), span)? else {
+                return Err(self.damaged(0, "a fingerprint is missing from the first table"));
+            };
+            f.row = row;
+        }
+        Ok(())
     }
 
     /// Which ids are those of a row.

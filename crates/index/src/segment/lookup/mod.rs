@@ -20,7 +20,7 @@ use fingerprint::{Width, kernel};
 
 use self::ids::Found;
 use self::probes::{Job, Probes};
-use super::directory::Directory;
+use super::codec::each_codec;
 use super::{Segment, SegmentError};
 pub(crate) use search::{Search, Searches};
 
@@ -170,14 +170,9 @@ impl<W: Width> Segment<W> {
                         eager,
                     };
                     let buffers = &mut scratch.probes;
-                    let flow = match self.directory(probing.table) {
-                        Directory::Plain(bounds) => {
-                            Probes { job, bounds }.run(queries, buffers, &mut stats, receive)?
-                        }
-                        Directory::EliasFano(bounds) => {
-                            Probes { job, bounds }.run(queries, buffers, &mut stats, receive)?
-                        }
-                    };
+                    let flow = each_codec!(self.buckets(probing.table), rows => {
+                        Probes { job, rows }.run(queries, buffers, &mut stats, receive)?
+                    });
                     if flow.is_break() {
                         break;
                     }

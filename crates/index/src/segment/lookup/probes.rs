@@ -3,14 +3,13 @@
 use std::ops::ControlFlow;
 
 use fingerprint::Width;
-use fingerprint::kernel::{Run, prefetch_read};
+use fingerprint::kernel::Run;
 
 use super::ids::{Found, NO_ROW};
 use super::search::Probing;
 use super::{Receive, Stats};
 use crate::flips;
-use crate::segment::bits::unpack;
-use crate::segment::directory::Bounds;
+use crate::segment::codec::{Buckets, Probed, Workspace};
 use crate::segment::{Segment, SegmentError};
 
 /// Queries ordered and probed at once.
@@ -19,8 +18,6 @@ pub(super) const MOST_QUERIES: usize = 1 << 20;
 const TOGETHER: usize = 512;
 /// Probes of a block: enough that the first's memory has come when the last has been asked for.
 const BLOCK: usize = 64;
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
 /// What was found is handed on when there is so much of it.
 const HANDED: usize = 64;
 /// Fewer queries are not worth ordering.
@@ -40,7 +37,7 @@ pub(crate) struct Buffers<W> {
     filling: Block,
     asked: Block,
     resolved: Block,
-    near: Vec<(u32, u32)>,
+    workspace: Workspace<W>,
     found: Vec<Found<W>>,
 }
 
@@ -49,7 +46,7 @@ pub(crate) struct Buffers<W> {
 struct Block {
     /// Addresses, and the slots of the queries they are probed for.
     probes: Vec<(u32, u32)>,
-    /// The rows of each.
+    /// Where the rows of each lie, in the units of the codec.
     runs: Vec<Run>,
 }
 
@@ -70,13 +67,13 @@ pub(super) struct Job<'j, W> {
     pub(super) eager: bool,
 }
 
-/// A job, and the bounds of its table's buckets.
-pub(super) struct Probes<'j, W, B> {
+/// A job, and what reads the rows of its table.
+pub(super) struct Probes<'j, W, R> {
     pub(super) job: Job<'j, W>,
-    pub(super) bounds: B,
+    pub(super) rows: R,
 }
 
-impl<W: Width, B: Bounds> Probes<'_, W, B> {
+impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     /// Probes the table for every query.
     pub(super) fn run(
         &self,
@@ -86,6 +83,7 @@ impl<W: Width, B: Bounds> Probes<'_, W, B> {
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         self.arrange(queries, buffers);
+        buffers.workspace.begin(queries.len() >= ORDERED);
         stats.probes += (queries.len() * self.job.probing.flips.len()) as u64;
         let order = &self.job.segment.tables[self.job.probing.table].order;
         for from in (0..queries.len()).step_by(TOGETHER) {
@@ -146,7 +144,7 @@ impl<W: Width, B: Bounds> Probes<'_, W, B> {
         for &flip in &self.job.probing.flips {
             for slot in 0..buffers.addresses.len() {
                 let address = buffers.addresses[slot] ^ flip;
-                self.bounds.prefetch(address);
+                self.rows.prefetch(address);
                 buffers.filling.probes.push((address, slot as u32));
                 if buffers.filling.probes.len() == BLOCK
                     && self.step(from, buffers, stats, receive)?.is_break()
@@ -173,8 +171,8 @@ impl<W: Width, B: Bounds> Probes<'_, W, B> {
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
-        self.compare(from, buffers, stats);
-        self.resolve(&mut buffers.asked, stats)?;
+        self.compare(from, buffers, stats)?;
+        self.resolve(&mut buffers.asked)?;
         buffers.resolved.clear();
         std::mem::swap(&mut buffers.resolved, &mut buffers.asked);
         std::mem::swap(&mut buffers.asked, &mut buffers.filling);
@@ -184,68 +182,65 @@ impl<W: Width, B: Bounds> Probes<'_, W, B> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads the bounds of a block and asks for its rows.
+    /// Reads where the rows of a block lie and asks for them.
     #[inline]
-    fn resolve(&self, block: &mut Block, stats: &mut Stats) -> Result<(), SegmentError> {
-        let table = &self.job.segment.tables[self.job.probing.table];
-        let packed = &self.job.segment.data[table.rows.clone()];
-        let width = u64::from(table.order.rest_bits());
-        let rows = self.job.segment.footer.rows as u32;
+    fn resolve(&self, block: &mut Block) -> Result<(), SegmentError> {
         let Block { probes, runs } = block;
         if !self.job.segment.sectors.all() {
             for &(address, _) in &*probes {
-                let (start, end) = self.job.segment.bucket(self.job.probing.table, address)?;
-                self.job.segment.touch_rows(self.job.probing.table, start..end)?;
+                self.rows.verify_bounds(address)?;
+                self.rows.verify_rows(self.rows.locate(address))?;
             }
         }
-        let mut candidates = 0;
         runs.extend(probes.iter().map(|&(address, slot)| {
-            let (start, end) = self.bounds.bucket(address);
-            let end = end.min(rows);
-            let first = (u64::from(start) * width / 8) as usize;
-            let last = (u64::from(end) * width / 8) as usize;
-            // Whether a short run crosses into another line is a coin toss: asking twice for one line costs less than a branch.
-            prefetch_read(packed, first);
-            prefetch_read(packed, last.min(first + LINE));
-            for at in (first + 2 * LINE..last).step_by(LINE) {
-                prefetch_read(packed, at);
-            }
-            candidates += u64::from(end.saturating_sub(start));
+            let (start, end) = self.rows.locate(address);
             Run { start, end, slot }
         }));
-        stats.candidates += candidates;
         Ok(())
     }
 
     /// Compares the rows of the resolved block.
     #[inline]
-    fn compare(&self, from: usize, buffers: &mut Buffers<W>, stats: &mut Stats) {
-        let table = &self.job.segment.tables[self.job.probing.table];
-        let packed = &self.job.segment.data[table.rows.clone()];
+    fn compare(&self, from: usize, buffers: &mut Buffers<W>, stats: &mut Stats) -> Result<(), SegmentError> {
+        let Job {
+            segment,
+            probing,
+            earlier,
+            k,
+            ..
+        } = self.job;
+        let table = &segment.tables[probing.table];
         let block = &buffers.resolved;
-        buffers.near.clear();
-        table
-            .packed
-            .within(packed, &block.runs, &buffers.rests, self.job.k, &mut buffers.near);
-        for &(run, row) in &buffers.near {
-            let rest = unpack(packed, table.order.rest_bits(), u64::from(row));
-            let (address, slot) = block.probes[run as usize];
-            let permuted = table.order.join(address, rest);
-            let (query, asked) = buffers.order[from + slot as usize];
-            let differing = table.order.restore(permuted ^ asked);
-            let distance = differing.distance(W::default());
-            let tables = &self.job.segment.tables;
-            let seen = |p: &Probing| flips::reaches(differing, tables[p.table].address, p.radius);
-            if distance <= self.job.k && !self.job.earlier.iter().any(seen) {
-                stats.matches += 1;
-                buffers.found.push(Found {
-                    query,
-                    fingerprint: table.order.restore(permuted),
-                    distance,
-                    row: if self.job.probing.table == 0 { row } else { NO_ROW },
-                });
-            }
-        }
+        let probed = Probed {
+            probes: &block.probes,
+            runs: &block.runs,
+            rests: &buffers.rests,
+        };
+        let (ordered, found) = (&buffers.order, &mut buffers.found);
+        let seen = |differing: W| {
+            let by = |p: &Probing| flips::reaches(differing, segment.tables[p.table].address, p.radius);
+            earlier.iter().any(by)
+        };
+        let compared = self
+            .rows
+            .within(&probed, k, &mut buffers.workspace, |probe, row, rest| {
+                let (address, slot) = block.probes[probe as usize];
+                let permuted = table.order.join(address, rest);
+                let (query, asked) = ordered[from + slot as usize];
+                let differing = table.order.restore(permuted ^ asked);
+                let distance = differing.distance(W::default());
+                if distance <= k && !seen(differing) {
+                    stats.matches += 1;
+                    found.push(Found {
+                        query,
+                        fingerprint: table.order.restore(permuted),
+                        distance,
+                        row: if probing.table == 0 { row } else { NO_ROW },
+                    });
+                }
+            })?;
+        stats.candidates += compared;
+        Ok(())
     }
 
     /// Hands on what was found.

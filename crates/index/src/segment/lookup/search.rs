@@ -12,11 +12,6 @@ use fingerprint::Width;
 use crate::flips;
 use crate::segment::table::Stored;
 
-/// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
-const PROBE: f64 = 10.0;
-const CANDIDATE: f64 = 1.5;
-const SCANNED: f64 = 0.7;
-
 /// How one radius is searched.
 #[derive(Debug)]
 pub(crate) enum Search {
@@ -58,7 +53,10 @@ impl Searches {
 
 impl Search {
     fn new<W: Width>(tables: &[Stored<W>], rows: f64, planned: u32, k: u32) -> Self {
-        let price = |t: &Stored<W>| PROBE + CANDIDATE * rows / 2f64.powi(t.order.address_bits() as i32);
+        let price = |t: &Stored<W>| {
+            let prices = t.rows.prices();
+            prices.probe + prices.candidate * rows / 2f64.powi(t.order.address_bits() as i32)
+        };
         let union = tables.iter().fold(W::default(), |all, t| all | t.address);
         let widths: u32 = tables.iter().map(|t| t.order.address_bits()).sum();
         let mut radii: Vec<i64> = tables.iter().map(|t| i64::from(t.meta.spec.radius)).collect();
@@ -88,7 +86,8 @@ impl Search {
                 Some(flips::ball_size(t.order.address_bits(), u32::try_from(radius).ok()?) * price(t))
             })
             .sum();
-        if cost > rows * SCANNED {
+        let scanned = tables.first().map_or(0.0, |t| t.rows.prices().scanned);
+        if cost > rows * scanned {
             return Self::Scan;
         }
         let probe = |(table, &radius): (usize, &i64)| {

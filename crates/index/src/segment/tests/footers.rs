@@ -15,6 +15,68 @@ fn with_footer(file: &[u8], change: impl FnOnce(&mut Footer)) -> Vec<u8> {
     [&file[..at as usize], &footer, &layout::tail(at, &footer)].concat()
 }
 
+/// A file with the checksums of its sectors made anew, and that of these.
+fn with_right_sums(mut file: Vec<u8>) -> Vec<u8> {
+    let tail = &file[file.len() - layout::TAIL..];
+    let at = u64::from_le_bytes(*tail.first_chunk().unwrap()) as usize;
+    let footer = Footer::decode(&file[at..file.len() - layout::TAIL]).unwrap();
+    let sums = footer.range(layout::Kind::Sums, 0).unwrap();
+    let made: Vec<u8> = file[..sums.start]
+        .chunks(layout::SECTOR)
+        .flat_map(|sector| crc32fast::hash(sector).to_le_bytes())
+        .collect();
+    file[sums].copy_from_slice(&made);
+    with_footer(&file, |footer| footer.sums_crc = crc32fast::hash(&made))
+}
+
+#[test]
+fn pages_that_are_wrong_behind_right_checksums_are_refused_or_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = place(&directory);
+    let sample = numbered(&rows::<u64>(Shape::Clumped, 100, 3, 4), 7);
+    let options = Options {
+        codec: Codec::Huffman { page_rows: 16 },
+        ..Options::default()
+    };
+    build(&sample, &options, &path);
+    let whole = fs::read(&path).unwrap();
+    let end = {
+        let segment = Segment::<u64>::open(&path).unwrap();
+        segment.footer.range(layout::Kind::Sums, 0).unwrap().start
+    };
+    let asked = queries(&sample, 3, 1);
+    let mut scratch = Scratch::default();
+    let mut refused = 0;
+    for at in layout::HEADER..end {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, with_right_sums(bytes)).unwrap();
+        let mut named = |error: SegmentError| {
+            refused += 1;
+            assert!(matches!(error, SegmentError::Damaged { .. }), "{error}");
+        };
+        let segment = match Segment::<u64>::open(&path) {
+            Ok(segment) => segment,
+            Err(error) => {
+                named(error);
+                continue;
+            }
+        };
+        for &query in &asked {
+            if let Err(error) = segment.lookup(query, 3, &mut scratch, |_, row, d| {
+                assert_eq!(row.distance(query), d);
+            }) {
+                named(error);
+            }
+        }
+        let listed: Vec<_> = segment.iter().collect();
+        // An error may follow the last id, as where a posting says that there are more.
+        assert!(listed.len() <= sample.len() + 1);
+        listed.into_iter().filter_map(Result::err).for_each(named);
+    }
+    assert!(refused > end / 4);
+}
+
 #[test]
 fn a_footer_that_the_format_forbids_is_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -22,8 +84,15 @@ fn a_footer_that_the_format_forbids_is_refused() {
     let sample = numbered(&rows::<u64>(Shape::Clumped, 200, 3, 4), 7);
     build(&sample, &Options::default(), &path);
     let whole = fs::read(&path).unwrap();
-    let changes: [(&str, Change); 10] = [
-        ("codec", |footer| footer.tables[1].codec = 2),
+    let changes: [(&str, Change); 12] = [
+        ("pages", |footer| {
+            (footer.tables[0].directory, footer.tables[0].codec) = (3, 2);
+        }),
+        ("pages of rows", |footer| {
+            let table = &mut footer.tables[0];
+            (table.directory, table.codec, table.page_rows) = (3, 2, 16);
+        }),
+        ("codec", |footer| footer.tables[1].codec = 3),
         ("page rows", |footer| footer.tables[0].page_rows = 64),
         ("many rows", |footer| footer.rows = u64::from(u32::MAX)),
         ("rows beyond a packed size", |footer| {

@@ -88,6 +88,7 @@ fn options(memtable: u32, upkeep: Upkeep, storage: impl Storage + 'static) -> Op
 fn settings() -> Settings {
     Settings {
         radius: 3,
+        codec: Codec::default(),
         label: "a profile".to_owned(),
     }
 }

@@ -1,0 +1,172 @@
+//! Segments by the way their rows are stored: bytes a fingerprint, time to build, lookups singly and in batches.
+//!
+//! ```text
+//! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …] [codec …] [clumped]
+//! ```
+//!
+//! Fingerprints of 64 bits, uniform, or clumped: seven of eight then differ from one of n / 8 in up to 12 bits. A codec is named by any part of what
+//! is printed. Half of the queries lie exactly `radius` bits from a stored one, half anywhere, and every planted neighbour must
+//! be found. The segment is loaded. Times are those of the processor, on one thread for lookups and all of them for the build, so that
+//! other work on the machine counts little; each lookup figure is the middle of three.
+#![allow(
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a benchmark talks to its terminal"
+)]
+
+use std::path::Path;
+use std::time::Instant;
+
+use index::Segment;
+use index::plan::Plan;
+use index::segment::{Builder, Codec, Form, Options, Scratch, SegmentError};
+
+/// A small generator (splitmix64).
+fn number(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// CPU seconds of this thread, to the nanosecond; 0 where the system does not tell.
+fn thread_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = stat.split(' ').next().and_then(|field| field.parse::<f64>().ok());
+    nanoseconds.unwrap_or_default() / 1e9
+}
+
+/// CPU seconds of all threads, those that have ended counted; 0 where the system does not tell.
+fn process_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    // User and system time, in ticks of 10 ms.
+    let ticks = fields
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
+/// Fingerprint number `i`.
+fn row(i: u64, clumped: bool) -> u64 {
+    if !clumped || i.is_multiple_of(8) {
+        return number(i);
+    }
+    let random = number(!i);
+    (0..random % 13).fold(number(i / 8 * 8), |row, flip| {
+        row ^ 1 << (number(random ^ flip) % 64)
+    })
+}
+
+fn queries(n: u64, k: u32, clumped: bool, count: u64) -> Vec<u64> {
+    let query = |i: u64| {
+        let random = number(u64::MAX / 2 + i);
+        if i % 2 == 1 {
+            return random;
+        }
+        let mut bits = 0u64;
+        let mut draw = random;
+        while bits.count_ones() < k {
+            draw = number(draw);
+            bits |= 1 << (draw % 64);
+        }
+        row(random % n, clumped) ^ bits
+    };
+    (0..count).map(query).collect()
+}
+
+/// Nanoseconds a query, the middle of three rounds, and what was found.
+fn timed(
+    count: u64,
+    mut round: impl FnMut() -> Result<u64, SegmentError>,
+) -> Result<(f64, u64), SegmentError> {
+    let mut times = [0.0; 3];
+    let mut found = 0;
+    for time in &mut times {
+        let clock = thread_seconds();
+        found = round()?;
+        *time = (thread_seconds() - clock) * 1e9 / count as f64;
+    }
+    times.sort_by(f64::total_cmp);
+    Ok((times[1], found))
+}
+
+fn run(
+    path: &Path,
+    name: &str,
+    (n, k, clumped): (u64, u32, bool),
+    options: &Options,
+) -> Result<(), SegmentError> {
+    let (clock, cpu) = (Instant::now(), process_seconds());
+    let mut builder = Builder::new(path, options)?;
+    for id in 0..n {
+        builder.push(row(id, clumped), id)?;
+    }
+    let built = builder.finish()?;
+    let (wall, cpu) = (clock.elapsed().as_secs_f64(), process_seconds() - cpu);
+    drop(built);
+    let segment = Segment::<u64>::load(path)?;
+    let mut scratch = Scratch::default();
+    let many = queries(n, k, clumped, 1_000_000);
+    let few = &many[..20_000];
+    let (single, found) = timed(few.len() as u64, || {
+        let mut found = 0;
+        for &query in few {
+            segment.lookup(query, k, &mut scratch, |_, _, _| found += 1)?;
+        }
+        Ok(found)
+    })?;
+    assert!(found >= few.len() as u64 / 2, "a planted neighbour was missed");
+    let (batch, found) = timed(many.len() as u64, || {
+        let mut found = 0;
+        segment.lookup_batch(&many, k, &mut scratch, |_, _, _, _| found += 1)?;
+        Ok(found)
+    })?;
+    assert!(found >= many.len() as u64 / 2, "a planted neighbour was missed");
+    println!(
+        "{name:32} {:>6.2} bytes  build {wall:>6.2} s ({cpu:>6.2} of CPU)  single {single:>8.0} ns  batch {batch:>8.0} ns  {found} found",
+        segment.bytes() as f64 / n as f64
+    );
+    std::fs::remove_file(path).map_err(|source| SegmentError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
+    let n = numbers.first().copied().unwrap_or(1_000_000);
+    let k = numbers.get(1).copied().unwrap_or(3) as u32;
+    let mut tables = numbers.get(2..).unwrap_or_default().to_vec();
+    if tables.is_empty() {
+        tables = vec![2, 3];
+    }
+    let mut named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a.parse::<u64>().is_err() && !a.starts_with("--"))
+        .collect();
+    let clumped = named.iter().any(|name| name == "clumped");
+    named.retain(|name| name != "clumped");
+    let directory = tempfile::tempdir()?;
+    for tables in tables {
+        for (name, codec) in [
+            ("packed", Codec::Packed(Form::Plain)),
+            ("packed, Elias-Fano", Codec::Packed(Form::EliasFano)),
+            ("Huffman, 32 a page", Codec::Huffman { page_rows: 32 }),
+            ("Huffman, 128 a page", Codec::HUFFMAN),
+            ("Huffman, 512 a page", Codec::Huffman { page_rows: 512 }),
+        ] {
+            let options = Options {
+                plan: Some(Plan::even_parts(64, k, tables as u32)?),
+                codec,
+                ..Options::default()
+            };
+            let name = format!("{tables} tables, {name}");
+            if named.is_empty() || named.iter().any(|part| name.contains(part.as_str())) {
+                run(&directory.path().join("a.seg"), &name, (n, k, clumped), &options)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The rows of one table on their way into the file, by codec.
+//!
+//! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram of the whole table before
+//! the first row can be coded, and divisions of a table are sorted one after the other; so sorted rows wait in a [`Spool`], whole, while
+//! they are counted, and are coded in a second pass. A code for each bounded chunk of rows would need no second pass, but lookups
+//! would then read a code's table of 4 KiB for nearly every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or
+//! 16 bytes lies on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
+
+use std::path::Path;
+
+use fingerprint::Width;
+
+use super::Options;
+use super::spool::Spool;
+use crate::segment::SegmentError;
+use crate::segment::bits::Packer;
+use crate::segment::codec::Codec;
+use crate::segment::codec::pages::{ends, page};
+use crate::segment::directory::{Counter, Form};
+use crate::segment::layout::Kind;
+use crate::segment::order::Order;
+use crate::segment::write::Unfinished;
+
+/// Bytes of rows gathered before they are written.
+const WRITTEN: usize = 1 << 20;
+
+/// One table being written.
+pub(super) enum Encoder<W> {
+    Packed {
+        order: Order<W>,
+        form: Form,
+        counter: Counter,
+        packer: Packer,
+    },
+    Pages(Waiting<W>),
+}
+
+impl<W: Width> Encoder<W> {
+    /// Of table `t`; what cannot be written at once waits in the folder `work`.
+    pub(super) fn begin(
+        order: &Order<W>,
+        t: usize,
+        options: &Options,
+        work: &Path,
+        file: &mut Unfinished,
+    ) -> Result<Self, SegmentError> {
+        file.begin(Kind::Rows, t)?;
+        Ok(match options.codec.bounded() {
+            Codec::Packed(form) => Self::Packed {
+                form,
+                counter: Counter::new(order.address_bits()),
+                packer: Packer::default(),
+                order: order.clone(),
+            },
+            Codec::Huffman { page_rows } => Self::Pages(Waiting::new(page_rows, work)),
+        })
+    }
+
+    /// Appends a permuted row, above the last.
+    #[inline]
+    pub(super) fn push(&mut self, permuted: W, file: &mut Unfinished) -> Result<(), SegmentError> {
+        match self {
+            Self::Packed {
+                order,
+                counter,
+                packer,
+                ..
+            } => {
+                counter.push(order.address(permuted));
+                packer.push(order.rest(permuted).widen(), order.rest_bits());
+                write_some(packer, file).map(|_| ())
+            }
+            Self::Pages(waiting) => waiting.push(permuted),
+        }
+    }
+
+    /// Writes the rest and what rows are found by; how the table is stored.
+    pub(super) fn end(
+        self,
+        t: usize,
+        options: &Options,
+        file: &mut Unfinished,
+    ) -> Result<Codec, SegmentError> {
+        match self {
+            Self::Packed {
+                form,
+                counter,
+                packer,
+                ..
+            } => {
+                file.write(&packer.finish())?;
+                let directory = counter.finish(form);
+                file.begin(Kind::DirectoryCoarse, t)?;
+                file.write(&directory.coarse)?;
+                file.begin(Kind::DirectoryFine, t)?;
+                file.write(&directory.fine)?;
+                Ok(Codec::Packed(directory.form))
+            }
+            Self::Pages(waiting) => waiting.end(t, options, file),
+        }
+    }
+}
+
+/// Writes whole bytes where there are many; how many that were.
+#[inline]
+fn write_some(packer: &mut Packer, file: &mut Unfinished) -> Result<u64, SegmentError> {
+    let bytes = packer.ready();
+    if bytes.len() < WRITTEN {
+        return Ok(0);
+    }
+    file.write(bytes)?;
+    let written = bytes.len() as u64;
+    bytes.clear();
+    Ok(written)
+}
+
+/// Sorted rows that wait for their code.
+pub(super) struct Waiting<W> {
+    page_rows: u32,
+    sorted: Spool,
+    /// How often rows of one page first differ in each bit.
+    counts: Vec<u64>,
+    /// Rows of the page so far, and the last of them.
+    filled: u32,
+    before: W,
+    /// Of the pages.
+    lasts: Spool,
+    starts: Spool,
+}
+
+impl<W: Width> Waiting<W> {
+    fn new(page_rows: u32, work: &Path) -> Self {
+        Self {
+            page_rows,
+            sorted: Spool::new(work, W::BITS),
+            counts: vec![0; W::BITS as usize],
+            filled: 0,
+            before: W::default(),
+            lasts: Spool::new(work, W::BITS),
+            starts: Spool::new(work, ends::START_BITS),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, row: W) -> Result<(), SegmentError> {
+        if self.filled > 0 && self.filled < self.page_rows {
+            self.counts[page::differing(self.before, row) as usize] += 1;
+            self.filled += 1;
+        } else {
+            self.filled = 1;
+        }
+        self.before = row;
+        self.sorted.push(row.widen())
+    }
+
+    /// Codes and writes all rows.
+    fn end(self, t: usize, options: &Options, file: &mut Unfinished) -> Result<Codec, SegmentError> {
+        let Self {
+            page_rows,
+            sorted,
+            counts,
+            mut lasts,
+            mut starts,
+            ..
+        } = self;
+        let encoder = page::Encoder::new(&counts);
+        file.write(encoder.lengths())?;
+        let mut written = encoder.lengths().len() as u64;
+        let mut packer = Packer::default();
+        let (mut filled, mut before) = (0, W::default());
+        starts.push(written)?;
+        let mut end_page = |packer: &mut Packer, written: u64, last: W| {
+            packer.align();
+            starts.push(written + packer.ready().len() as u64)?;
+            lasts.push(last.widen())
+        };
+        sorted.each(|bytes| {
+            for bytes in bytes.chunks_exact((W::BITS / 8) as usize) {
+                let mut wide = [0; 16];
+                wide[..bytes.len()].copy_from_slice(bytes);
+                let row = W::truncate(u128::from_le_bytes(wide));
+                if filled == page_rows {
+                    end_page(&mut packer, written, before)?;
+                    filled = 0;
+                }
+                if filled == 0 {
+                    page::Encoder::first(row, &mut packer);
+                } else {
+                    encoder.next(before, row, &mut packer);
+                }
+                filled += 1;
+                before = row;
+                written += write_some(&mut packer, file)?;
+            }
+            options.go_on(0)
+        })?;
+        if filled > 0 {
+            end_page(&mut packer, written, before)?;
+        }
+        file.write(&packer.finish())?;
+        file.begin(Kind::DirectoryCoarse, t)?;
+        lasts.append_to(file)?;
+        file.begin(Kind::DirectoryFine, t)?;
+        starts.append_to(file)?;
+        Ok(Codec::Huffman { page_rows })
+    }
+}

@@ -1,0 +1,211 @@
+//! How the rows of a table are stored, behind one interface.
+//!
+//! *Packed* ([`packed`]): the bits of a row below its address, all of one width, and a directory from addresses to rows. With an Elias–Fano
+//! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits as they are. *Pages*
+//! ([`pages`]): rows as Huffman-coded differences in pages, whose last rows take the place of a directory (Manku, Jain, Das Sarma 2007).
+//!
+//! A table is searched through [`Buckets`], whichever way it is stored: an address is *located*, which gives a [`Span`] in the units of the
+//! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps memory is asked for what comes next.
+//! `Segment::buckets` and [`each_codec`] choose the codec once for a whole batch of probes, so that nothing is chosen in the loops.
+
+mod packed;
+pub(super) mod pages;
+
+use std::ops::Range;
+
+use fingerprint::Width;
+use fingerprint::kernel::Run;
+
+pub(super) use self::packed::{Bounded, Packed};
+pub(super) use self::pages::{Paged, Pages};
+use super::directory::{Directory, EliasFano, Form, Plain};
+use super::{Segment, SegmentError};
+
+/// How the rows of a segment are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Codec {
+    /// The bits below the address, and a directory: the fastest to search. With [`Form::EliasFano`] this is the Elias–Fano coding of a table.
+    Packed(Form),
+    /// Pages of so many rows, 1 to 65,536, of Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
+    /// probe. [`Codec::HUFFMAN`] has the size that is usual here; a number beyond the bounds is taken as the nearest.
+    Huffman {
+        /// Rows of a page: more take less space and more time.
+        page_rows: u32,
+    },
+}
+
+impl Default for Codec {
+    fn default() -> Self {
+        Self::Packed(Form::default())
+    }
+}
+
+impl Codec {
+    /// Pages of a size whose first and last rows and starts cost little more than a bit a row.
+    pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
+
+    /// With a size of pages that a reader takes.
+    pub(crate) fn bounded(self) -> Self {
+        match self {
+            Self::Huffman { page_rows } => Self::Huffman {
+                page_rows: page_rows.clamp(1, pages::MOST_ROWS),
+            },
+            packed @ Self::Packed(_) => packed,
+        }
+    }
+
+    /// As they stand in files: form of the directory, code of the rows, rows of a page.
+    pub(crate) fn numbers(self) -> [u32; 3] {
+        match self {
+            Self::Packed(form) => [form as u32, 1, 0],
+            Self::Huffman { page_rows } => [pages::FORM, 2, page_rows],
+        }
+    }
+
+    /// The codec of such numbers.
+    pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
+        match numbers {
+            [form, 1, 0] => Form::from(form).map(Self::Packed),
+            [pages::FORM, 2, page_rows @ 1..=pages::MOST_ROWS] => Some(Self::Huffman { page_rows }),
+            _ => None,
+        }
+    }
+}
+
+/// Where the rows of an address lie: from one row, or page, up to before another.
+pub(super) type Span = (u32, u32);
+
+/// What reads the rows of a table that is stored in one way.
+pub(super) trait Buckets<W: Width> {
+    /// Asks memory for what [`Buckets::locate`] will read.
+    fn prefetch(&self, address: u32);
+
+    /// Verifies what [`Buckets::locate`] will read.
+    fn verify_bounds(&self, address: u32) -> Result<(), SegmentError>;
+
+    /// Where the rows of an address lie; asks memory for them.
+    fn locate(&self, address: u32) -> Span;
+
+    /// Verifies the rows of a span.
+    fn verify_rows(&self, span: Span) -> Result<(), SegmentError>;
+
+    /// Calls `each(probe, row, rest)` for every row within k of what is probed for, `rest` being its bits below the address; how many rows were
+    /// compared. The spans' rows must have been verified.
+    fn within(
+        &self,
+        probed: &Probed<'_, W>,
+        k: u32,
+        workspace: &mut Workspace<W>,
+        each: impl FnMut(u32, u32, W),
+    ) -> Result<u64, SegmentError>;
+
+    /// The number of a permuted row, which must lie in the span located for its address, verified.
+    fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
+
+    /// Appends the permuted rows from `place` on, some thousand at least while there are so many, verified; moves on.
+    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError>;
+}
+
+/// Probes that have been located.
+pub(super) struct Probed<'p, W> {
+    /// Addresses, and the slots of what is probed for.
+    pub(super) probes: &'p [(u32, u32)],
+    /// The span of each, and the slot again.
+    pub(super) runs: &'p [Run],
+    /// By slot: the bits below the address.
+    pub(super) rests: &'p [W],
+}
+
+/// Memory that comparing uses again.
+#[derive(Debug, Default)]
+pub(super) struct Workspace<W> {
+    near: Vec<(u32, u32)>,
+    decoded: pages::Decoded<W>,
+}
+
+impl<W> Workspace<W> {
+    /// Begins with a table; `many` where neighbours are probed for one after the other.
+    pub(super) fn begin(&mut self, many: bool) {
+        self.decoded.begin(many);
+    }
+}
+
+/// How far all rows of a table have been read.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// The row to come.
+    pub(super) row: u32,
+    /// The address after that of the last row, and the end of the latter's bucket.
+    address: u32,
+    end: u32,
+    rests: Vec<u64>,
+}
+
+/// The rows of a table in an open segment: where they lie.
+#[derive(Debug)]
+pub(super) enum Coded {
+    Packed(Packed),
+    Pages(Pages),
+}
+
+/// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prices {
+    pub(super) probe: f64,
+    pub(super) candidate: f64,
+    pub(super) scanned: f64,
+}
+
+impl Coded {
+    /// What its steps cost.
+    pub(super) fn prices(&self) -> Prices {
+        match self {
+            Self::Packed(_) => packed::PRICES,
+            Self::Pages(pages) => pages::prices(pages.page_rows()),
+        }
+    }
+}
+
+/// One of the readers; see [`each_codec`].
+pub(super) enum Reader<'s, W> {
+    Plain(Bounded<'s, W, Plain<'s>>),
+    EliasFano(Bounded<'s, W, EliasFano<'s>>),
+    Pages(Paged<'s, W>),
+}
+
+impl<W: Width> Segment<W> {
+    /// What reads the rows of table `t`.
+    #[inline]
+    pub(super) fn buckets(&self, t: usize) -> Reader<'_, W> {
+        let table = &self.tables[t];
+        match &table.rows {
+            Coded::Packed(packed) => match packed.directory(&self.data) {
+                Directory::Plain(bounds) => Reader::Plain(Bounded::new(self, table, packed, bounds)),
+                Directory::EliasFano(bounds) => Reader::EliasFano(Bounded::new(self, table, packed, bounds)),
+            },
+            Coded::Pages(pages) => Reader::Pages(Paged::new(self, table, pages)),
+        }
+    }
+}
+
+/// `each_codec!(reader, rows => …)`: the expression for whichever it is.
+macro_rules! each_codec {
+    ($reader:expr, $rows:ident => $do:expr) => {
+        match $reader {
+            $crate::segment::codec::Reader::Plain($rows) => $do,
+            $crate::segment::codec::Reader::EliasFano($rows) => $do,
+            $crate::segment::codec::Reader::Pages($rows) => $do,
+        }
+    };
+}
+pub(super) use each_codec;
+
+/// What does not fit in a file, and where.
+#[derive(Debug)]
+pub(super) struct Wrong(pub(super) u64, pub(super) &'static str);
+
+/// A section that must be there.
+fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Wrong> {
+    section.ok_or(Wrong(0, what))
+}

@@ -1,0 +1,208 @@
+//! Packed rows: the bits below the address, each of the same width, and a directory.
+//!
+//! A span counts rows. Finding and comparing are a look into the directory and a look at the rows, without a branch on the data between
+//! them, which is what many probes at once need. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
+
+use std::ops::Range;
+
+use fingerprint::Width;
+use fingerprint::kernel::{PackedRows, prefetch_read, unpack_bits};
+
+use super::{Buckets, Place, Prices, Probed, Span, Workspace, Wrong, required};
+use crate::segment::bits::{packed_bytes, unpack};
+use crate::segment::directory::{Bounds, Directory, Form};
+use crate::segment::layout::{Footer, Kind};
+use crate::segment::order::Order;
+use crate::segment::table::Stored;
+use crate::segment::{Segment, SegmentError};
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+/// Rows of a stretch.
+const STRETCH: u32 = 4096;
+
+pub(super) const PRICES: Prices = Prices {
+    probe: 10.0,
+    candidate: 1.5,
+    scanned: 0.7,
+};
+
+/// Packed rows of a table and its directory.
+#[derive(Debug)]
+pub(in crate::segment) struct Packed {
+    form: Form,
+    coarse: Range<usize>,
+    fine: Range<usize>,
+    rows: Range<usize>,
+    kernel: PackedRows,
+}
+
+impl Packed {
+    /// Those of table `t`, whose sections lie within the file.
+    pub(in crate::segment) fn open<W: Width>(
+        footer: &Footer,
+        t: usize,
+        form: Form,
+        order: &Order<W>,
+    ) -> Result<Self, Wrong> {
+        let needed = packed_bytes(footer.rows, order.rest_bits());
+        let rows = footer.range(Kind::Rows, t).filter(|r| r.len() as u64 == needed);
+        Ok(Self {
+            form,
+            coarse: required(footer.range(Kind::DirectoryCoarse, t), "a directory is missing")?,
+            fine: required(footer.range(Kind::DirectoryFine, t), "a directory is missing")?,
+            rows: required(rows, "rows are missing")?,
+            kernel: PackedRows::new(order.rest_bits()),
+        })
+    }
+
+    #[inline]
+    pub(super) fn directory<'s>(&self, data: &'s [u8]) -> Directory<'s> {
+        Directory::new(self.form, &data[self.coarse.clone()], &data[self.fine.clone()])
+    }
+}
+
+/// Reads packed rows by the bounds of one form of directory.
+pub(in crate::segment) struct Bounded<'s, W, B> {
+    segment: &'s Segment<W>,
+    order: &'s Order<W>,
+    stored: &'s Packed,
+    packed: &'s [u8],
+    bounds: B,
+    /// Rows of the table, and bits of each: here and not behind a reference, so that loops hold them in registers.
+    count: u32,
+    width: u32,
+}
+
+impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
+    #[inline]
+    pub(super) fn new(segment: &'s Segment<W>, table: &'s Stored<W>, stored: &'s Packed, bounds: B) -> Self {
+        Self {
+            segment,
+            order: &table.order,
+            stored,
+            packed: &segment.data[stored.rows.clone()],
+            bounds,
+            count: segment.footer.rows as u32,
+            width: table.order.rest_bits(),
+        }
+    }
+
+    /// The rows of an address, verified.
+    fn bucket(&self, address: u32) -> Result<Span, SegmentError> {
+        let (segment, stored) = (self.segment, self.stored);
+        let [coarse, fine] = self.bounds.touched(address);
+        segment.touch(stored.coarse.start + coarse.start..stored.coarse.start + coarse.end)?;
+        segment.touch(stored.fine.start + fine.start..stored.fine.start + fine.end)?;
+        let (start, end) = self.bounds.bucket(address);
+        if start > end || u64::from(end) > segment.footer.rows {
+            return Err(segment.damaged(stored.fine.start as u64, "a directory does not ascend"));
+        }
+        Ok((start, end))
+    }
+
+    /// The bits of a row below its address, verified.
+    fn rest(&self, row: u32) -> Result<W, SegmentError> {
+        let width = self.order.rest_bits();
+        let from = (u64::from(row) * u64::from(width) / 8) as usize;
+        let to = (from + 17).min(self.packed.len());
+        let at = self.stored.rows.start;
+        self.segment.touch(at + from..at + to)?;
+        Ok(unpack(self.packed, width, u64::from(row)))
+    }
+}
+
+impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
+    #[inline]
+    fn prefetch(&self, address: u32) {
+        self.bounds.prefetch(address);
+    }
+
+    fn verify_bounds(&self, address: u32) -> Result<(), SegmentError> {
+        self.bucket(address).map(|_| ())
+    }
+
+    #[inline]
+    fn locate(&self, address: u32) -> Span {
+        let (start, end) = self.bounds.bucket(address);
+        let end = end.min(self.count);
+        let width = u64::from(self.width);
+        let first = (u64::from(start) * width / 8) as usize;
+        let last = (u64::from(end) * width / 8) as usize;
+        // Whether a short run crosses into another line is a coin toss: asking twice for one line costs less than a branch.
+        prefetch_read(self.packed, first);
+        prefetch_read(self.packed, last.min(first + LINE));
+        for at in (first + 2 * LINE..last).step_by(LINE) {
+            prefetch_read(self.packed, at);
+        }
+        (start, end)
+    }
+
+    fn verify_rows(&self, (start, end): Span) -> Result<(), SegmentError> {
+        let width = u64::from(self.order.rest_bits());
+        let from = (u64::from(start) * width / 8) as usize;
+        let to = (u64::from(end.max(start)) * width).div_ceil(8) as usize + 17;
+        let at = self.stored.rows.start;
+        self.segment.touch(at + from..at + to.min(self.packed.len()))
+    }
+
+    #[inline]
+    fn within(
+        &self,
+        probed: &Probed<'_, W>,
+        k: u32,
+        workspace: &mut Workspace<W>,
+        mut each: impl FnMut(u32, u32, W),
+    ) -> Result<u64, SegmentError> {
+        let near = &mut workspace.near;
+        near.clear();
+        let kernel = &self.stored.kernel;
+        kernel.within(self.packed, probed.runs, probed.rests, k, near);
+        for &(probe, row) in &*near {
+            each(probe, row, unpack(self.packed, self.width, u64::from(row)));
+        }
+        let candidates = |run: &fingerprint::kernel::Run| u64::from(run.end.saturating_sub(run.start));
+        Ok(probed.runs.iter().map(candidates).sum())
+    }
+
+    fn row_of(&self, permuted: W, (start, end): Span) -> Result<Option<u32>, SegmentError> {
+        let rest = self.order.rest(permuted);
+        let (mut low, mut high) = (start, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.rest(middle)? < rest {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok((low < end && self.rest(low)? == rest).then_some(low))
+    }
+
+    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError> {
+        let (width, all) = (self.order.rest_bits(), self.segment.footer.rows as u32);
+        let upto = all.min(place.row.saturating_add(STRETCH));
+        self.verify_rows((place.row, upto))?;
+        let at = out.len();
+        if width <= 64 {
+            place.rests.resize((upto - place.row) as usize, 0);
+            unpack_bits(self.packed, width, place.row as usize, &mut place.rests);
+            out.extend(place.rests.iter().map(|&rest| W::truncate(u128::from(rest))));
+        } else {
+            out.extend((place.row..upto).map(|row| unpack::<W>(self.packed, width, u64::from(row))));
+        }
+        for rest in &mut out[at..] {
+            while place.row >= place.end {
+                if u64::from(place.address) >> self.order.address_bits() > 0 {
+                    let at = self.stored.fine.start as u64;
+                    return Err(self.segment.damaged(at, "a directory ends too early"));
+                }
+                place.end = self.bucket(place.address)?.1;
+                place.address += 1;
+            }
+            *rest = self.order.join(place.address - 1, *rest);
+            place.row += 1;
+        }
+        Ok(())
+    }
+}

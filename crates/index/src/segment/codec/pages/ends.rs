@@ -1,0 +1,211 @@
+//! The last row of every page, and where the page begins: how one page is found among all.
+//!
+//! Lasts: the last permuted fingerprint of each page, whole. Starts: for each page the byte of the rows' section that it begins at, and the one
+//! that the last of them ends at, 40 bits each. Both ascend, which opening checks, so the search of one row ends at one page.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use fingerprint::Width;
+use fingerprint::kernel::prefetch_read;
+
+use super::Wrong;
+use crate::segment::bits::{packed_bytes, row_at, word_at};
+
+/// Bits of a start.
+pub(in crate::segment) const START_BITS: u32 = 40;
+/// Pages first looked past: a line of the cache of 64-bit rows.
+const STEP: u32 = 8;
+
+/// Where the ends of the pages lie in a file.
+#[derive(Debug)]
+pub(super) struct Ends {
+    pages: u32,
+    lasts: Range<usize>,
+    starts: Range<usize>,
+}
+
+impl Ends {
+    /// Those of `pages` pages; the bytes must have been verified.
+    pub(super) fn open<W: Width>(
+        pages: u32,
+        lasts: Range<usize>,
+        starts: Range<usize>,
+        data: &[u8],
+    ) -> Result<Self, Wrong> {
+        let (at, of) = (lasts.start as u64, starts.start as u64);
+        if lasts.len() as u64 != packed_bytes(pages.into(), W::BITS) {
+            return Err(Wrong(at, "the ends of pages are missing"));
+        }
+        if starts.len() as u64 != packed_bytes(u64::from(pages) + 1, START_BITS) {
+            return Err(Wrong(of, "the starts of pages are missing"));
+        }
+        let ends = Self { pages, lasts, starts };
+        let read = ends.read::<W>(data);
+        // The first row of a page is whole.
+        let whole = u64::from(W::BITS / 8);
+        if !(0..pages).all(|page| read.start(page).saturating_add(whole) <= read.start(page + 1)) {
+            return Err(Wrong(of, "the starts of pages do not ascend"));
+        }
+        if !(1..pages).all(|page| read.last(page - 1) < read.last(page)) {
+            return Err(Wrong(at, "the ends of pages do not ascend"));
+        }
+        Ok(ends)
+    }
+
+    /// Where the last page ends, if the first begins at `first`.
+    pub(super) fn bytes(&self, data: &[u8], first: u64) -> Option<u64> {
+        let read = self.read::<u64>(data);
+        (read.start(0) == first).then(|| read.start(self.pages))
+    }
+
+    #[inline]
+    pub(super) fn read<'s, W>(&self, data: &'s [u8]) -> Read<'s, W> {
+        Read {
+            pages: self.pages,
+            lasts: &data[self.lasts.clone()],
+            starts: &data[self.starts.clone()],
+            width: PhantomData,
+        }
+    }
+}
+
+/// The ends of pages, as bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read<'s, W> {
+    pages: u32,
+    lasts: &'s [u8],
+    starts: &'s [u8],
+    width: PhantomData<W>,
+}
+
+impl<W> Read<'_, W> {
+    /// How many pages there are.
+    #[inline]
+    pub(super) fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    #[inline]
+    fn start(&self, page: u32) -> u64 {
+        word_at(self.starts, page as usize * (START_BITS / 8) as usize) & ((1 << START_BITS) - 1)
+    }
+
+    /// The bytes of a page in the rows' section.
+    #[inline]
+    pub(super) fn bytes_of(&self, page: u32) -> Range<u64> {
+        self.start(page)..self.start(page + 1)
+    }
+}
+
+impl<W: Width> Read<'_, W> {
+    /// The last row of a page.
+    #[inline]
+    pub(super) fn last(&self, page: u32) -> W {
+        row_at(self.lasts, page as usize * (W::BITS / 8) as usize)
+    }
+
+    /// Where a row would lie if rows were spread evenly.
+    #[inline]
+    fn guess(&self, row: W) -> u32 {
+        let leading = if W::BITS < 32 {
+            row.low_u64() << (32 - W::BITS)
+        } else {
+            (row >> (W::BITS - 32)).low_u64()
+        };
+        // Below the number of pages, since the leading bits are below 2^32.
+        (((leading & u64::from(u32::MAX)) * u64::from(self.pages)) >> 32) as u32
+    }
+
+    /// Asks memory for what [`Read::page_of`] will read first.
+    #[inline]
+    pub(super) fn prefetch(&self, row: W) {
+        prefetch_read(self.lasts, self.guess(row) as usize * (W::BITS / 8) as usize);
+    }
+
+    /// The first page whose last row is not below `row`, the only one that can have it; their number where there is none. O(log of what an
+    /// even spread is wrong by).
+    pub(super) fn page_of(&self, row: W) -> u32 {
+        // What is sought lies from `low` up to `high`; steps away from the guess double.
+        let guess = self.guess(row);
+        let (mut low, mut high, mut step) = (0, self.pages, STEP);
+        if guess < self.pages && self.last(guess) < row {
+            low = guess + 1;
+            while high - low > step {
+                let at = low + step;
+                if self.last(at) < row {
+                    low = at + 1;
+                    step *= 2;
+                } else {
+                    high = at;
+                    break;
+                }
+            }
+        } else {
+            high = guess;
+            while high - low > step {
+                let at = high - step;
+                if self.last(at) < row {
+                    low = at + 1;
+                    break;
+                }
+                high = at;
+                step *= 2;
+            }
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.last(middle) < row {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::bits::Packer;
+    use proptest::prelude::*;
+
+    fn check<W: Width>(mut rows: Vec<W>, asked: &[W]) {
+        rows.sort_unstable();
+        rows.dedup();
+        let mut packer = Packer::default();
+        for row in &rows {
+            packer.push(row.widen(), W::BITS);
+        }
+        let lasts = packer.finish();
+        let read = Read::<W> {
+            pages: rows.len() as u32,
+            lasts: &lasts,
+            starts: &[],
+            width: PhantomData,
+        };
+        for &row in asked.iter().chain(&rows) {
+            read.prefetch(row);
+            assert_eq!(
+                read.page_of(row) as usize,
+                rows.partition_point(|&last| last < row)
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_page_is_that_of_a_search(lasts: Vec<u128>, crowd in prop::collection::vec(0u128..300, 0..200), asked: Vec<u128>, shift in 0u32..128) {
+            let lasts: Vec<u128> = lasts.into_iter().chain(crowd.iter().map(|&row| row << shift)).collect();
+            let asked: Vec<u128> = asked.into_iter().chain(crowd.iter().map(|&row| (row << shift).wrapping_add(1))).collect();
+            check(lasts.clone(), &asked);
+            let narrow = |rows: &[u128]| rows.iter().map(|&row| (row ^ row >> 64) as u64).collect::<Vec<_>>();
+            check(narrow(&lasts), &narrow(&asked));
+            let narrow = |rows: &[u128]| rows.iter().map(|&row| (row ^ row >> 64) as u32).collect::<Vec<_>>();
+            check(narrow(&lasts), &narrow(&asked));
+            let narrow = |rows: &[u128]| rows.iter().map(|&row| (row ^ row >> 64) as u16).collect::<Vec<_>>();
+            check(narrow(&lasts), &narrow(&asked));
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Rows as Huffman-coded differences, in pages (Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007).
+//!
+//! A page is a fixed number of the table's permuted fingerprints, the first whole. Of every other one h is stored, the number of the most
+//! significant bit in which it differs from the one before, as a canonical Huffman code ([`huffman`]), and then the h bits to the right of
+//! that bit ([`page`]): the bits to its left are those before, and it is itself a one, since rows ascend. The last fingerprint of every page
+//! and where the page begins are kept apart ([`ends`]), read and verified when the file is opened, and by them the page is found that has
+//! to be decoded. They take the place of a directory.
+//!
+//! A span counts pages. Row number r is the row r mod P of page ⌊r / P⌋, P being the rows of a page.
+//!
+//! Many probes ordered by address meet the same pages again and again; they decode a page once and remember it ([`Decoded`]). A single
+//! query decodes as far as it must.
+
+pub(in crate::segment) mod ends;
+pub(in crate::segment) mod huffman;
+pub(in crate::segment) mod page;
+
+use std::ops::Range;
+
+use fingerprint::Width;
+use fingerprint::kernel::prefetch_read;
+
+use self::ends::Ends;
+use self::huffman::Decoder;
+use self::page::Page;
+use super::{Buckets, Place, Prices, Probed, Span, Workspace, Wrong, required};
+use crate::segment::bits::PADDING;
+use crate::segment::layout::{Footer, Kind};
+use crate::segment::order::Order;
+use crate::segment::sectors::Sectors;
+use crate::segment::table::Stored;
+use crate::segment::{Segment, SegmentError};
+
+/// The form of the directory in a footer: the ends of pages.
+pub(super) const FORM: u32 = 3;
+/// Most rows of a page.
+pub(in crate::segment) const MOST_ROWS: u32 = 1 << 16;
+/// Rows read at once, at least.
+const STRETCH: usize = 4096;
+/// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
+const REMEMBERED: u32 = 1 << 16;
+/// Bytes of lines of the cache asked for ahead; the processor sees by itself how it goes on.
+const AHEAD: [usize; 3] = [0, 64, 128];
+
+/// What decoding half a page takes.
+pub(super) fn prices(page_rows: u32) -> Prices {
+    Prices {
+        probe: 40.0 + 2.0 * f64::from(page_rows),
+        candidate: 4.0,
+        scanned: 4.0,
+    }
+}
+
+/// The pages of a table.
+#[derive(Debug)]
+pub(in crate::segment) struct Pages {
+    page_rows: u32,
+    ends: Ends,
+    rows: Range<usize>,
+    decoder: Decoder,
+}
+
+impl Pages {
+    /// Those of table `t`, whose sections lie within the file.
+    pub(in crate::segment) fn open<W: Width>(
+        footer: &Footer,
+        t: usize,
+        page_rows: u32,
+        data: &[u8],
+        sectors: &Sectors,
+    ) -> Result<Self, Wrong> {
+        let lasts = required(
+            footer.range(Kind::DirectoryCoarse, t),
+            "the ends of pages are missing",
+        )?;
+        let starts = required(
+            footer.range(Kind::DirectoryFine, t),
+            "the starts of pages are missing",
+        )?;
+        let rows = required(footer.range(Kind::Rows, t), "rows are missing")?;
+        let at = rows.start as u64;
+        let lengths = rows.start..rows.start + W::BITS as usize;
+        for bytes in [lasts.clone(), starts.clone(), lengths.clone()] {
+            sectors
+                .verify(data, bytes)
+                .map_err(|offset| Wrong(offset, "a checksum does not match"))?;
+        }
+        let lengths = data
+            .get(lengths)
+            .filter(|_| rows.len() >= W::BITS as usize + PADDING);
+        let lengths = lengths.ok_or(Wrong(at, "rows are missing"))?;
+        let decoder = Decoder::new(lengths).ok_or(Wrong(at, "its code is none"))?;
+        let pages = footer.rows.div_ceil(page_rows.into());
+        let ends = Ends::open::<W>(pages as u32, lasts, starts, data)?;
+        // The first page follows the code, the padding the last.
+        let bytes = ends.bytes(data, W::BITS.into());
+        if bytes != Some((rows.len() - PADDING) as u64) {
+            return Err(Wrong(at, "pages are missing"));
+        }
+        Ok(Self {
+            page_rows,
+            ends,
+            rows,
+            decoder,
+        })
+    }
+
+    /// Rows of a page.
+    pub(super) fn page_rows(&self) -> u32 {
+        self.page_rows
+    }
+}
+
+/// Pages that were decoded whole, for many probes that are neighbours: page p in place p modulo their number.
+#[derive(Debug, Default)]
+pub(super) struct Decoded<W> {
+    /// Whether to remember.
+    many: bool,
+    places: Vec<(Option<u32>, Vec<W>)>,
+}
+
+impl<W> Decoded<W> {
+    /// Forgets all; whether to remember from now on.
+    pub(super) fn begin(&mut self, many: bool) {
+        self.many = many;
+        for (page, _) in &mut self.places {
+            *page = None;
+        }
+    }
+}
+
+/// Reads the pages of a table.
+pub(in crate::segment) struct Paged<'s, W> {
+    segment: &'s Segment<W>,
+    order: &'s Order<W>,
+    stored: &'s Pages,
+    ends: ends::Read<'s, W>,
+    rows: &'s [u8],
+}
+
+impl<'s, W: Width> Paged<'s, W> {
+    #[inline]
+    pub(super) fn new(segment: &'s Segment<W>, table: &'s Stored<W>, stored: &'s Pages) -> Self {
+        Self {
+            segment,
+            order: &table.order,
+            stored,
+            ends: stored.ends.read(&segment.data),
+            rows: &segment.data[stored.rows.clone()],
+        }
+    }
+
+    /// Rows of page `page`.
+    fn len(&self, page: u32) -> u32 {
+        let before = u64::from(page) * u64::from(self.stored.page_rows);
+        let left = self.segment.footer.rows.saturating_sub(before);
+        left.min(self.stored.page_rows.into()) as u32
+    }
+
+    /// The rows of a page, decoded one by one.
+    #[inline]
+    fn page(&self, page: u32) -> Page<'_, W> {
+        let bytes = self.ends.bytes_of(page);
+        Page::new(self.rows, bytes, &self.stored.decoder, self.len(page))
+    }
+
+    #[cold]
+    fn damaged(&self, page: u32) -> SegmentError {
+        let at = self.stored.rows.start as u64 + self.ends.bytes_of(page).start;
+        self.segment.damaged(at, "a page cannot be decoded")
+    }
+
+    /// Appends all rows of a page.
+    fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
+        let mut rows = self.page(page);
+        out.extend(&mut rows);
+        // Nothing is left of a page whose rows are all there; its last row stands elsewhere too.
+        let last = out.last().copied();
+        if rows.is_whole() && last == Some(self.ends.last(page)) {
+            Ok(())
+        } else {
+            Err(self.damaged(page))
+        }
+    }
+
+    /// The rows of a page, as remembered.
+    fn remembered<'d>(
+        &self,
+        page: u32,
+        decoded: &'d mut Decoded<W>,
+    ) -> Result<Option<&'d [W]>, SegmentError> {
+        if !decoded.many {
+            return Ok(None);
+        }
+        let places = (REMEMBERED / self.stored.page_rows).clamp(16, 4096) as usize;
+        if decoded.places.len() != places {
+            decoded.places.clear();
+            decoded.places.resize_with(places, Default::default);
+        }
+        let Some((of, rows)) = decoded.places.get_mut(page as usize % places) else {
+            return Ok(None);
+        };
+        if *of != Some(page) {
+            *of = None;
+            rows.clear();
+            self.decode(page, rows)?;
+            *of = Some(page);
+        }
+        Ok(Some(rows))
+    }
+}
+
+impl<W: Width> Buckets<W> for Paged<'_, W> {
+    #[inline]
+    fn prefetch(&self, address: u32) {
+        self.ends.prefetch(self.order.join(address, W::default()));
+    }
+
+    fn verify_bounds(&self, _: u32) -> Result<(), SegmentError> {
+        // They were when the file was opened.
+        Ok(())
+    }
+
+    #[inline]
+    fn locate(&self, address: u32) -> Span {
+        let first = self.order.join(address, W::default());
+        let last = self.order.join(address, self.order.rest(!W::default()));
+        let start = self.ends.page_of(first);
+        let end = if start < self.ends.pages() && self.ends.last(start) < last {
+            (self.ends.page_of(last) + 1).min(self.ends.pages())
+        } else {
+            (start + 1).min(self.ends.pages())
+        };
+        if start < end {
+            let at = self.ends.bytes_of(start).start as usize;
+            for ahead in AHEAD {
+                prefetch_read(self.rows, at + ahead);
+            }
+        }
+        (start, end)
+    }
+
+    fn verify_rows(&self, (start, end): Span) -> Result<(), SegmentError> {
+        if start >= end {
+            return Ok(());
+        }
+        let (from, to) = (self.ends.bytes_of(start).start, self.ends.bytes_of(end - 1).end);
+        let at = self.stored.rows.start;
+        self.segment.touch(at + from as usize..at + to as usize)
+    }
+
+    fn within(
+        &self,
+        probed: &Probed<'_, W>,
+        k: u32,
+        workspace: &mut Workspace<W>,
+        mut each: impl FnMut(u32, u32, W),
+    ) -> Result<u64, SegmentError> {
+        let all = self.order.rest(!W::default());
+        let mut candidates = 0;
+        for ((number, run), &(address, slot)) in (0..).zip(probed.runs).zip(probed.probes) {
+            let rest = probed.rests.get(slot as usize).copied().unwrap_or_default();
+            let (first, last) = (
+                self.order.join(address, W::default()),
+                self.order.join(address, all),
+            );
+            let asked = self.order.join(address, rest);
+            for page in run.start..run.end {
+                let before = page * self.stored.page_rows;
+                let mut look = |i: u32, row: W| {
+                    candidates += 1;
+                    if (row ^ asked).distance(W::default()) <= k {
+                        each(number, before + i, self.order.rest(row));
+                    }
+                };
+                if let Some(rows) = self.remembered(page, &mut workspace.decoded)? {
+                    let from = rows.partition_point(|&row| row < first);
+                    let of = rows[from..].iter().take_while(|&&row| row <= last);
+                    for (i, &row) in (from as u32..).zip(of) {
+                        look(i, row);
+                    }
+                    continue;
+                }
+                let mut rows = self.page(page);
+                for (i, row) in (0..).zip(&mut rows) {
+                    if row > last {
+                        break;
+                    }
+                    if row >= first {
+                        look(i, row);
+                    }
+                }
+                if rows.is_broken() {
+                    return Err(self.damaged(page));
+                }
+            }
+        }
+        Ok(candidates)
+    }
+
+    fn row_of(&self, permuted: W, _: Span) -> Result<Option<u32>, SegmentError> {
+        let page = self.ends.page_of(permuted);
+        if page == self.ends.pages() {
+            return Ok(None);
+        }
+        self.verify_rows((page, page + 1))?;
+        let mut rows = self.page(page);
+        let found = (0..).zip(&mut rows).find(|&(_, row)| row >= permuted);
+        if rows.is_broken() {
+            return Err(self.damaged(page));
+        }
+        Ok(found
+            .filter(|&(_, row)| row == permuted)
+            .map(|(i, _)| page * self.stored.page_rows + i))
+    }
+
+    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError> {
+        let upto = out.len() + STRETCH;
+        let mut page = place.row / self.stored.page_rows;
+        while page < self.ends.pages() && out.len() < upto {
+            self.verify_rows((page, page + 1))?;
+            let before = out.last().copied();
+            let at = out.len();
+            self.decode(page, out)?;
+            if before >= out.get(at).copied() && before.is_some() {
+                return Err(self.damaged(page));
+            }
+            place.row += self.len(page);
+            page += 1;
+        }
+        Ok(())
+    }
+}
