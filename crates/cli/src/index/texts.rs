@@ -62,7 +62,7 @@ impl TextArgs {
                     terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
                     return anyhow::Ok(());
                 }
-                Ok((_, 0)) => {
+                Ok((_, Some(0))) => {
                     empty += 1;
                     return Ok(());
                 }
