@@ -153,18 +153,18 @@ impl Against {
             too_long: AtomicU64::new(0),
         };
         let mut known = Vec::with_capacity(classes.len() as usize);
-        let all: Vec<u32> = (0..classes.len()).collect();
-        for some in all.chunks(AT_A_TIME) {
+        for first in (0..classes.len()).step_by(AT_A_TIME) {
             go_on()?;
+            let some: Vec<u32> = (first..classes.len().min(first + AT_A_TIME as u32)).collect();
             match self {
                 #[cfg(feature = "collections")]
                 Self::Collection(collection, threshold) => {
                     // Whoever verifies has texts.
                     let Some(spool) = spool else { continue };
-                    known.extend(asking.collection((collection, *threshold), spool, some)?);
+                    known.extend(asking.collection((collection, *threshold), spool, &some)?);
                 }
-                Self::Narrow(index, k) => known.extend(asking.index(index, *k, some)?),
-                Self::Wide(index, k) => known.extend(asking.index(index, *k, some)?),
+                Self::Narrow(index, k) => known.extend(asking.index(index, *k, &some)?),
+                Self::Wide(index, k) => known.extend(asking.index(index, *k, &some)?),
             }
             progress.advance(some.len() as u64);
         }

@@ -40,10 +40,11 @@ pub fn bytes(n: u64) -> String {
 pub fn seconds(s: f64) -> String {
     if s < 0.095 {
         format!("{:.0} ms", s * 1e3)
-    } else if s < 60.0 {
+    } else if s < 59.95 {
         format!("{s:.1} s")
     } else {
-        format!("{} min {:.0} s", (s / 60.0) as u64, s % 60.0)
+        let whole = s.round() as u64;
+        format!("{} min {} s", whole / 60, whole % 60)
     }
 }
 
@@ -71,6 +72,10 @@ mod tests {
                 .map(String::as_str)
         );
         assert_eq!(bytes(1_500), "1.5 kB");
+        assert_eq!(
+            [0.02, 3.0, 59.94, 59.96, 119.6, 150.2].map(seconds),
+            ["20 ms", "3.0 s", "59.9 s", "1 min 0 s", "2 min 0 s", "2 min 30 s"]
+        );
         let cut =
             [(0.799_99, 3), (0.8, 3), (0.999_96, 4), (1.0, 4)].map(|(x, places)| towards_zero(x, places));
         assert_eq!(cut, ["0.799", "0.800", "0.9999", "1.0000"]);

@@ -134,19 +134,20 @@ pub(super) fn vote_64(level: Level, hashes: &[u64], weights: &[u16], ones: &mut 
     weighted(level, hashes, weights, std::array::from_mut(ones));
 }
 
+/// The sum of three digits, and what is carried.
+#[inline(always)]
+unsafe fn add_digits<V: Words>(a: V, b: V, c: V) -> (V, V) {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let differ = a.xor(b);
+        (differ.xor(c), a.xor(differ.and(a.xor(c))))
+    }
+}
+
 /// Adds up the bits of vectors from the beginning of `hashes`, as many as fit, into `planes`; how many hashes those were.
 #[inline(always)]
 unsafe fn add_up_body<V: Words>(hashes: &[u64], planes: &mut [[u64; MOST_LANES]; PLANES], taken: &mut usize) {
     const { assert!(V::LANES <= MOST_LANES && 1 << PLANES > ADDED * GROUPS) };
-    /// The sum of three digits, and what is carried.
-    #[inline(always)]
-    unsafe fn add<V: Words>(a: V, b: V, c: V) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe {
-            let differ = a.xor(b);
-            (differ.xor(c), a.xor(differ.and(a.xor(c))))
-        }
-    }
     // SAFETY: the caller vouches for the instructions. A group has ADDED vectors to load, and a plane room for every lane.
     unsafe {
         let zero = V::splat(0);
@@ -161,15 +162,15 @@ unsafe fn add_up_body<V: Words>(hashes: &[u64], planes: &mut [[u64; MOST_LANES];
                 let mut of_four = [zero; 2];
                 for (quarter, four) in of_four.iter_mut().enumerate() {
                     let first = 8 * half + 4 * quarter;
-                    let (sum, low) = add(ones, vector(first), vector(first + 1));
-                    let (sum, high) = add(sum, vector(first + 2), vector(first + 3));
+                    let (sum, low) = add_digits(ones, vector(first), vector(first + 1));
+                    let (sum, high) = add_digits(sum, vector(first + 2), vector(first + 3));
                     ones = sum;
-                    (twos, *four) = add(twos, low, high);
+                    (twos, *four) = add_digits(twos, low, high);
                 }
-                (fours, *eight) = add(fours, of_four[0], of_four[1]);
+                (fours, *eight) = add_digits(fours, of_four[0], of_four[1]);
             }
             let mut carry;
-            (eights, carry) = add(eights, of_two[0], of_two[1]);
+            (eights, carry) = add_digits(eights, of_two[0], of_two[1]);
             for plane in &mut upper {
                 let sum = plane.xor(carry);
                 carry = plane.and(carry);
@@ -190,7 +191,8 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     #[cfg(target_endian = "big")]
     let hashes = &hashes.iter().map(|hash| hash.little_endian()).collect::<Vec<_>>();
     let ones = std::array::from_mut(ones);
-    let (mut rest, mut counts) = (&hashes[..], [[0; 64]]);
+    let mut rest: &[u64] = hashes;
+    let mut counts = [[0; 64]];
     while rest.len() >= MANY {
         let (mut planes, mut taken) = ([[0; MOST_LANES]; PLANES], 0);
         add_up(level, rest, &mut planes, &mut taken);
