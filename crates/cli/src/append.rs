@@ -27,7 +27,7 @@ pub(crate) fn check(options: &DedupOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Adds the documents in `out`/kept to a collection. A record without an id goes by the directory of the run, its file and line.
+/// Adds the documents in `out`/kept to a collection. A record without an id goes by its file and line and by what it says.
 pub(crate) fn append(
     to: &Path,
     out: &Path,
@@ -37,7 +37,7 @@ pub(crate) fn append(
 ) -> anyhow::Result<()> {
     let kept = out.join("kept");
     let collection = Collection::open(to)?;
-    let (mut added, mut rejected) = (0u64, 0u64);
+    let (mut added, mut replaced, mut rejected) = (0u64, 0u64, 0u64);
     let mut tell = |why: &str| {
         rejected += 1;
         terminal::note(&format!("--append: {why}"));
@@ -61,14 +61,17 @@ pub(crate) fn append(
                     .map_err(|reason| tell(&format!("{place}: {reason}")))
                     .ok()?;
                 if document.id == place {
-                    document.id = format!("{}/{place}", out.display());
+                    document.name_by(&place);
                 }
                 Some(document)
             })
             .collect();
         for answer in collection.add(documents, false, Durability::Synced)? {
             match answer {
-                Ok(_) => added += 1,
+                Ok(answer) => {
+                    added += 1;
+                    replaced += u64::from(answer.moved.is_some_and(|bits| bits > 0));
+                }
                 Err(error) => tell(&error.to_string()),
             }
         }
@@ -77,7 +80,7 @@ pub(crate) fn append(
     bars.finish();
     result.map_err(|error| {
         error.context(format!(
-            "the result in {} is whole, but not all of it is in {}; `twinprint collection add {} {}` goes on",
+            "the result in {} is whole, but not all of it is in {}; `twinprint collection add {} {}`, with the options of this run for records, goes on",
             out.display(),
             to.display(),
             to.display(),
@@ -86,6 +89,16 @@ pub(crate) fn append(
     })?;
     if !quiet {
         terminal::note(&format!("{} added to {}", count(added), to.display()));
+    }
+    if replaced > 0 {
+        terminal::note(&format!(
+            "--append: {} there with another text, which this one replaces; ids must differ between runs",
+            if replaced == 1 {
+                "1 id was".to_owned()
+            } else {
+                format!("{} ids were", count(replaced))
+            },
+        ));
     }
     if rejected > 0 {
         anyhow::bail!(

@@ -66,7 +66,7 @@ pub(crate) enum Begin<'a> {
 }
 
 impl Idempotency {
-    /// Takes note of a request, by its key (of one path and one token) and body. Without a key it is done in any case.
+    /// Takes note of a request, by its key (of one path in one collection, and one token) and body. Without a key it is done in any case.
     pub(crate) fn begin(&self, headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Begin<'_>, Problem> {
         let Some(key) = headers.get("idempotency-key") else {
             return Ok(Begin::Go(Attempt { all: self, key: None }));

@@ -138,15 +138,32 @@ fn a_run_against_a_collection_of_its_own_input_keeps_nothing() {
 fn records_without_ids_of_several_runs_do_not_replace_one_another() {
     let sandbox = with_collection();
     for (day, n) in [("a", 6), ("b", 7)] {
-        sandbox.put(
-            &format!("{day}/pages.jsonl"),
-            json!({"text": text(n)}).to_string(),
-        );
-        let args = format!("dedup {day}/pages.jsonl -o out-{day} --against seen --append -q");
-        sandbox.run(&args).ok();
+        // The same names every day.
+        sandbox.put("pages.jsonl", json!({"text": text(n)}).to_string());
+        sandbox
+            .run("dedup pages.jsonl -o out --against seen --append -q")
+            .ok();
+        std::fs::rename(sandbox.path("out"), sandbox.path(day)).unwrap();
     }
     let exported = sandbox.run("collection export seen").ok().stdout;
     assert_eq!(exported.lines().count(), 4, "{exported}");
+}
+
+#[test]
+fn an_id_that_was_known_with_another_text_is_told_of() {
+    let sandbox = with_collection();
+    let day = |name: &str, n| {
+        sandbox.put("pages.jsonl", json!({"id": "1", "text": text(n)}).to_string());
+        sandbox
+            .run(&format!("dedup pages.jsonl -o {name} --against seen --append -q"))
+            .ok()
+    };
+    assert!(!day("monday", 6).stderr.contains("replaces"));
+    let tuesday = day("tuesday", 7).stderr;
+    assert!(
+        tuesday.contains("1 id was there with another text, which this one replaces"),
+        "{tuesday}"
+    );
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub(crate) async fn check_and_insert(
 ) -> Result<Response, Problem> {
     let collection = app.registry.get(&name)?;
     let sent = Sent::receive(&app, &headers, sent).await?;
+    let opening = collection.opening();
     let work = move |shared: &App, sent: &Sent| {
         let answer = one(&collection, sent.json()?, |documents| {
             collection.add(documents, how.only_new, how.durability.into())
@@ -92,7 +93,7 @@ pub(crate) async fn check_and_insert(
         count(shared, std::iter::once(&answer));
         Ok(answer)
     };
-    once(&app, headers, &uri, sent, work).await
+    once(&app, headers, (&uri, opening), sent, work).await
 }
 
 /// New, or seen? For many documents, one answer each, in order
@@ -112,6 +113,7 @@ pub(crate) async fn add(
 ) -> Result<Response, Problem> {
     let collection = app.registry.get(&name)?;
     let sent = Sent::receive(&app, &headers, sent).await?;
+    let opening = collection.opening();
     let work = move |shared: &App, sent: &Sent| {
         let batch: DocumentsBody = sent.json()?;
         limit_batch(shared.limits.batch, batch.documents.len())?;
@@ -124,19 +126,20 @@ pub(crate) async fn add(
         );
         Ok(answer)
     };
-    once(&app, headers, &uri, sent, work).await
+    once(&app, headers, (&uri, opening), sent, work).await
 }
 
-/// Does a write once for each idempotency key.
+/// Does a write once for each idempotency key. What was done to another collection of the same name, deleted since, was not done to this one.
 async fn once<T: serde::Serialize + 'static>(
     app: &Shared,
     headers: HeaderMap,
-    uri: &Uri,
+    (uri, opening): (&Uri, u64),
     sent: Sent,
     work: impl FnOnce(&App, &Sent) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
     let shared = Shared::clone(app);
-    let path = uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    let path = uri.path_and_query().map_or("", |path| path.as_str());
+    let path = format!("{opening} {path}");
     let work = move || {
         let attempt = match shared.idempotency.begin(&headers, &path, sent.bytes())? {
             Begin::Again(answer) => return Ok(answer),

@@ -1,5 +1,6 @@
 //! Documents as they come in, and the answers that go out.
 
+use fingerprint::{HashKey, Width, hash_one};
 use serde::{Deserialize, Serialize};
 
 use super::error::CollectionError;
@@ -39,6 +40,19 @@ pub struct NewDocument {
     pub details: Details,
     /// Seconds until it expires; the collection's own unless given.
     pub ttl: Option<u64>,
+}
+
+impl NewDocument {
+    /// Names a document that has no id of its own by where it stood and what it says, so that what stands there another day has another name.
+    pub fn name_by(&mut self, place: &str) {
+        let hash = match &self.content {
+            Content::Text(said) | Content::Html(said) => {
+                hash_one(&HashKey::PUBLIC, said.as_bytes()).low_u64()
+            }
+            Content::Fingerprint(fingerprint) => fingerprint.low_u64(),
+        };
+        self.id = format!("{place}#{hash:016x}");
+    }
 }
 
 /// What is kept beside a document and decides nothing about likeness.

@@ -71,6 +71,8 @@ pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
 
 /// The store's file in a collection's directory.
 const FILE: &str = "collection.redb";
+/// Collections opened so far.
+static OPENINGS: AtomicU64 = AtomicU64::new(0);
 /// Documents that may wait to be written.
 const QUEUE: u64 = 20_000;
 
@@ -98,6 +100,7 @@ struct Inner {
     commits: Mutex<Commits>,
     /// Unix time in seconds, where a test sets it; 0 asks the system.
     clock: AtomicU64,
+    opening: u64,
 }
 
 /// The writing thread and the way to it.
@@ -229,6 +232,7 @@ impl Collection {
             poisoned: OnceLock::new(),
             commits: Mutex::default(),
             clock: AtomicU64::new(0),
+            opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         });
         let (sender, requests) = sync_channel(QUEUE as usize);
         let shared = Arc::clone(&inner);
@@ -243,6 +247,11 @@ impl Collection {
                 thread: Mutex::new(Some(thread)),
             }),
         })
+    }
+
+    /// A number that no other opening of a collection in this process has.
+    pub fn opening(&self) -> u64 {
+        self.inner.opening
     }
 
     /// The settings it was made with.
