@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::Context;
 use twinprint::collection::{Collection, Durability, Fed, NewDocument, feed};
 use twinprint::source::SourceOptions;
 use twinprint::stream::FieldKeys;
@@ -12,6 +13,9 @@ use twinprint::{DedupError, DedupOptions, Mode};
 use crate::number::count;
 use crate::progress::Bars;
 use crate::terminal;
+
+/// A file beside the result that is there while not all of it has been appended.
+const UNFINISHED: &str = "append-unfinished.txt";
 
 /// Refuses, before the run, what could not be appended after it.
 pub(crate) fn check(options: &DedupOptions) -> anyhow::Result<()> {
@@ -49,6 +53,18 @@ pub(crate) fn append(
         limit: None,
         ..source.clone()
     };
+    // Whoever finds the result of a run that was killed is told that the rest of it is not known yet.
+    let unfinished = out.join(UNFINISHED);
+    let go_on = format!(
+        "twinprint collection add {} {}, with the options of this run for records, goes on",
+        to.display(),
+        kept.display()
+    );
+    std::fs::write(
+        &unfinished,
+        format!("not all of kept/ is in {} yet; {go_on}\n", to.display()),
+    )
+    .with_context(|| unfinished.display().to_string())?;
     let keys = collection.settings().looks_beside().then(FieldKeys::default);
     let inputs = [kept.to_string_lossy().into_owned()];
     let result = feed(&inputs, &source, keys.as_ref(), &bars, cancel, |fed: Vec<Fed>| {
@@ -80,13 +96,12 @@ pub(crate) fn append(
     bars.finish();
     result.map_err(|error| {
         error.context(format!(
-            "the result in {} is whole, but not all of it is in {}; `twinprint collection add {} {}`, with the options of this run for records, goes on",
+            "the result in {} is whole, but not all of it is in {}; {go_on}",
             out.display(),
             to.display(),
-            to.display(),
-            kept.display()
         ))
     })?;
+    std::fs::remove_file(&unfinished).with_context(|| unfinished.display().to_string())?;
     if !quiet {
         terminal::note(&format!("{} added to {}", count(added), to.display()));
     }
