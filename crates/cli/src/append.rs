@@ -10,7 +10,7 @@ use twinprint::source::SourceOptions;
 use twinprint::stream::FieldKeys;
 use twinprint::{DedupError, DedupOptions, Mode};
 
-use crate::number::count;
+use crate::number::{count, counted};
 use crate::progress::Bars;
 use crate::terminal;
 
@@ -107,12 +107,9 @@ pub(crate) fn append(
     }
     if replaced > 0 {
         terminal::note(&format!(
-            "--append: {} there with another text, which this one replaces; ids must differ between runs",
-            if replaced == 1 {
-                "1 id was".to_owned()
-            } else {
-                format!("{} ids were", count(replaced))
-            },
+            "--append: {} {} there with another text, which this one replaces; ids must differ between runs",
+            counted(replaced, "id"),
+            if replaced == 1 { "was" } else { "were" },
         ));
     }
     if rejected > 0 {

@@ -14,6 +14,8 @@
     reason = "a benchmark talks to its terminal"
 )]
 
+mod splitmix;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -21,13 +23,7 @@ use index::Segment;
 use index::plan::Plan;
 use index::segment::{Builder, Codec, Form, Options, Scratch, SegmentError};
 
-/// A small generator (splitmix64).
-fn number(i: u64) -> u64 {
-    let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+use self::splitmix::number;
 
 /// CPU seconds of this thread, to the nanosecond; 0 where the system does not tell.
 fn thread_seconds() -> f64 {

@@ -9,19 +9,15 @@
     reason = "a benchmark talks to its terminal"
 )]
 
+mod splitmix;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use index::segment::{Codec, Scratch};
 use index::store::{Index, Options, Settings};
 
-/// A small generator (splitmix64).
-fn number(i: u64) -> u64 {
-    let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+use self::splitmix::number;
 
 fn percentiles(name: &str, times: &mut [Duration]) {
     times.sort_unstable();

@@ -14,9 +14,16 @@ pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     bits: u32,
-    /// The lowest bit of the run that the chosen bits are, where they are one.
-    run: Option<u32>,
-    bytes: Vec<ByteTable>,
+    chosen: Chosen,
+}
+
+/// Where the chosen bits stand.
+#[derive(Clone, Debug)]
+enum Chosen {
+    /// In one run from this bit on.
+    Run(u32),
+    /// Strewn over these bytes.
+    Bytes(Vec<ByteTable>),
 }
 
 #[derive(Clone, Debug)]
@@ -31,28 +38,12 @@ impl Address {
     pub(crate) fn new(mask: u128) -> Self {
         let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
         let (bits, lowest) = (mask.count_ones(), mask.trailing_zeros() % 128);
-        let run = (mask >> lowest == (1 << bits) - 1).then_some(lowest);
-        let mut bytes = Vec::new();
-        let mut below = 0;
-        for byte in 0..16 {
-            let chosen = (mask >> (8 * byte)) as u8;
-            if chosen == 0 {
-                continue;
-            }
-            let mut contribution = Box::new([0; 256]);
-            for (value, slot) in contribution.iter_mut().enumerate() {
-                let (mut rest, mut place) = (chosen, below);
-                while rest != 0 {
-                    let bit = rest.trailing_zeros();
-                    *slot |= ((value as u32 >> bit) & 1) << place;
-                    rest &= rest - 1;
-                    place += 1;
-                }
-            }
-            below += chosen.count_ones();
-            bytes.push(ByteTable { byte, contribution });
-        }
-        Self { bits, run, bytes }
+        let chosen = if mask >> lowest == (1 << bits) - 1 {
+            Chosen::Run(lowest)
+        } else {
+            Chosen::Bytes(byte_tables(mask))
+        };
+        Self { bits, chosen }
     }
 
     /// Width of the address.
@@ -63,15 +54,42 @@ impl Address {
     /// The address of one fingerprint, below 2^bits.
     #[inline]
     pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
-        if let Some(lowest) = self.run {
+        match &self.chosen {
             // Below 2^28, as addresses are.
-            return (row >> lowest).low_u64() as u32 & ((1 << self.bits) - 1);
+            Chosen::Run(lowest) => (row >> *lowest).low_u64() as u32 & ((1 << self.bits) - 1),
+            Chosen::Bytes(tables) => {
+                let wide = row.widen();
+                tables.iter().fold(0, |address, t| {
+                    address | t.contribution[usize::from((wide >> (8 * t.byte)) as u8)]
+                })
+            }
         }
-        let wide = row.widen();
-        self.bytes.iter().fold(0, |address, t| {
-            address | t.contribution[usize::from((wide >> (8 * t.byte)) as u8)]
-        })
     }
+}
+
+/// The tables of the bytes in which a mask has bits.
+fn byte_tables(mask: u128) -> Vec<ByteTable> {
+    let mut tables = Vec::new();
+    let mut below = 0;
+    for byte in 0..16 {
+        let chosen = (mask >> (8 * byte)) as u8;
+        if chosen == 0 {
+            continue;
+        }
+        let mut contribution = Box::new([0; 256]);
+        for (value, slot) in contribution.iter_mut().enumerate() {
+            let (mut rest, mut place) = (chosen, below);
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                *slot |= ((value as u32 >> bit) & 1) << place;
+                rest &= rest - 1;
+                place += 1;
+            }
+        }
+        below += chosen.count_ones();
+        tables.push(ByteTable { byte, contribution });
+    }
+    tables
 }
 
 #[cfg(test)]

@@ -103,12 +103,11 @@ impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
 
     /// The bits of a row below its address, verified.
     fn rest(&self, row: u32) -> Result<W, SegmentError> {
-        let width = self.order.rest_bits();
-        let from = (u64::from(row) * u64::from(width) / 8) as usize;
+        let from = (u64::from(row) * u64::from(self.width) / 8) as usize;
         let to = (from + 17).min(self.packed.len());
         let at = self.stored.rows.start;
         self.segment.touch(at + from..at + to)?;
-        Ok(unpack(self.packed, width, u64::from(row)))
+        Ok(unpack(self.packed, self.width, u64::from(row)))
     }
 }
 
@@ -139,7 +138,7 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
     }
 
     fn verify_rows(&self, (start, end): Span) -> Result<(), SegmentError> {
-        let width = u64::from(self.order.rest_bits());
+        let width = u64::from(self.width);
         let from = (u64::from(start) * width / 8) as usize;
         let to = (u64::from(end.max(start)) * width).div_ceil(8) as usize + 17;
         let at = self.stored.rows.start;
@@ -180,8 +179,8 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
     }
 
     fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError> {
-        let (width, all) = (self.order.rest_bits(), self.segment.footer.rows as u32);
-        let upto = all.min(place.row.saturating_add(STRETCH));
+        let width = self.width;
+        let upto = self.count.min(place.row.saturating_add(STRETCH));
         self.verify_rows((place.row, upto))?;
         let at = out.len();
         if width <= 64 {
