@@ -75,8 +75,8 @@ class Soak:
         self.recent.append(" ".join(parts))
         return self.recent[-1]
 
-    def turn(self, most):
-        """A batch comes in, one is asked about, and of the oldest as many go as there are too many."""
+    def take_in(self):
+        """A batch comes in."""
         batch = [{"doc_id": f"d{self.next + n}", "source": f"b{self.next}", "text": self.text()} for n in range(BATCH)]
         self.kept.append(self.next)
         self.next += BATCH
@@ -84,6 +84,10 @@ class Soak:
         items = self.call("POST", "/documents", {"documents": batch})["items"]
         self.slowest = max(self.slowest, time.monotonic() - began)
         assert all("answer" in item for item in items)
+
+    def turn(self, most):
+        """A batch comes in, one is asked about, and of the oldest as many go as there are too many."""
+        self.take_in()
         self.call("POST", "/checks", {"documents": [{"doc_id": "asked", "text": self.text()} for _ in range(BATCH)]})
         self.call("GET", "/groups?limit=20")
         if self.stories:
@@ -122,7 +126,7 @@ def main():
         try:
             soak = Soak(service.stdout.readline().strip(), words_of(args.source), args.stories)
             while len(soak.kept) * BATCH < args.documents:
-                soak.turn(args.documents)
+                soak.take_in()
             print(f"{args.documents} documents there; from here on one goes for one that comes", flush=True)
             began = time.monotonic()
             while time.monotonic() - began < args.warm_up * 60:

@@ -1,6 +1,7 @@
 //! Documents fed to a collection, here or at a service: what is written of the answers.
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,9 +11,10 @@ use twinprint::collection::{Fed, NewDocument, feed};
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
-use crate::terminal;
+use crate::{number, strictly, terminal};
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct AnswerArgs {
     /// Keep only what is new
     #[arg(long)]
@@ -28,12 +30,28 @@ pub(crate) struct AnswerArgs {
     /// No progress
     #[arg(short, long)]
     quiet: bool,
+
+    /// Fail (exit 1) when records were rejected
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What becomes of the documents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// They are kept: the work goes on where nobody reads the answers any more.
+    Keep,
+    /// The answers are all there is.
+    Ask,
 }
 
 /// The answers to some documents, and counts of all verdicts so far.
 #[derive(Default)]
 pub(crate) struct Answers {
     counts: BTreeMap<String, u64>,
+    rejected: u64,
+    /// Of each kind of thing that was left out, how many and where the first was.
+    left_out: BTreeMap<&'static str, (u64, String)>,
     lines: String,
 }
 
@@ -49,13 +67,24 @@ impl Answers {
     /// Counts and tells what was not taken in.
     pub(crate) fn reject(&mut self, why: &str) {
         self.count("rejected");
+        self.rejected += 1;
         terminal::note(&format!("rejected {why}"));
     }
 
-    /// The document of a record; tells where there is none.
-    pub(crate) fn document(&mut self, record: Fed) -> Option<NewDocument> {
-        let tell = |reason| self.reject(&format!("{}:{}: {reason}", record.source, record.line));
-        record.document.map_err(tell).ok()
+    /// The document of a record and where it stands, as file and line; tells where there is none.
+    pub(crate) fn document(&mut self, record: Fed) -> Option<(String, NewDocument)> {
+        let place = format!("{}:{}", record.source, record.line);
+        for what in record.left_out {
+            let (count, _) = self.left_out.entry(what).or_insert_with(|| (0, place.clone()));
+            *count += 1;
+        }
+        match record.document {
+            Ok(document) => Some((place, document)),
+            Err(reason) => {
+                self.reject(&format!("{place}: {reason}"));
+                None
+            }
+        }
     }
 
     fn count(&mut self, verdict: &str) {
@@ -69,19 +98,26 @@ impl AnswerArgs {
         &self,
         input: &InputArgs,
         beside: bool,
+        purpose: Purpose,
         cancel: &Arc<AtomicBool>,
         mut take: impl FnMut(Vec<Fed>, &mut Answers) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<ExitCode> {
         let keys = beside.then(|| self.fields.keys());
         let bars = Bars::new(self.quiet);
         let mut answers = Answers::default();
+        let mut read = !self.summary;
         let take = |fed: Vec<Fed>| -> anyhow::Result<()> {
             take(fed, &mut answers)?;
             let lines = std::mem::take(&mut answers.lines);
-            if self.summary {
-                Ok(())
-            } else {
-                terminal::out(&lines)
+            if !read {
+                return Ok(());
+            }
+            match terminal::out(&lines) {
+                Err(closed) if purpose == Purpose::Keep && terminal::is_closed_pipe(&closed) => {
+                    read = false;
+                    Ok(())
+                }
+                written => written,
             }
         };
         let fed = feed(
@@ -100,6 +136,12 @@ impl AnswerArgs {
         } else if !self.quiet {
             terminal::note(&summary);
         }
-        Ok(())
+        for (what, (count, first)) in &answers.left_out {
+            terminal::note(&format!(
+                "{what}: left out of {}, as none or too long; the first is {first}",
+                number::counted(*count, "document")
+            ));
+        }
+        Ok(strictly(self.strict, answers.rejected))
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn check(options: &DedupOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Adds the documents in `out`/kept to a collection. A record without an id goes by its file and line and by what it says.
+/// Adds the documents in `out`/kept to a collection.
 pub(crate) fn append(
     to: &Path,
     out: &Path,
@@ -71,15 +71,8 @@ pub(crate) fn append(
         let documents: Vec<NewDocument> = fed
             .into_iter()
             .filter_map(|record| {
-                let place = format!("{}:{}", record.source, record.line);
-                let mut document = record
-                    .document
-                    .map_err(|reason| tell(&format!("{place}: {reason}")))
-                    .ok()?;
-                if document.id == place {
-                    document.name_by(&place);
-                }
-                Some(document)
+                let told = |reason| tell(&format!("{}:{}: {reason}", record.source, record.line));
+                record.document.map_err(told).ok()
             })
             .collect();
         for answer in collection.add(documents, false, Durability::Synced)? {

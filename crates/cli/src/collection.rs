@@ -10,7 +10,7 @@ use twinprint::collection::{
     CanonicalBy, Collection, CollectionError, Durability, NewDocument, Settings, Store,
 };
 
-use crate::answers::AnswerArgs;
+use crate::answers::{AnswerArgs, Purpose};
 use crate::dedup::width_named;
 use crate::input::InputArgs;
 use crate::story_args::StoryArgs;
@@ -183,8 +183,8 @@ struct FromTo {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Create(args) => create(args)?,
-        Action::Add(args) => feed_in(args, true)?,
-        Action::Query(args) => feed_in(args, false)?,
+        Action::Add(args) => return feed_in(args, Purpose::Keep),
+        Action::Query(args) => return feed_in(args, Purpose::Ask),
         Action::Delete(args) => delete(args)?,
         Action::Stat(place) => {
             let collection = Collection::open(&place.dir)?;
@@ -260,23 +260,22 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
     terminal::out(&said)
 }
 
-fn feed_in(args: &FeedArgs, keep: bool) -> anyhow::Result<()> {
+fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
     let collection = Collection::open(&args.dir)?;
     let cancel = interrupt::flag()?;
     let beside = collection.settings().looks_beside();
-    args.answers.feed(&args.input, beside, &cancel, |fed, answers| {
+    let feed = &args.answers;
+    feed.feed(&args.input, beside, purpose, &cancel, |fed, answers| {
         let documents = fed.into_iter().filter_map(|record| answers.document(record));
-        let documents: Vec<NewDocument> = documents.collect();
-        let ids: Vec<String> = documents.iter().map(|document| document.id.clone()).collect();
-        let answered = if keep {
-            collection.add(documents, args.answers.only_new, Durability::Synced)?
-        } else {
-            collection.check(documents)?
+        let (places, documents): (Vec<String>, Vec<NewDocument>) = documents.unzip();
+        let answered = match purpose {
+            Purpose::Keep => collection.add(documents, feed.only_new, Durability::Synced)?,
+            Purpose::Ask => collection.check(documents)?,
         };
-        for (id, answer) in ids.into_iter().zip(answered) {
+        for (place, answer) in places.into_iter().zip(answered) {
             match answer {
                 Ok(answer) => answers.add(&serde_json::to_value(answer)?),
-                Err(error) => answers.reject(&format!("{id}: {error}")),
+                Err(error) => answers.reject(&format!("{place}: {error}")),
             }
         }
         Ok(())

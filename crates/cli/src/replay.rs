@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use twinprint::collection::{Content, Details, NewDocument};
 
-use crate::answers::AnswerArgs;
+use crate::answers::{AnswerArgs, Purpose};
 use crate::input::InputArgs;
 use crate::interrupt;
 
@@ -48,29 +48,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cancel = interrupt::flag()?;
     let service = Service::new(&args.to, &cancel)?;
     service.make()?;
-    args.answers.feed(&args.input, true, &cancel, |fed, answers| {
-        let mut batch = Vec::new();
+    let feed = &args.answers;
+    feed.feed(&args.input, true, Purpose::Keep, &cancel, |fed, answers| {
+        let (mut places, mut batch) = (Vec::new(), Vec::new());
         let mut bytes = 0;
         let last = fed.len();
         for (number, record) in (1..).zip(fed) {
-            if let Some(document) = answers.document(record) {
+            if let Some((place, document)) = answers.document(record) {
+                places.push(place);
                 bytes += size(&document);
                 batch.push(body(document));
             }
             if batch.len() == usize::from(args.batch) || bytes > BYTES || number == last {
                 bytes = 0;
-                let only_new = args.answers.only_new;
-                service.add(&std::mem::take(&mut batch), only_new, |id, item| {
+                let answered = service.add(&batch, feed.only_new)?;
+                for (place, item) in places.drain(..).zip(answered) {
                     match item.get("answer") {
                         Some(answer) => answers.add(answer),
-                        None => answers.reject(&format!("{id}: {}", text(&item["problem"]["detail"]))),
+                        None => answers.reject(&format!("{place}: {}", text(&item["problem"]["detail"]))),
                     }
-                })?;
+                }
+                batch.clear();
             }
         }
         Ok(())
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn text(value: &Value) -> &str {
@@ -155,21 +157,19 @@ impl<'a> Service<'a> {
         bail!("{}: {status}: {}", self.url, text(&answer["detail"]))
     }
 
-    /// Sends documents, and hands on what is said of each.
-    fn add(
-        &self,
-        documents: &[Value],
-        only_new: bool,
-        mut each: impl FnMut(&str, &Value),
-    ) -> anyhow::Result<()> {
+    /// Sends documents; what is said of each.
+    fn add(&self, documents: &[Value], only_new: bool) -> anyhow::Result<Vec<Value>> {
         if documents.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let body = serde_json::to_vec(&json!({"documents": documents}))?;
         let path = format!("/documents?only_new={only_new}");
-        let (status, answer) = self.call("POST", &path, &body)?;
+        let (status, mut answer) = self.call("POST", &path, &body)?;
         self.expect(status, &answer)?;
-        let items = answer["items"].as_array().map_or(&[][..], Vec::as_slice);
+        let items = match answer["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
         if items.len() != documents.len() {
             bail!(
                 "{}: {} answers to {} documents",
@@ -178,10 +178,7 @@ impl<'a> Service<'a> {
                 documents.len()
             );
         }
-        for (document, item) in documents.iter().zip(items) {
-            each(text(&document["doc_id"]), item);
-        }
-        Ok(())
+        Ok(items)
     }
 
     /// Asks, and again for as long as the service has too much to do.

@@ -150,8 +150,25 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         };
         // A value that does not fit is quoted, however long it is.
         let said: String = error.to_string().chars().take(300).collect();
-        Problem::new(status, format!("the body: {said}"))
+        let place = if error.is_data() {
+            place::<T>(bytes)
+        } else {
+            String::new()
+        };
+        Problem::new(status, format!("the body{place}: {said}"))
     })
+}
+
+/// Where in the JSON the value is that does not fit, such as `: documents[3].text`. A second look, which those that are right do not pay for.
+fn place<T: DeserializeOwned>(bytes: &[u8]) -> String {
+    let mut from = serde_json::Deserializer::from_slice(bytes);
+    match serde_path_to_error::deserialize::<_, T>(&mut from) {
+        Err(error) if error.path().iter().next().is_some() => {
+            let path: String = error.path().to_string().chars().take(200).collect();
+            format!(": {path}")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Refuses a body of another media type.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use clap::ValueHint;
+use twinprint::collection::Collection;
 use twinprint::raw::RawFiles;
 use twinprint::segment::{self, Builder, Codec, Form, Segment, SegmentError, Written};
 use twinprint::sort::Sorter;
@@ -83,6 +84,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             .label(&files)?
             .map_or_else(String::new, |label| label.written()),
     };
+    if Collection::is_at(&args.output) {
+        bail!(
+            "{} holds a collection; name a directory of its own for the index",
+            args.output.display()
+        );
+    }
     let gather = Gather::new(args.quiet, &args.memory)?;
     let options = store::Options::default();
     let built = store::create_from(&args.output, &settings, &options, |path| {

@@ -95,6 +95,78 @@ fn a_source_is_deleted_and_a_damaged_store_repaired() {
     sandbox.run("collection check mended").ok();
 }
 
+#[test]
+fn documents_without_ids_are_kept_beside_those_of_another_day() {
+    let sandbox = with_collection();
+    let add = |text: &str| {
+        let fed = format!(
+            "echo '{{\"text\":\"{text}\"}}' | {TWINPRINT} collection add seen - --format jsonl --summary --quiet"
+        );
+        sandbox.bash(&fed).ok().stdout
+    };
+    assert_eq!(
+        add("the bridge is closed for repairs until spring"),
+        "{\"new\":1}\n"
+    );
+    assert_eq!(add("a bakery won the prize for its rye bread"), "{\"new\":1}\n");
+    assert_eq!(
+        add("a bakery won the prize for its rye bread"),
+        "{\"updated\":1}\n"
+    );
+    let exported = sandbox.run("collection export seen").ok().stdout;
+    assert_eq!(exported.lines().count(), 2, "{exported}");
+}
+
+#[test]
+fn what_is_not_taken_in_is_told_with_its_place() {
+    let sandbox = with_collection();
+    let long = "x".repeat(3000);
+    sandbox.put(
+        "odd.jsonl",
+        format!(
+            "{{\"id\":\"a\",\"text\":\"one of some words\",\"score\":\"high\"}}\n{{\"id\":\"{long}\",\"text\":\"two\"}}\n{{\"id\":\"\",\"text\":\"three\"}}\n\
+             {{\"id\":\"d\",\"text\":4}}\n{{\"id\":\"e\",\"text\":\"five\"}}\n"
+        ),
+    );
+    sandbox.run("collection create scored --canonical score").ok();
+    let told = sandbox.run("collection add scored odd.jsonl --summary").ok();
+    for part in [
+        "odd.jsonl:2: doc_id",
+        "odd.jsonl:4: ",
+        "score: left out of 1 document",
+        "odd.jsonl:1",
+    ] {
+        assert!(told.stderr.contains(part), "{part}: {}", told.stderr);
+    }
+    assert!(told.stdout.contains("\"new\":"), "{}", told.stdout);
+    sandbox
+        .run("collection add scored odd.jsonl --quiet --strict")
+        .fails(1, &["odd.jsonl:2"]);
+}
+
+#[test]
+fn documents_are_kept_though_nobody_reads_the_answers() {
+    let sandbox = with_collection();
+    sandbox.put("many.jsonl", Corpus::new(5).jsonl(3000));
+    sandbox
+        .bash(&format!(
+            "{TWINPRINT} collection add seen many.jsonl --quiet | head -n 1"
+        ))
+        .ok();
+    let stats: Value = serde_json::from_str(&sandbox.run("collection stat seen").ok().stdout).unwrap();
+    assert_eq!(stats["stats"]["documents"], 3000);
+}
+
+#[test]
+fn an_index_takes_no_directory_of_a_collection() {
+    let sandbox = with_collection();
+    sandbox.put("old.u64", [7; 8]);
+    sandbox
+        .run("index build old.u64 -o seen")
+        .fails(1, &["seen holds a collection"]);
+    sandbox.run("collection check seen").ok();
+}
+
 /// What was told before a kill is there, and nothing that was not sent.
 #[test]
 fn killed_at_any_time_a_collection_has_what_it_acknowledged() {

@@ -43,15 +43,15 @@ pub struct NewDocument {
 }
 
 impl NewDocument {
-    /// Names a document that has no id of its own by where it stood and what it says, so that what stands there another day has another name.
-    pub fn name_by(&mut self, place: &str) {
+    /// Adds what it says to the name of a document that is called by where it stood, so that what stands there another day has another name.
+    pub(crate) fn name_by_text(&mut self) {
         let hash = match &self.content {
             Content::Text(said) | Content::Html(said) => {
                 hash_one(&HashKey::PUBLIC, said.as_bytes()).low_u64()
             }
             Content::Fingerprint(fingerprint) => fingerprint.low_u64(),
         };
-        self.id = format!("{place}#{hash:016x}");
+        self.id = format!("{}#{hash:016x}", self.id);
     }
 }
 

@@ -23,9 +23,11 @@ pub struct Fed {
     pub source: String,
     /// Its line, from 1.
     pub line: u64,
-    /// The document, or why there is none. Its id is the record's own, or else file and line; an id that is a url
-    /// is its url as well, where it names no other.
+    /// The document, or why there is none. Its id is the record's own, or else the file's where that is one document, or else file, line and a
+    /// hash of the text; an id that is a url is its url as well, where it names no other.
     pub document: Result<NewDocument, String>,
+    /// What stood beside the text and was left out, as no such thing or too long.
+    pub left_out: Vec<&'static str>,
 }
 
 /// Hands on every record of the inputs in order, some at a time: text and id, and time, address, score and title where keys say how they are
@@ -53,19 +55,26 @@ pub fn feed<E: From<DedupError>>(
             let mut failed = None;
             let mut hand_on = |record: Record<'_>, beside: Beside<'_>| {
                 let file = &sources.list()[record.source as usize];
+                let mut left_out = Vec::new();
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
                     RecordKind::Rejected { reason } => Err(reason.to_string()),
                     RecordKind::Document { id, text, .. } => {
                         bytes += text.len();
+                        let own = id.is_some() || file.format.is_whole_file();
                         let id = id.map_or_else(|| file.name_of(record.line), std::borrow::Cow::into_owned);
-                        Ok(document(id, text.into_owned(), beside))
+                        let mut document = document(id, text.into_owned(), beside, &mut left_out);
+                        if !own {
+                            document.name_by_text();
+                        }
+                        Ok(document)
                     }
                 };
                 waiting.push(Fed {
                     source: file.label.clone(),
                     line: record.line,
                     document,
+                    left_out,
                 });
                 if failed.is_none() && (waiting.len() == AT_A_TIME || bytes > BYTES) {
                     bytes = 0;
@@ -91,35 +100,35 @@ pub fn feed<E: From<DedupError>>(
 /// Bytes of a title that is kept.
 const MAX_TITLE: usize = 4096;
 
-/// What is longer than it may be is left out; the document is none the worse.
-fn fits(most: usize) -> impl Fn(&&str) -> bool {
-    move |text| text.len() <= most
-}
-
-fn document(id: String, text: String, beside: Beside<'_>) -> NewDocument {
+/// A document with what can be kept beside it; it is none the worse for what cannot.
+fn document(id: String, text: String, beside: Beside<'_>, left_out: &mut Vec<&'static str>) -> NewDocument {
+    let mut keep = |what, fits: bool| {
+        if !fits {
+            left_out.push(what);
+        }
+        fits
+    };
+    let url = beside.url.filter(|url| keep("url", url.len() <= MAX_URL));
+    let title = beside
+        .title
+        .filter(|title| keep("title", title.len() <= MAX_TITLE));
+    let score = beside.score.filter(|score| keep("score", score.is_finite()));
+    let time = beside.time.map(|time| match time {
+        SortValue::Integer(n) => n.to_string(),
+        SortValue::Real(x) => x.to_string(),
+        SortValue::Text(text) => text.to_string(),
+    });
+    let time = time.filter(|time| keep("time", time.len() <= MAX_TIME));
     let named = ["http://", "https://"]
         .iter()
         .any(|scheme| id.starts_with(scheme));
     NewDocument {
         content: Content::Text(text),
         details: Details {
-            url: beside
-                .url
-                .filter(fits(MAX_URL))
-                .map(str::to_owned)
-                .or_else(|| named.then(|| id.clone())),
-            time: beside
-                .time
-                .map(|time| match time {
-                    SortValue::Integer(n) => n.to_string(),
-                    SortValue::Real(x) => x.to_string(),
-                    SortValue::Text(text) => text.to_string(),
-                })
-                .filter(|time| time.len() <= MAX_TIME),
-            score: beside.score.filter(|score| score.is_finite()),
-            fields: beside
-                .title
-                .filter(fits(MAX_TITLE))
+            url: url.map(str::to_owned).or_else(|| named.then(|| id.clone())),
+            time,
+            score,
+            fields: title
                 .map(|title| ("title".to_owned(), title.into()))
                 .into_iter()
                 .collect(),

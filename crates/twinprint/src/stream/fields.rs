@@ -40,7 +40,7 @@ pub(crate) struct Beside<'r> {
     pub(crate) title: Option<&'r str>,
     /// Its address.
     pub(crate) url: Option<&'r str>,
-    /// How much it is worth.
+    /// How much it is worth; what is there but is no number is NaN.
     pub(crate) score: Option<f64>,
     /// When it was seen, as it says.
     pub(crate) time: Option<SortValue>,
@@ -149,7 +149,7 @@ impl Fields {
         match self.scores.get(record)?.as_ref()? {
             SortValue::Integer(n) => Some(*n as f64),
             SortValue::Real(x) => Some(*x),
-            SortValue::Text(text) => text.trim().parse().ok(),
+            SortValue::Text(text) => Some(text.trim().parse().unwrap_or(f64::NAN)),
         }
     }
 }
