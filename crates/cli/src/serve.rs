@@ -34,6 +34,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.toml")]
     tokens: Option<PathBuf>,
 
+    /// Directory for backups, which POST /v1/collections/NAME/backup makes while the service runs; without it there are none
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    backups: Option<PathBuf>,
+
     /// Largest body of a request
     #[arg(long, default_value = "16MiB", value_name = "BYTES", value_parser = crate::number::parse_bytes)]
     max_body: u64,
@@ -63,6 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let body = usize::try_from(args.max_body).unwrap_or(usize::MAX);
     let service = Service::start(&Options {
         dir: args.dir.clone(),
+        backups: args.backups.clone(),
         listen: args.listen,
         tokens: args.tokens.clone(),
         limits: Limits {

@@ -1,6 +1,7 @@
 //! Work that is too long for one request: it goes on by itself, and tells where it is.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -79,11 +80,32 @@ impl Jobs {
         source: String,
     ) -> Result<Job, Problem> {
         let shown: String = source.chars().take(100).collect();
-        let job = self.begin(format!("delete the documents of {shown}"))?;
+        let what = format!("delete the documents of {shown}");
+        self.spawn(what, move |jobs, id| jobs.delete(&collection, &source, id))
+    }
+
+    /// Begins to copy a collection into a directory, and reads the copy back.
+    pub(crate) fn back_up(self: &Arc<Self>, collection: Collection, to: PathBuf) -> Result<Job, Problem> {
+        let name = to.file_name().unwrap_or_default().to_string_lossy();
+        let what = format!("back up to {name}");
+        self.spawn(what, move |jobs, id| {
+            let checked = collection.backup(&to)?;
+            jobs.change(id, |job| job.done = checked.documents);
+            Ok(())
+        })
+    }
+
+    /// Begins a job.
+    fn spawn(
+        self: &Arc<Self>,
+        what: String,
+        work: impl FnOnce(&Self, u64) -> Result<(), CollectionError> + Send + 'static,
+    ) -> Result<Job, Problem> {
+        let job = self.begin(what)?;
         let jobs = Arc::clone(self);
         let id = job.id;
         tokio::task::spawn_blocking(move || {
-            let result = jobs.delete(&collection, &source, id);
+            let result = work(&jobs, id);
             jobs.change(id, |job| match result {
                 Ok(()) => job.state = JobState::Done,
                 Err(error) => {

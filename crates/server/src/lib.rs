@@ -49,6 +49,8 @@ use crate::work::Work;
 pub struct Options {
     /// The directory of the collections.
     pub dir: PathBuf,
+    /// Where backups go that are asked for, outside of `dir`; without it there are none.
+    pub backups: Option<PathBuf>,
     /// Where to listen.
     pub listen: SocketAddr,
     /// The token file; without one the service listens on the loopback interface alone.
@@ -71,6 +73,9 @@ pub enum ServeError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// The directory for backups lies where collections are looked for.
+    #[error("{}: backups cannot lie among the collections; name a directory elsewhere", .0.display())]
+    Backups(PathBuf),
     /// The token file cannot be used.
     #[error("{}: {why}", .path.display())]
     Tokens {
@@ -106,6 +111,7 @@ struct App {
     metrics: Metrics,
     jobs: Arc<Jobs>,
     idempotency: Idempotency,
+    backups: Option<PathBuf>,
     work: Work,
     room: Room,
     exports: Arc<Semaphore>,
@@ -120,8 +126,13 @@ impl App {
     fn open(dir: &Path, tokens: Option<Tokens>, options: &Options) -> Result<Self, ServeError> {
         let (log, limits) = (Log::new(options.log), options.limits);
         let stopping = Arc::new(AtomicBool::new(false));
+        let registry = Registry::open(dir, log)?;
+        if let Some(backups) = &options.backups {
+            outside(dir, backups)?;
+        }
         Ok(Self {
-            registry: Registry::open(dir, log)?,
+            registry,
+            backups: options.backups.clone(),
             log,
             limits,
             tokens,
@@ -135,4 +146,18 @@ impl App {
             openapi: openapi::document(),
         })
     }
+}
+
+/// Makes the directory for backups, and refuses one among the collections, which would be served at the next start.
+fn outside(dir: &Path, backups: &Path) -> Result<(), ServeError> {
+    let failed = |source| ServeError::Directory {
+        path: backups.to_owned(),
+        source,
+    };
+    std::fs::create_dir_all(backups).map_err(failed)?;
+    let (dir, inner) = (dir.canonicalize(), backups.canonicalize());
+    if inner.map_err(failed)?.starts_with(dir.map_err(failed)?) {
+        return Err(ServeError::Backups(backups.to_owned()));
+    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ use crate::route::{collections, documents, health, questions, stories, stream};
         collections::show,
         collections::create,
         collections::remove,
+        collections::back_up,
         documents::check,
         documents::checks,
         documents::check_and_insert,

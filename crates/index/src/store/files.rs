@@ -14,7 +14,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,6 +72,11 @@ impl Files {
     /// Makes the directory where it is not there.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         let made = self.storage.create_dir_all(&self.root);
+        // A file may have the name; what the system says of that does not help.
+        let made = made.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => ErrorKind::NotADirectory.into(),
+            _ => error,
+        });
         made.map_err(StoreError::io(&self.root, "make it"))
     }
 
@@ -97,7 +102,7 @@ impl Files {
     pub(super) fn read_manifest(&self) -> Result<Option<Manifest>, StoreError> {
         let path = self.manifest();
         let bytes = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.map_err(StoreError::io(&path, "read it"))?,
         };
         let decoded = Manifest::decode(&bytes).map_err(|wrong| match wrong {

@@ -1,5 +1,7 @@
 //! Making, showing and deleting collections.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -8,7 +10,7 @@ use twinprint::collection::{Collection, CollectionError, Settings};
 
 use crate::Shared;
 use crate::body::Sent;
-use crate::model::{CollectionInfo, CollectionList};
+use crate::model::{CollectionInfo, CollectionList, Job};
 use crate::problem::Problem;
 
 /// The collections of the service
@@ -89,4 +91,28 @@ pub(crate) async fn remove(
     app.work
         .run(move || shared.registry.delete(&name).map(|()| StatusCode::NO_CONTENT))
         .await
+}
+
+/// Copy a collection to the service's backups, as a job
+///
+/// The copy is a directory named after the collection and the second since 1970; the job tells its name. It is what the collection was at one moment, and is
+/// read back and checked before the job is done. `twinprint collection restore` makes a collection of it.
+#[utoipa::path(post, operation_id = "back_up_collection", path = "/v1/collections/{collection}/backup", tag = "collections",
+    params(("collection" = String, Path, description = "Its name")), responses(
+    (status = 202, body = Job), (status = 409, description = "The service was started without a directory for backups", body = Problem,
+        content_type = "application/problem+json")))]
+pub(crate) async fn back_up(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+) -> Result<(StatusCode, Json<Job>), Problem> {
+    let collection = app.registry.get(&name)?;
+    let Some(backups) = &app.backups else {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "the service has no directory for backups; start it with --backups DIR",
+        ));
+    };
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let to = backups.join(format!("{name}-{}", since.as_secs()));
+    Ok((StatusCode::ACCEPTED, Json(app.jobs.back_up(collection, to)?)))
 }

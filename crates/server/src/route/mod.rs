@@ -74,6 +74,7 @@ pub(crate) fn router(app: Shared) -> Router {
             "/v1/collections/{collection}",
             put(collections::create).delete(collections::remove),
         )
+        .route("/v1/collections/{collection}/backup", post(collections::back_up))
         .route_layer(scoped(Scope::Admin));
     let open = Router::new()
         .route("/", get(page::page))

@@ -85,7 +85,10 @@ fn bodies_that_make_no_sense() {
     assert_eq!((&refused["limit"], &refused["got"]), (&json!(20), &json!(21)));
     let mut one_odd = vec![json!({"doc_id": "a", "text": "x"}); 5];
     one_odd[3]["score"] = json!("good");
-    let refused = running.post("documents", &json!({"documents": one_odd})).is(422).json();
+    let refused = running
+        .post("documents", &json!({"documents": one_odd}))
+        .is(422)
+        .json();
     let detail = refused["detail"].as_str().unwrap();
     assert!(detail.contains("documents[3].score"), "{detail}");
     running

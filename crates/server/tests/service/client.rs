@@ -52,6 +52,7 @@ impl Running {
         });
         let options = Options {
             dir: dir.path().join("collections"),
+            backups: Some(dir.path().join("backups")),
             listen: "127.0.0.1:0".parse().unwrap(),
             tokens: file,
             limits,

@@ -232,6 +232,58 @@ fn a_source_is_deleted_by_a_job_and_a_collection_at_once() {
 }
 
 #[test]
+fn a_backup_is_made_while_the_service_runs() {
+    let running = Running::new();
+    for n in 0..5 {
+        add(&running, &format!("d{n}"), &page(n, 0));
+    }
+    let job = running
+        .call("POST", "/v1/collections/c/backup", "")
+        .is(202)
+        .json();
+    add(&running, "later", &page(9, 0));
+    let path = format!("/v1/jobs/{}", job["id"]);
+    let mut ended = (0..600).map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        running.get(&path).is(200).json()
+    });
+    let ended = ended.find(|job| job["state"] != "running").unwrap();
+    assert_eq!(ended["state"], "done", "{ended}");
+    let name = ended["what"]
+        .as_str()
+        .unwrap()
+        .strip_prefix("back up to ")
+        .unwrap();
+    let backup = running.dir.path().join("backups").join(name);
+    let restored =
+        twinprint::collection::Collection::restore(&backup, &running.dir.path().join("again")).unwrap();
+    // The one that came after the job began may be in it.
+    assert!([5, 6].contains(&restored.documents), "{restored:?}");
+    running.call("POST", "/v1/collections/nothing/backup", "").is(404);
+}
+
+#[test]
+fn backups_do_not_lie_among_the_collections() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = |backups| twinprint_server::Options {
+        dir: dir.path().join("collections"),
+        backups,
+        listen: "127.0.0.1:0".parse().unwrap(),
+        tokens: None,
+        limits: twinprint_server::Limits::default(),
+        log: twinprint_server::LogForm::Quiet,
+    };
+    let inside = options(Some(dir.path().join("collections/backups")));
+    let refused = twinprint_server::Service::start(&inside)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(refused.contains("among the collections"), "{refused}");
+    let without = twinprint_server::Service::start(&options(None)).unwrap();
+    drop(without);
+}
+
+#[test]
 fn what_watches_the_service_finds_it_well() {
     let running = Running::new();
     add(&running, "a", &page(1, 0));
@@ -278,6 +330,7 @@ fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_asid
     .unwrap();
     let options = twinprint_server::Options {
         dir: dir.path().join("collections"),
+        backups: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         tokens: None,
         limits: twinprint_server::Limits::default(),

@@ -14,6 +14,7 @@ fn again(running: Running, limits: Limits) -> Running {
     service.stop();
     let options = Options {
         dir: dir.path().join("collections"),
+        backups: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         tokens: None,
         limits,

@@ -52,6 +52,7 @@ fn without_tokens_only_this_machine_is_served_by_its_own_name() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options {
         dir: dir.path().to_owned(),
+        backups: None,
         listen: "0.0.0.0:0".parse().unwrap(),
         tokens: None,
         limits: Limits::default(),
