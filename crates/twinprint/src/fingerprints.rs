@@ -97,7 +97,7 @@ enum Maker {
     /// With the bits of a fingerprint, and whether features are counted.
     Analyzer(Box<Analyzer>, u32, bool),
     Vector(u32),
-    Imitator(Imitator, u32),
+    Imitator(Box<Imitator>, u32),
 }
 
 impl Maker {
@@ -109,9 +109,10 @@ impl Maker {
                 counted,
             } => Self::Analyzer(Box::new(Analyzer::new(profile, *key)), profile.bits(), *counted),
             Subject::Vector(bits) => Self::Vector(*bits),
-            Subject::Recipe(recipe, dictionaries) => {
-                Self::Imitator(Imitator::new(*recipe, dictionaries.clone())?, recipe.bits())
-            }
+            Subject::Recipe(recipe, dictionaries) => Self::Imitator(
+                Box::new(Imitator::new(*recipe, dictionaries.clone())?),
+                recipe.bits(),
+            ),
         })
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Dictionaries;
 use super::hmm::{Hmm, NEVER, STATES};
+use super::{Dictionaries, Idf};
 use crate::segment::dictionary::{Alphabet, Dictionary};
 
 /// Words with frequencies and parts of speech.
@@ -52,15 +52,11 @@ impl Dictionaries {
     /// # Errors
     /// When a file cannot be read or used; names it and the line.
     pub fn open(directory: &Path) -> Result<Self, DictionaryError> {
-        let idf = File::read(directory, IDF)?;
-        let (idf, mean_idf) = idf.idf()?;
-        let stop_words = File::read(directory, STOP_WORDS)?;
+        let idf = File::read(directory, IDF)?.idf(&File::read(directory, STOP_WORDS)?)?;
         Ok(Self {
             words: File::read(directory, WORDS)?.words()?,
             hmm: File::read(directory, MODEL)?.model()?,
             idf,
-            mean_idf,
-            stop_words: stop_words.text.lines().map(Box::from).collect(),
         })
     }
 }
@@ -114,9 +110,9 @@ impl File {
         Dictionary::new(&words).map_err(|why| self.too_large(why))
     }
 
-    /// The table, and the mean of all lines, those without an entry included: cppjieba divides by their number.
-    fn idf(&self) -> Result<(std::collections::HashMap<Box<str>, f64>, f64), DictionaryError> {
-        let mut table = std::collections::HashMap::new();
+    /// The table. Its mean is that of all lines, those without an entry included: cppjieba divides by their number.
+    fn idf(&self, stop_words: &Self) -> Result<Idf, DictionaryError> {
+        let mut table = Vec::new();
         let (mut sum, mut lines) = (0.0, 0);
         for (line, number) in self.text.lines().zip(1..) {
             lines = number;
@@ -126,11 +122,11 @@ impl File {
             };
             let finite = idf.parse().ok().filter(|idf: &f64| idf.is_finite());
             let idf = finite.ok_or_else(|| self.line(number, "a word and a number"))?;
-            table.insert(Box::from(word), idf);
+            table.push((word, idf));
             sum += idf;
         }
         if sum > 0.0 {
-            Ok((table, sum / lines as f64))
+            Ok(Idf::new(table, sum / lines as f64, stop_words.text.lines()))
         } else {
             Err(self.line(1, "words and numbers whose mean is above 0"))
         }

@@ -1,6 +1,8 @@
 //! cppjieba's `MixSegment`: stretches between separators, the likeliest words of each by the dictionary, and lone characters in a row again by
 //! the hidden Markov model, where ASCII is taken by rules of its own.
 
+use std::ops::Range;
+
 use super::hmm::Trellis;
 use super::{Cppjieba, Dictionaries};
 use crate::segment::dictionary::Path;
@@ -15,20 +17,19 @@ pub(super) struct Buffers {
     trellis: Trellis,
 }
 
-/// Calls `word` with each word of a text and its length in characters; in a row they are the text.
-pub(super) fn cut<'a>(
+/// Calls `word` with the place of each word of a text and its length in characters; in a row they are the text.
+pub(super) fn cut(
     dictionaries: &Dictionaries,
-    text: &'a str,
+    text: &str,
     buffers: &mut Buffers,
-    mut word: impl FnMut(&'a str, usize),
+    mut word: impl FnMut(Range<usize>, usize),
 ) {
-    let mut rest = text;
-    // Takes the next `length` characters off the text.
+    let mut end = 0;
+    // Takes characters off the text.
     let mut take = |characters: &[char]| {
-        let bytes = characters.iter().map(|c| c.len_utf8()).sum();
-        let (this, later) = rest.split_at_checked(bytes).unwrap_or_default();
-        rest = later;
-        word(this, characters.len());
+        let start = end;
+        end += characters.iter().map(|c| c.len_utf8()).sum::<usize>();
+        word(start..end, characters.len());
     };
     for stretch in text.split_inclusive(SEPARATORS) {
         let (stretch, separator) = match stretch.char_indices().next_back() {
