@@ -17,6 +17,7 @@ pub(super) struct Unsynced;
 #[derive(Clone, Debug)]
 enum Step {
     Create(PathBuf),
+    Cut(PathBuf, u64),
     Write(PathBuf, Vec<u8>),
     Sync(PathBuf),
     Rename(PathBuf, PathBuf),
@@ -76,6 +77,15 @@ impl Storage for Recorder {
         Ok(Box::new(RecordedFile {
             path: path.to_owned(),
             file: Disk.create(path)?,
+            recorder: self.clone(),
+        }))
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        self.step(Step::Cut(path.to_owned(), length));
+        Ok(Box::new(RecordedFile {
+            path: path.to_owned(),
+            file: Disk.cut(path, length)?,
             recorder: self.clone(),
         }))
     }
@@ -158,6 +168,11 @@ impl Moment {
                 self.contents.push(Content::default());
                 self.set(path, Some(self.contents.len() - 1));
             }
+            Step::Cut(path, length) => {
+                let content = self.content(path);
+                content.bytes.truncate(*length as usize);
+                content.synced = content.synced.min(content.bytes.len());
+            }
             Step::Write(path, bytes) => self.content(path).bytes.extend(bytes),
             Step::Sync(path) => {
                 let content = self.content(path);
@@ -239,6 +254,10 @@ impl Storage for Unsynced {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
         Ok(Box::new(UnsyncedFile(fs::File::create(path)?)))
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        Disk.cut(path, length)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

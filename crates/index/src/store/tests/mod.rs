@@ -7,6 +7,7 @@ mod disk;
 mod faults;
 mod model;
 mod readers;
+mod resuming;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
