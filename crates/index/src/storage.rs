@@ -1,6 +1,9 @@
 //! The few operations that writing needs from a file system, so that tests can make each of them fail, and see what a kill or a power cut
 //! between any two of them leaves.
 
+#[cfg(test)]
+pub(crate) mod unsynced;
+
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

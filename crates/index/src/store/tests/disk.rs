@@ -9,10 +9,6 @@ use std::sync::{Arc, Mutex};
 use crate::samples::Random;
 use crate::storage::{Disk, RawFile, Storage};
 
-/// The file system without syncs, for tests that do not cut the power.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Unsynced;
-
 /// Something done to a disk.
 #[derive(Clone, Debug)]
 enum Step {
@@ -244,49 +240,5 @@ fn set(names: &mut Names, path: &Path, content: Option<usize>) {
     match content {
         Some(content) => drop(names.insert(path.to_owned(), content)),
         None => drop(names.remove(path)),
-    }
-}
-
-impl Storage for Unsynced {
-    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        Disk.create_dir_all(path)
-    }
-
-    fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
-        Ok(Box::new(UnsyncedFile(fs::File::create(path)?)))
-    }
-
-    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
-        Disk.cut(path, length)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Disk.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        Disk.remove(path)
-    }
-
-    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct UnsyncedFile(fs::File);
-
-impl Write for UnsyncedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl RawFile for UnsyncedFile {
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -4,7 +4,6 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::disk::Unsynced;
 use super::*;
 use crate::storage::RawFile;
 

@@ -18,6 +18,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::samples::Random;
 use crate::segment::Scratch;
+use crate::storage::unsynced::Unsynced;
 
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::disk::{End, Recorder, Unsynced};
+use super::disk::{End, Recorder};
 use super::faults::FailsOnce;
 use super::*;
 use crate::plan::Plan;
