@@ -103,7 +103,7 @@ fn fields(mut from: Reader<'_>) -> Option<Journal> {
             .sections
             .iter()
             .all(|s| inside(s.offset.checked_add(s.length)))
-        && sums.len() as u64 % 4 == 0
+        && sums.len().is_multiple_of(4)
         && sums.len() as u64 / 4 == length.div_ceil(SECTOR as u64);
     holds.then(|| Journal {
         work: work.to_vec(),

@@ -156,7 +156,7 @@ proptest! {
         fn check<W: Width>(rows: &[W], k: u32, seed: u64, after: u64, codec: Codec) {
             let rows = numbered(rows, seed);
             for plan in plans::<W>(k) {
-                let options = options(plan, codec, seed % 2 << 20);
+                let options = options(plan, codec, (seed % 2) << 20);
                 assert!(in_pieces(&rows, &options, after).0 == uninterrupted(&rows, &options));
             }
         }
@@ -202,15 +202,12 @@ fn a_build_that_was_killed_goes_on_to_the_same_file() {
         let (mut times, mut anew) = (0, 0);
         for directory in kills(&sample, &options) {
             let path = place(&directory);
-            match found::<u64>(&path, &options) {
-                Some(interrupted) => {
-                    times += 1;
-                    interrupted.finish().unwrap();
-                }
-                None => {
-                    anew += 1;
-                    pushed(&sample, &options, &path).finish().unwrap();
-                }
+            if let Some(interrupted) = found::<u64>(&path, &options) {
+                times += 1;
+                interrupted.finish().unwrap();
+            } else {
+                anew += 1;
+                pushed(&sample, &options, &path).finish().unwrap();
             }
             assert!(fs::read(&path).unwrap() == whole);
             assert_eq!(names(directory.path()), ["sample.seg"]);

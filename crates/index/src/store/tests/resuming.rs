@@ -81,7 +81,7 @@ fn stopping(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
     }
 }
 
-fn stopped(result: Result<usize, StoreError>) {
+fn stopped(result: &Result<usize, StoreError>) {
     let stopped = matches!(result, Err(StoreError::Segment(SegmentError::Stopped)));
     assert!(stopped, "{result:?}");
 }
@@ -106,7 +106,7 @@ fn after_any_failure_it_is_gone_on_to_the_same_index() {
             let path = directory.path();
             if begun {
                 let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-                stopped(make(path, storage.clone(), &stopping(&storage, N + 1)));
+                stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
             }
             let failing = FailsOnce::new(at, ErrorKind::StorageFull);
             let storage: Arc<dyn Storage> = Arc::new(failing.clone());
@@ -134,12 +134,12 @@ fn after_a_kill_or_a_power_cut_it_is_gone_on_to_the_same_index() {
     let recorder = Recorder::default();
     let storage: Arc<dyn Storage> = Arc::new(recorder.clone());
     // In three attempts.
-    stopped(make(
+    stopped(&make(
         directory.path(),
         storage.clone(),
         &stopping(&storage, N + 1),
     ));
-    stopped(make(
+    stopped(&make(
         directory.path(),
         storage.clone(),
         &stopping(&storage, 2 * N + 1),
@@ -175,7 +175,7 @@ fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-    stopped(make(path, storage.clone(), &stopping(&storage, N + 1)));
+    stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
     let names: Vec<String> = files(path).into_keys().collect();
     assert_eq!(names, ["00000001.seg.resume", "00000001.seg.tmp", "lock"]);
     let refused = [
@@ -195,7 +195,7 @@ fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
     // Nor has one who builds a segment without asking for it.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    stopped(make(path, storage.clone(), &stopping(&storage, N + 1)));
+    stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
     create_from::<u64, StoreError>(path, &settings(), &Options::default(), |path| {
         let builder = Builder::new(path, &segment::Options::default())?;
         let segment: Segment<u64> = builder.finish()?;
