@@ -226,6 +226,32 @@ fn stopped(codec: Codec) -> (tempfile::TempDir, Vec<(u64, u64)>, Options) {
     (directory, sample, options)
 }
 
+/// The journal of this version, written once; see `FORMAT.md`.
+#[test]
+fn a_journal_written_by_this_version_stays_readable_and_the_same() {
+    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/journal-1-64.resume");
+    let directory = tempfile::tempdir().unwrap();
+    let path = place(&directory);
+    let options = Options {
+        address_bits: vec![5, 5],
+        ..options(Plan::halves(64, 3).unwrap(), Codec::default(), 1 << 30)
+    };
+    let sample: Vec<(u64, u64)> = (0..60)
+        .map(|id: u64| (id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id))
+        .collect();
+    let ended = pushed(&sample, &stopping(&options, 61), &path).finish();
+    assert!(matches!(ended, Err(SegmentError::Stopped)));
+    let journal = journal::place(&path);
+    let made = fs::read(&journal).unwrap();
+    if std::env::var_os("TWINPRINT_WRITE_GOLDEN").is_some() {
+        fs::write(&kept, &made).unwrap();
+    }
+    assert!(fs::read(&kept).unwrap() == made, "it is not what is written now");
+    let read = Journal::decode(&made, &journal).unwrap();
+    assert_eq!((read.whole, read.work.as_slice()), (1, b"sample".as_slice()));
+    assert_eq!(read.encode(), made);
+}
+
 #[test]
 fn a_damaged_journal_is_not_believed() {
     let (directory, sample, options) = stopped(Codec::default());
