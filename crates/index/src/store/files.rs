@@ -68,9 +68,9 @@ impl Files {
 
     /// Whether an index was to be made of one segment, which did not come to its end.
     pub(super) fn unfinished(&self) -> bool {
-        let segment = self.segment(FIRST);
-        let [file, journal] = segment::unfinished(&segment);
-        [segment, file, journal].iter().any(|path| path.exists())
+        // A whole segment may be that of an index whose manifest was lost, which nobody must be told to build again.
+        let unfinished = segment::unfinished(&self.segment(FIRST));
+        unfinished.iter().any(|path| path.exists())
     }
 
     /// Where the tombstones of a number are.
