@@ -4,6 +4,7 @@
 //! what was read.
 
 mod index;
+mod journal;
 mod segment;
 
 use std::fs;
@@ -15,6 +16,7 @@ use twinprint::sink::{Fate, copy_records};
 use twinprint::source::{RecordKind, SourceError, SourceOptions, Sources};
 
 pub use index::open_index;
+pub use journal::go_on;
 pub use segment::open_segment;
 
 /// Small, so that the limit is met.

@@ -1,9 +1,12 @@
 //! The few operations that writing needs from a file system, so that tests can make each of them fail, and see what a kill or a power cut
 //! between any two of them leaves.
 
+#[cfg(test)]
+pub(crate) mod unsynced;
+
 use std::fmt::Debug;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Where files are written.
@@ -19,6 +22,12 @@ pub trait Storage: Debug + Send + Sync {
     /// # Errors
     /// What the system says.
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>>;
+
+    /// Opens a file that is there, to write behind its first `length` bytes; what follows them is cut off.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>>;
 
     /// Renames a file within its directory, in one step.
     ///
@@ -67,6 +76,13 @@ impl Storage for Disk {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
         Ok(Box::new(File::create(path)?))
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Box::new(file))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -8,17 +8,21 @@ use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
 use twinprint::raw::RawFiles;
-use twinprint::segment::{self, Builder, Codec, Form, Segment, SegmentError, Written};
+use twinprint::segment::{self, Builder, Codec, Form, Interrupted, Left, Segment, Written};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
 
 use super::files::IdArgs;
 use super::profile::ProfileArgs;
+use super::resume::{self, INTERRUPTED, Known, ended};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
 /// Makes an index of files of fingerprints
+///
+/// Ended on the way, by Ctrl-C, a kill or a power cut, the same command goes on after the last table that was whole, if there is one, and does
+/// not read the files again. It begins anew if one of them or an option has changed.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
@@ -92,8 +96,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let gather = Gather::new(args.quiet, &args.memory)?;
     let options = store::Options::default();
+    let work = resume::work(&args.inputs, &args.ids, &settings);
     let built = store::create_from(&args.output, &settings, &options, |path| {
-        let gathered = gather.segment(&files, 0, &settings, path)?;
+        let gathered = gather.segment(&files, 0, &settings, path, work)?;
         anyhow::Ok((gathered.segment, gathered.next))
     });
     gather.finish();
@@ -112,9 +117,6 @@ pub(super) struct MemoryArgs {
     #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
     memory: u64,
 }
-
-/// What is said after Ctrl-C.
-const INTERRUPTED: &str = "interrupted; nothing was added";
 
 /// Reads files into a segment, and shows how far it is.
 pub(super) struct Gather {
@@ -139,13 +141,15 @@ impl Gather {
         })
     }
 
-    /// Makes a segment of fingerprints for an index with these settings. Those without ids of their own get ids from `first` on.
+    /// Makes a segment of fingerprints for an index with these settings. Those without ids of their own get ids from `first` on. Where `work` says
+    /// what is built, it goes on with what an interrupted build of the same left.
     pub(super) fn segment(
         &self,
         files: &RawFiles,
         first: u64,
         settings: &Settings,
         path: &Path,
+        work: Option<Vec<u8>>,
     ) -> anyhow::Result<Gathered> {
         let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
         let bars = Arc::clone(&self.bars);
@@ -154,10 +158,37 @@ impl Gather {
             stop: Some(Arc::clone(&self.cancel)),
             memory: self.memory,
             written: Some(Written::new(move |rows| bars.advance(rows))),
+            resume: work,
             ..store::segment_options::<u64>(files.len(), settings)?
         };
+        let (segment, known) = match self.left(files.len(), path, &options)? {
+            Some(segment) => segment,
+            None => self.anew(files, first, path, &options)?,
+        };
+        if !known.ascending {
+            self.bars.stage("check ids", 0, Unit::Steps);
+            if let Err(error) = self.distinct(&segment, path, options.memory) {
+                // The next writer would find it otherwise.
+                let _left_over = std::fs::remove_file(path);
+                return Err(error);
+            }
+        }
+        Ok(Gathered {
+            segment,
+            next: known.next,
+        })
+    }
+
+    /// Reads all files into a segment.
+    fn anew(
+        &self,
+        files: &RawFiles,
+        first: u64,
+        path: &Path,
+        options: &segment::Options,
+    ) -> anyhow::Result<(Segment<u64>, Known)> {
         let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
-        let mut builder = Builder::new(path, &options)?;
+        let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
         files.read(first, |fingerprints, ids| {
@@ -172,21 +203,52 @@ impl Gather {
         })?;
         let next = largest.map_or(Some(first), |id| id.checked_add(1));
         let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
+        let known = Known { next, ascending };
+        builder.note(known.written());
         self.bars
             .stage("write", files.len().saturating_mul(tables), Unit::Fingerprints);
-        let segment = builder.finish().map_err(|error| match error {
-            SegmentError::Stopped => anyhow::anyhow!(INTERRUPTED),
-            error => error.into(),
-        })?;
-        if !ascending {
-            self.bars.stage("check ids", 0, Unit::Steps);
-            if let Err(error) = self.distinct(&segment, path, options.memory) {
-                // The next writer would find it otherwise.
-                let _left_over = std::fs::remove_file(path);
-                return Err(error);
-            }
+        let segment = builder.finish().map_err(|error| ended(path, error))?;
+        Ok((segment, known))
+    }
+
+    /// Goes on with what an interrupted build left, if that can be.
+    fn left(
+        &self,
+        rows: u64,
+        path: &Path,
+        options: &segment::Options,
+    ) -> anyhow::Result<Option<(Segment<u64>, Known)>> {
+        let [_, journal] = segment::unfinished(path);
+        if options.resume.is_none() || !journal.exists() {
+            return Ok(None);
         }
-        Ok(Gathered { segment, next })
+        self.bars.stage("verify", 0, Unit::Steps);
+        let left = Interrupted::find(path, options);
+        self.bars.finish();
+        let interrupted = match left.map_err(|error| ended(path, error))? {
+            Left::Nothing => return Ok(None),
+            Left::Unusable(error) => {
+                let why = anyhow::Error::from(error);
+                terminal::note(&format!(
+                    "an interrupted build cannot be gone on with: {why:#}; beginning anew"
+                ));
+                return Ok(None);
+            }
+            Left::Tables(interrupted) => interrupted,
+        };
+        let Some(known) = Known::read(interrupted.notes()) else {
+            return Ok(None);
+        };
+        let (whole, tables) = (interrupted.whole(), interrupted.tables());
+        terminal::note(&format!(
+            "going on after table {whole} of {tables} of an interrupted build"
+        ));
+        // One of them is read back.
+        let to_come = (tables - whole) as u64 + 1;
+        self.bars
+            .stage("write", rows.saturating_mul(to_come), Unit::Fingerprints);
+        let segment = interrupted.finish().map_err(|error| ended(path, error))?;
+        Ok(Some((segment, known)))
     }
 
     /// Whether no id is there twice: it could be replaced or deleted once only.

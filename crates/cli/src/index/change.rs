@@ -15,6 +15,8 @@ use super::profile::{self, ProfileArgs};
 use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
+///
+/// An interrupted one begins anew when it is run again.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -90,7 +92,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         .with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
     let gather = Gather::new(args.quiet, &args.memory)?;
     let added = index.add_segment(|path| {
-        let gathered = gather.segment(&files, first, index.settings(), path)?;
+        let gathered = gather.segment(&files, first, index.settings(), path, None)?;
         // What is free from then on, known with the same commit.
         index.mark(index.checkpoint().max(gathered.next))?;
         anyhow::Ok(gathered.segment)

@@ -10,11 +10,11 @@ use twinprint::raw::{Ids, RawError, RawFiles};
 pub(super) struct IdArgs {
     /// File of ids (*.u64), one for each fingerprint, in place of their positions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "positions")]
-    ids: Option<PathBuf>,
+    pub(super) ids: Option<PathBuf>,
 
     /// Take positions as ids though a Parquet file has a column of ids
     #[arg(long)]
-    positions: bool,
+    pub(super) positions: bool,
 }
 
 impl IdArgs {

@@ -8,6 +8,7 @@ mod join;
 mod look;
 mod profile;
 mod query;
+mod resume;
 mod rows;
 mod texts;
 

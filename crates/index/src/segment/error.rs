@@ -65,6 +65,12 @@ pub enum SegmentError {
     /// More distinct fingerprints than a segment can number.
     #[error("a segment holds fewer than 2^32 distinct fingerprints; split the input")]
     TooMany,
+    /// What an interrupted build left is of other work than what it should go on with.
+    #[error("{} is of a build from other input or with other settings", path.display())]
+    OtherWork {
+        /// The journal of the build.
+        path: PathBuf,
+    },
     /// Told to stop.
     #[error("stopped")]
     Stopped,

@@ -13,6 +13,7 @@
 
 use std::ops::Range;
 
+use super::codec::Codec;
 use crate::bytes::Reader;
 use crate::plan::{Plan, TableSpec};
 
@@ -84,6 +85,13 @@ pub(crate) struct TableMeta {
     pub(crate) directory: u32,
     pub(crate) codec: u32,
     pub(crate) page_rows: u32,
+}
+
+impl TableMeta {
+    /// Its rows were stored in this way.
+    pub(crate) fn stored(&mut self, codec: Codec) {
+        [self.directory, self.codec, self.page_rows] = codec.numbers();
+    }
 }
 
 /// What the footer says.

@@ -1,7 +1,8 @@
 //! The bytes of a file in memory: mapped where it lies, or read into large pages.
 //!
 //! The one place with unsafe code in this crate. A mapped file that another program writes to would change under us; segments
-//! are written under another name, renamed, and never touched again, which is what the argument below rests on.
+//! are written under another name, renamed, and never touched again, which is what the argument below rests on. One that is not whole
+//! yet is mapped only by the build that will go on writing it, and not while that writes.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -43,6 +44,13 @@ impl Mapping {
         // Lookups hop; reading ahead would only bring what is not asked for. Advice may be refused without harm.
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
+    }
+
+    /// As [`Mapping::map`] for a file that will be read from its beginning to its end.
+    pub(crate) fn map_in_order(path: &Path) -> Result<Self, SegmentError> {
+        let mapping = Self::map(path)?;
+        let _ = mapping.0.advise(Advice::Sequential);
+        Ok(mapping)
     }
 
     /// Reads a whole file into memory of its own, in huge pages where the system has them: lookups then need a hundredth of the

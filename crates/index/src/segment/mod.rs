@@ -14,6 +14,7 @@ mod codec;
 mod directory;
 mod error;
 mod iterate;
+mod journal;
 mod layout;
 mod lookup;
 mod mapping;
@@ -25,14 +26,14 @@ mod table;
 mod tests;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::layout::Footer;
 use self::mapping::Mapping;
 use self::sectors::Sectors;
 use self::table::Stored;
 
-pub use build::{Builder, Options, Written};
+pub use build::{Builder, Interrupted, Left, Options, Written};
 pub use codec::Codec;
 pub use directory::Form;
 pub use error::SegmentError;
@@ -41,6 +42,11 @@ pub use lookup::{Scratch, Stats};
 
 /// The widest address of a table: its directory has that many bits' worth of entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
+
+/// What a build of the segment `path` may have left of itself: the file so far, and the journal from which the next build goes on.
+pub fn unfinished(path: &Path) -> [PathBuf; 2] {
+    [write::temporary(path), journal::place(path)]
+}
 
 /// Fingerprints and ids of one file, open for reading.
 ///

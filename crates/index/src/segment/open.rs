@@ -9,7 +9,7 @@ use super::bits::packed_bytes;
 use super::codec::{Codec, Wrong};
 use super::layout::{Footer, Kind, MAGIC, TAIL, VERSION};
 use super::mapping::Mapping;
-use super::sectors::Sectors;
+use super::sectors::{Sectors, Sums};
 use super::table::Stored;
 use super::{Segment, SegmentError, lookup};
 use crate::bytes::Reader;
@@ -80,6 +80,30 @@ impl<W: Width> Segment<W> {
             });
         }
         let footer = footer(&data).ok_or_else(|| not("its end is missing or damaged"))?;
+        let sums = footer
+            .range(Kind::Sums, 0)
+            .ok_or_else(|| not("it has no checksums"))?;
+        if data.get(sums.clone()).map(crc32fast::hash) != Some(footer.sums_crc) {
+            return Err(SegmentError::Damaged {
+                path: path.to_owned(),
+                offset: sums.start as u64,
+                what: "the checksums do not match theirs",
+            });
+        }
+        let sectors =
+            Sectors::new(sums.start, Sums::Within(sums)).ok_or_else(|| not("it lacks checksums"))?;
+        let segment = Self::of(path, data, footer, sectors)?;
+        is_exact(&segment.footer.plan)?;
+        Ok(segment)
+    }
+
+    /// The segment that a footer describes, whose sections lie within `data`.
+    pub(super) fn of(
+        path: &Path,
+        data: Mapping,
+        footer: Footer,
+        sectors: Sectors,
+    ) -> Result<Self, SegmentError> {
         let damaged = |what| SegmentError::Damaged {
             path: path.to_owned(),
             offset: 0,
@@ -94,17 +118,6 @@ impl<W: Width> Segment<W> {
         if contradicts_itself {
             return Err(damaged("the footer contradicts itself"));
         }
-        let sums = footer
-            .range(Kind::Sums, 0)
-            .ok_or_else(|| not("it has no checksums"))?;
-        if data.get(sums.clone()).map(crc32fast::hash) != Some(footer.sums_crc) {
-            return Err(SegmentError::Damaged {
-                path: path.to_owned(),
-                offset: sums.start as u64,
-                what: "the checksums do not match theirs",
-            });
-        }
-        let sectors = Sectors::new(sums.start, sums).ok_or_else(|| not("it lacks checksums"))?;
         let packed = |kind, count, width| {
             let needed = packed_bytes(count, width);
             let range = footer.range(kind, 0);
@@ -118,7 +131,7 @@ impl<W: Width> Segment<W> {
             offset,
             what,
         })?;
-        let segment = Self {
+        Ok(Self {
             path: path.to_owned(),
             tables,
             ids: packed(Kind::Ids, footer.ids, footer.id_bits).ok_or_else(|| damaged("ids are missing"))?,
@@ -130,9 +143,7 @@ impl<W: Width> Segment<W> {
             data,
             footer,
             sectors,
-        };
-        is_exact(&segment.footer.plan)?;
-        Ok(segment)
+        })
     }
 
     /// Reads and verifies all of the file.

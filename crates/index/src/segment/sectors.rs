@@ -15,17 +15,38 @@ use super::layout::SECTOR;
 pub(crate) struct Sectors {
     /// Bytes under checksums.
     covered: usize,
-    /// The section with the checksums.
-    sums: Range<usize>,
+    sums: Sums,
     seen: Vec<AtomicU64>,
     all: AtomicBool,
 }
 
+/// The checksums, four bytes each.
+#[derive(Debug)]
+pub(crate) enum Sums {
+    /// A section of the file.
+    Within(Range<usize>),
+    /// Of a file that is not whole yet.
+    Apart(Vec<u8>),
+}
+
+impl Sums {
+    fn bytes<'s>(&'s self, data: &'s [u8]) -> Option<&'s [u8]> {
+        match self {
+            Self::Within(section) => data.get(section.clone()),
+            Self::Apart(bytes) => Some(bytes),
+        }
+    }
+}
+
 impl Sectors {
-    /// For `covered` bytes with their checksums at `sums`; `None` where there are not as many as sectors.
-    pub(crate) fn new(covered: usize, sums: Range<usize>) -> Option<Self> {
+    /// For `covered` bytes with these checksums; `None` where there are not as many as sectors.
+    pub(crate) fn new(covered: usize, sums: Sums) -> Option<Self> {
         let count = covered.div_ceil(SECTOR);
-        (sums.len() == 4 * count).then(|| Self {
+        let length = match &sums {
+            Sums::Within(section) => section.len(),
+            Sums::Apart(bytes) => bytes.len(),
+        };
+        (length == 4 * count).then(|| Self {
             covered,
             sums,
             seen: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
@@ -64,12 +85,10 @@ impl Sectors {
         let start = sector * SECTOR;
         let wrong = Err(start as u64);
         let end = (start + SECTOR).min(self.covered);
-        let at = self.sums.start + 4 * sector;
+        let sums = self.sums.bytes(data);
         let (Some(bytes), Some(&sum)) = (
             data.get(start..end),
-            data.get(..self.sums.end)
-                .and_then(|d| d.get(at..))
-                .and_then(<[u8]>::first_chunk),
+            sums.and_then(|sums| sums.get(4 * sector..)?.first_chunk()),
         ) else {
             return wrong;
         };
@@ -84,12 +103,17 @@ impl Sectors {
 
     /// Verifies everything, in parallel; the offset of the first wrong sector.
     pub(crate) fn verify_all(&self, data: &[u8]) -> Result<(), u64> {
-        (0..self.covered.div_ceil(SECTOR))
+        self.verify_each(data, 0..self.covered)?;
+        self.all.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Verifies the sectors of these bytes anew, in parallel; the offset of the first wrong one.
+    pub(crate) fn verify_each(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
+        (bytes.start / SECTOR..bytes.end.div_ceil(SECTOR))
             .into_par_iter()
             .with_min_len(256)
             .map(|sector| self.compute(data, sector))
-            .reduce(|| Ok(()), Result::and)?;
-        self.all.store(true, Ordering::Relaxed);
-        Ok(())
+            .reduce(|| Ok(()), Result::and)
     }
 }

@@ -1,6 +1,7 @@
 //! Segments against brute force, and against damage.
 
 mod footers;
+mod resume;
 mod unfinished;
 
 use std::fs;
@@ -28,7 +29,7 @@ fn place(directory: &tempfile::TempDir) -> PathBuf {
     directory.path().join("sample.seg")
 }
 
-fn build<W: Width>(rows: &[(W, u64)], options: &Options, path: &std::path::Path) -> Segment<W> {
+fn build<W: Width>(rows: &[(W, u64)], options: &Options, path: &Path) -> Segment<W> {
     let mut builder = Builder::new(path, options).unwrap();
     for &(row, id) in rows {
         builder.push(row, id).unwrap();
@@ -180,7 +181,7 @@ fn little_memory_makes_the_same_file() {
 }
 
 /// What a damaged file may do: answer as the whole one does, or refuse by name.
-fn right_or_refused(path: &std::path::Path, rows: &[(u64, u64)], queries: &[u64]) {
+fn right_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) {
     let mut scratch = Scratch::default();
     match Segment::<u64>::open(path) {
         Ok(segment) => {
@@ -217,7 +218,7 @@ fn every_flipped_byte_and_every_truncation_is_seen() {
     ));
 }
 
-fn every_flip_and_cut(path: &std::path::Path, sample: &[(u64, u64)], asked: &[u64]) {
+fn every_flip_and_cut(path: &Path, sample: &[(u64, u64)], asked: &[u64]) {
     let whole = fs::read(path).unwrap();
     let mut refused = 0;
     for at in 0..whole.len() {

@@ -1,9 +1,13 @@
 //! Writes the file of a segment: sections one after the other, checksums as they pass, and the name only at the end.
+//!
+//! On the way a [`Journal`] may be left beside it, from which another process goes on: then the bytes that it tells of are on disk, and the
+//! file stays when this is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::SegmentError;
+use super::journal::{self, Journal};
 use super::layout::{self, ALIGN, Footer, Kind, SECTOR, Section};
 use crate::storage::{Disk, RawFile, Storage, folder};
 
@@ -18,6 +22,8 @@ pub(crate) struct Unfinished {
     file: Box<dyn RawFile>,
     /// It has its name.
     named: bool,
+    /// There is a journal of it.
+    kept: bool,
     buffer: Vec<u8>,
     at: u64,
     sums: Vec<u8>,
@@ -33,9 +39,7 @@ impl Unfinished {
         storage: Option<Arc<dyn Storage>>,
     ) -> Result<Self, SegmentError> {
         let storage = storage.unwrap_or_else(|| Arc::new(Disk));
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".tmp");
-        let temporary = PathBuf::from(temporary);
+        let temporary = temporary(path);
         let file = storage.create(&temporary).map_err(SegmentError::io(&temporary))?;
         let mut unfinished = Self {
             path: path.to_owned(),
@@ -43,6 +47,7 @@ impl Unfinished {
             storage,
             file,
             named: false,
+            kept: false,
             buffer: Vec::with_capacity(BUFFER),
             at: 0,
             sums: Vec::new(),
@@ -51,6 +56,40 @@ impl Unfinished {
         };
         unfinished.put(&layout::header(bits))?;
         Ok(unfinished)
+    }
+
+    /// Goes on with the file of which there is a journal. What lies before the length that it names must have been verified; what lies
+    /// behind is cut off.
+    pub(crate) fn cut(
+        path: &Path,
+        journal: &Journal,
+        storage: Option<Arc<dyn Storage>>,
+    ) -> Result<Self, SegmentError> {
+        let storage = storage.unwrap_or_else(|| Arc::new(Disk));
+        let temporary = temporary(path);
+        let file = storage.cut(&temporary, journal.length);
+        let mut sums = journal.sums.clone();
+        let mut sector = crc32fast::Hasher::new();
+        if let Some((whole, &sum)) = sums.split_last_chunk()
+            && !journal.length.is_multiple_of(SECTOR as u64)
+        {
+            // The checksum of the beginning of a sector, from which that of the whole one goes on.
+            sector = crc32fast::Hasher::new_with_initial(u32::from_le_bytes(sum));
+            sums.truncate(whole.len());
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            file: file.map_err(SegmentError::io(&temporary))?,
+            temporary,
+            storage,
+            named: false,
+            kept: true,
+            buffer: Vec::with_capacity(BUFFER),
+            at: journal.length,
+            sums,
+            sector,
+            sections: journal.footer.sections.clone(),
+        })
     }
 
     /// Starts a section at the next multiple of [`ALIGN`].
@@ -110,6 +149,47 @@ impl Unfinished {
         Ok(())
     }
 
+    /// Makes what is there durable, and then a journal of it: `whole` tables, and what the footer would say of them.
+    pub(crate) fn keep(
+        &mut self,
+        whole: u32,
+        footer: &Footer,
+        work: &[u8],
+        notes: &[u8],
+    ) -> Result<(), SegmentError> {
+        self.flush()?;
+        self.file.sync().map_err(SegmentError::io(&self.temporary))?;
+        let mut sums = self.sums.clone();
+        if !self.at.is_multiple_of(SECTOR as u64) {
+            sums.extend(self.sector.clone().finalize().to_le_bytes());
+        }
+        let mut footer = footer.clone();
+        footer.sections.clone_from(&self.sections);
+        let journal = Journal {
+            work: work.to_vec(),
+            notes: notes.to_vec(),
+            whole,
+            length: self.at,
+            footer,
+            sums,
+        };
+        let path = journal::place(&self.path);
+        let temporary = temporary(&path);
+        let written = self.storage.create(&temporary).and_then(|mut file| {
+            file.write_all(&journal.encode())?;
+            file.sync()
+        });
+        let renamed = written.and_then(|()| self.storage.rename(&temporary, &path));
+        if let Err(error) = renamed {
+            let _ = self.storage.remove(&temporary);
+            return Err(SegmentError::io(&temporary)(error));
+        }
+        self.kept = true;
+        let directory = folder(&path);
+        let synced = self.storage.sync_dir(directory);
+        synced.map_err(SegmentError::io(directory))
+    }
+
     /// Writes checksums, footer and tail, syncs, and gives the file its name.
     pub(crate) fn finish(mut self, mut footer: Footer) -> Result<(), SegmentError> {
         // The gap before the checksums is under them too.
@@ -139,13 +219,32 @@ impl Unfinished {
         let directory = folder(&self.path);
         self.storage
             .sync_dir(directory)
-            .map_err(SegmentError::io(directory))
+            .map_err(SegmentError::io(directory))?;
+        if self.kept {
+            // One that stays tells of a file that is not there any more, and is not believed.
+            let _ = self.storage.remove(&journal::place(&self.path));
+        }
+        Ok(())
+    }
+}
+
+/// What a file is called until it is whole.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    journal::with(path, ".tmp")
+}
+
+/// Removes what an interrupted build of the file left: nothing goes on from it any more.
+pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
+    let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
+    // In this order, so that no journal is left without its file. What cannot be removed is overwritten.
+    for path in [journal::place(path), temporary(path)] {
+        let _ = storage.remove(&path);
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if !self.named {
+        if !self.named && !self.kept {
             // What cannot be removed is overwritten by the next build of the same name.
             let _ = self.storage.remove(&self.temporary);
         }

@@ -26,6 +26,12 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
+    /// A segment was to become an index and has not come to its end.
+    #[error("{} is not an index yet: its build has not come to its end; if it was interrupted, the same command again finishes it", path.display())]
+    Unfinished {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A new index would overwrite one.
     #[error("{} is an index already", path.display())]
     Exists {

@@ -6,11 +6,13 @@
 //! 00000009.del    ids deleted from one
 //! lock            locked by who writes
 //! *.tmp           a file that is not whole
+//! *.seg.resume    how far a segment is that is being built
 //! ```
 //!
 //! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so whatever it names is durable
 //! before it is; what it no longer names is removed after. A kill at any moment leaves the files of one manifest and perhaps
-//! others, which the next writer removes: only names that this module gives, so that nobody else's file is touched.
+//! others, which the next writer removes: only names that this module gives, so that nobody else's file is touched. A build of a whole
+//! index may leave its segment before there is a manifest; whoever makes an index of it goes on from there.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,14 +23,19 @@ use std::sync::Arc;
 use super::StoreError;
 use super::manifest::{self, Manifest, Wrong};
 use super::tombstones;
+use crate::segment;
 use crate::storage::Storage;
 
+/// The number of the first file.
+pub(super) const FIRST: u64 = 1;
 /// The name of the manifest.
 const MANIFEST: &str = "manifest";
 /// The name of the file that is locked.
 const LOCK: &str = "lock";
 /// How names of files that are not whole end.
 const TEMPORARY: &str = "tmp";
+/// How names of journals of builds end, behind the segment's.
+const JOURNAL: &str = "resume";
 /// How names of segments end.
 const SEGMENT: &str = "seg";
 /// How names of files of deleted ids end.
@@ -57,6 +64,13 @@ impl Files {
     /// Where the segment of a number is.
     pub(super) fn segment(&self, number: u64) -> PathBuf {
         self.root.join(format!("{number:08}.{SEGMENT}"))
+    }
+
+    /// Whether an index was to be made of one segment, which did not come to its end.
+    pub(super) fn unfinished(&self) -> bool {
+        // A whole segment may be that of an index whose manifest was lost, which nobody must be told to build again.
+        let unfinished = segment::unfinished(&self.segment(FIRST));
+        unfinished.iter().any(|path| path.exists())
     }
 
     /// Where the tombstones of a number are.
@@ -185,11 +199,14 @@ impl Files {
 fn is_ours(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_number = |stem: &str| stem.len() >= 8 && stem.bytes().all(|b| b.is_ascii_digit());
+    let is_segment = |name: &str| name.strip_suffix(&format!(".{SEGMENT}")).is_some_and(is_number);
+    let is_journal = |name: &str| name.strip_suffix(&format!(".{JOURNAL}")).is_some_and(is_segment);
     if let Some(whole) = name.strip_suffix(&format!(".{TEMPORARY}")) {
-        // A segment is written beside its name, the others in place of their ending.
-        return whole == MANIFEST
-            || is_number(whole)
-            || whole.strip_suffix(&format!(".{SEGMENT}")).is_some_and(is_number);
+        // A segment and its journal are written beside their names, the others in place of their ending.
+        return whole == MANIFEST || is_number(whole) || is_segment(whole) || is_journal(whole);
+    }
+    if is_journal(name) {
+        return true;
     }
     let ending = name.rsplit_once('.');
     ending.is_some_and(|(stem, ending)| is_number(stem) && [SEGMENT, TOMBSTONES].contains(&ending))
@@ -205,6 +222,8 @@ mod tests {
             "00000001.seg",
             "123456789.del",
             "00000001.seg.tmp",
+            "00000001.seg.resume",
+            "00000001.seg.resume.tmp",
             "00000001.tmp",
             "manifest.tmp",
         ] {
@@ -219,6 +238,8 @@ mod tests {
             "00000001",
             "my.seg",
             "a.del.tmp",
+            "00000001.resume",
+            "a.seg.resume",
         ] {
             assert!(!is_ours(OsStr::new(others)), "{others}");
         }

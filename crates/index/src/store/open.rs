@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use fingerprint::Width;
 
 use super::background::Background;
-use super::files::Files;
+use super::files::{FIRST, Files};
 use super::flush::Structure;
 use super::manifest::{Entry, MAX_LABEL, Manifest};
 use super::tombstones::Tombstones;
@@ -16,7 +16,7 @@ use super::writing::{Shared, Writing};
 use super::{Index, Options, Settings, StoreError, Upkeep};
 use crate::plan::{Plan, PlanError};
 use crate::planner::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_lookup, plan_segment};
-use crate::segment::{self, Segment};
+use crate::segment::{self, Segment, unfinished};
 
 /// How often a reader begins again when a writer replaced files under it.
 const READ_ATTEMPTS: usize = 100;
@@ -46,6 +46,7 @@ impl<W: Width> Index<W> {
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         let lock = begin(&files)?;
+        files.remove(files.left_over(None)?);
         files.write_manifest(&first_manifest::<W>(settings, None)?)?;
         Self::start(files, lock, options)
     }
@@ -53,7 +54,7 @@ impl<W: Width> Index<W> {
     /// Opens an index for writing, as the only one to do so. What an interrupted writer left is removed.
     ///
     /// # Errors
-    /// `NotAnIndex`; `InUse`; a file is missing, damaged, or of another version; the index is of another width.
+    /// `NotAnIndex`; `Unfinished`; `InUse`; a file is missing, damaged, or of another version; the index is of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         // Before the lock, which would put a file into whatever directory that is.
@@ -102,7 +103,8 @@ impl<W: Width> Index<W> {
 }
 
 /// Makes an index in `directory` of one segment, which `build` writes to the path it is given, and gives back with a checkpoint as for
-/// [`Index::mark`].
+/// [`Index::mark`]. What an interrupted build left of that segment is there for [`segment::Interrupted::find`]; what `build` does not use is
+/// removed at the end.
 ///
 /// # Errors
 /// As [`Index::create`], and whatever `build` gives.
@@ -116,10 +118,16 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     let _lock = begin(&files)?;
     // A wrong label is refused before the work.
     first_manifest::<W>(settings, None)?;
-    let (segment, checkpoint) = build(&files.segment(1))?;
-    let mut manifest = first_manifest::<W>(settings, Some(entry(1, &segment)?))?;
+    let path = files.segment(FIRST);
+    let goes_on = unfinished(&path);
+    let left_over = files.left_over(None)?.into_iter();
+    files.remove(left_over.filter(|left| !goes_on.contains(left)));
+    let (segment, checkpoint) = build(&path)?;
+    let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST, &segment)?))?;
     manifest.checkpoint = checkpoint;
-    Ok(files.write_manifest(&manifest)?)
+    files.write_manifest(&manifest)?;
+    files.remove(files.left_over(Some(&manifest))?);
+    Ok(())
 }
 
 /// Opens what was last committed to an index, while a writer may go on. Files are mapped, and read as lookups touch them.
@@ -157,7 +165,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
 /// Bits of the fingerprints of an index.
 ///
 /// # Errors
-/// `NotAnIndex`; the manifest is damaged or of another version.
+/// `NotAnIndex`; `Unfinished`; the manifest is damaged or of another version.
 pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     Ok(required(&files)?.bits)
@@ -199,7 +207,7 @@ fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
     Ok(plan_lookup(rows, W::BITS, radius, Some(bytes))?.plan)
 }
 
-/// Locks a directory for a new index and clears away what an interrupted one left.
+/// Locks a directory for a new index.
 fn begin(files: &Files) -> Result<File, StoreError> {
     files.create()?;
     let lock = files.lock()?;
@@ -208,7 +216,6 @@ fn begin(files: &Files) -> Result<File, StoreError> {
             path: files.root().to_owned(),
         });
     }
-    files.remove(files.left_over(None)?);
     Ok(lock)
 }
 
@@ -226,7 +233,7 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
         label: settings.label.clone(),
         generation: 1,
         checkpoint: 0,
-        next: 1 + entry.iter().len() as u64,
+        next: FIRST + entry.iter().len() as u64,
         segments: entry.into_iter().collect(),
     })
 }
@@ -242,8 +249,13 @@ pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<Entry
 }
 
 pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
-    files.read_manifest()?.ok_or_else(|| StoreError::NotAnIndex {
-        path: files.root().to_owned(),
+    files.read_manifest()?.ok_or_else(|| {
+        let path = files.root().to_owned();
+        if files.unfinished() {
+            StoreError::Unfinished { path }
+        } else {
+            StoreError::NotAnIndex { path }
+        }
     })
 }
 

@@ -63,6 +63,14 @@ impl Storage for Faulty {
         }))
     }
 
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        self.operation()?;
+        Ok(Box::new(FaultyFile {
+            file: Disk.cut(path, length)?,
+            storage: self.clone(),
+        }))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.operation()?;
         Disk.rename(from, to)

@@ -5,9 +5,12 @@
 //! the divisions of the next tables as well, which need fingerprints only. Memory is bounded, the directory of the table that is being
 //! written included (2 to 4 bytes an address while it is counted), or of what pages need ([`encode`]), unless a large share of the fingerprints agree in their first eight bits: a division is
 //! sorted as a whole.
+//!
+//! Where [`Options::resume`] says what is built, a journal is left after each table but the last, and another process goes on from there ([`resume`]).
 
 mod encode;
 mod records;
+mod resume;
 mod spill;
 mod spool;
 mod tables;
@@ -18,10 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fingerprint::Width;
 
+pub use self::resume::{Interrupted, Left};
 use self::spill::{DIVISION_BITS, Divided, Spill};
 use super::codec::Codec;
 use super::order::Order;
-use super::{Segment, SegmentError};
+use super::{Segment, SegmentError, write};
 use crate::plan::Plan;
 use crate::plan::check::is_exact;
 use crate::storage::{Storage, folder};
@@ -48,8 +52,11 @@ pub struct Options {
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
-    /// Told of rows as they are written, those of every table.
+    /// Told of rows as they are written, those of every table, and as they are read back by a build that goes on.
     pub written: Option<Written>,
+    /// What is built: the input and whatever else decides the bytes of the file, beside these options. Where it is given, a build that is
+    /// ended after its first table leaves what it has, and [`Interrupted::find`] finds it for the same work only.
+    pub resume: Option<Vec<u8>>,
 }
 
 /// Who is told how many rows were written.
@@ -80,11 +87,26 @@ impl Default for Options {
             ids_below: None,
             stop: None,
             written: None,
+            resume: None,
         }
     }
 }
 
 impl Options {
+    /// The plan, if it is one for this width.
+    fn plan<W: Width>(&self) -> Result<Plan, SegmentError> {
+        let plan = match &self.plan {
+            Some(plan) => plan.clone(),
+            None => Plan::halves(W::BITS, 3)?,
+        };
+        is_exact(&plan)?;
+        if plan.bits == W::BITS && !plan.tables.is_empty() {
+            Ok(plan)
+        } else {
+            Err(crate::plan::PlanError::Bits(plan.bits).into())
+        }
+    }
+
     /// Bytes for records and their sorting: what the directory being counted leaves, but a quarter in any case.
     fn for_records(&self) -> u64 {
         let bits = self.address_bits.iter().max().copied().unwrap_or_default();
@@ -122,27 +144,25 @@ pub struct Builder<W> {
     count: u64,
     /// All ids or-ed.
     ids: u64,
+    notes: Vec<u8>,
 }
 
 impl<W: Width> Builder<W> {
-    /// For a file at `path`, which appears only when it is whole.
+    /// For a file at `path`, which appears only when it is whole. With [`Options::resume`], what an interrupted build left is removed.
     ///
     /// # Errors
     /// `Inexact` for a plan that would miss neighbours, `Plan` for one of another width.
     pub fn new(path: &Path, options: &Options) -> Result<Self, SegmentError> {
-        let plan = match &options.plan {
-            Some(plan) => plan.clone(),
-            None => Plan::halves(W::BITS, 3)?,
-        };
-        is_exact(&plan)?;
-        let (Some(first), true) = (plan.tables.first(), plan.bits == W::BITS) else {
-            return Err(crate::plan::PlanError::Bits(plan.bits).into());
-        };
+        let plan = options.plan::<W>()?;
+        let first = plan.tables.first().map_or(0, |table| table.mask);
+        if options.resume.is_some() {
+            write::forget(path, options.storage.as_ref());
+        }
         let below = options.ids_below.unwrap_or(u64::MAX);
         let id_bytes = (64 - below.leading_zeros()).div_ceil(8).max(1) as usize;
         Ok(Self {
             path: path.to_owned(),
-            order: Order::new(first.mask, DIVISION_BITS),
+            order: Order::new(first, DIVISION_BITS),
             spill: Spill::new(folder(path), (options.for_records() / 5 * 2) as usize),
             gathered: Divided::new(records::bytes::<W>() + id_bytes),
             options: options.clone(),
@@ -150,6 +170,7 @@ impl<W: Width> Builder<W> {
             id_bytes,
             count: 0,
             ids: 0,
+            notes: Vec::new(),
         })
     }
 
@@ -171,10 +192,16 @@ impl<W: Width> Builder<W> {
         self.gathered.push(division, &record[..length], &mut self.spill)
     }
 
+    /// What whoever goes on with this build will want to know of what was pushed; see [`Interrupted::notes`].
+    pub fn note(&mut self, notes: Vec<u8>) {
+        self.notes = notes;
+    }
+
     /// Writes the segment and opens it.
     ///
     /// # Errors
-    /// What the system refuses; `TooMany` distinct fingerprints; `Stopped` when [`Options::stop`] was set.
+    /// What the system refuses; `TooMany` distinct fingerprints; `Stopped` when [`Options::stop`] was set. With [`Options::resume`], what was
+    /// written up to the end of a table stays for [`Interrupted::find`], whatever the error.
     pub fn finish(self) -> Result<Segment<W>, SegmentError> {
         let path = self.path.clone();
         self.write()?;

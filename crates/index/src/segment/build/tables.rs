@@ -1,12 +1,15 @@
 //! The tables of a segment, one after the other: divisions sorted several at once, written in turn.
 
+use std::path::PathBuf;
+
 use fingerprint::Width;
 use rayon::prelude::*;
 
 use super::encode::Encoder;
 use super::spill::{DIVISION_BITS, Divided, Spill};
 use super::spool::Spool;
-use super::{Builder, ROW_BITS, SUM_BITS, records};
+use super::{Builder, Options, ROW_BITS, SUM_BITS, records};
+use crate::plan::Plan;
 use crate::segment::codec::Codec;
 use crate::segment::layout::{Footer, Kind, TableMeta};
 use crate::segment::order::Order;
@@ -59,22 +62,11 @@ fn in_order<R: Ord + Send + Sync>(
 
 impl<W: Width> Builder<W> {
     /// Writes the file.
-    pub(super) fn write(mut self) -> Result<(), SegmentError> {
-        let mut file = Unfinished::create(&self.path, W::BITS, self.options.storage.clone())?;
-        let wide = (self.count.max(2).ilog2()).min(MAX_ADDRESS_BITS);
-        let orders: Vec<Order<W>> = self
-            .plan
-            .tables
-            .iter()
-            .enumerate()
-            .map(|(t, spec)| {
-                let bits = self.options.address_bits.get(t).copied().unwrap_or(wide);
-                Order::new(spec.mask, bits.clamp(1, MAX_ADDRESS_BITS))
-            })
-            .collect();
-        let mut footer = Footer {
-            plan: self.plan.clone(),
-            tables: Vec::new(),
+    pub(super) fn write(self) -> Result<(), SegmentError> {
+        let orders = orders(&self.plan, &self.options, self.count);
+        let footer = Footer {
+            tables: metas(&self.plan, &orders, self.options.codec),
+            plan: self.plan,
             rows: 0,
             ids: self.count,
             id_bits: 64 - self.ids.leading_zeros(),
@@ -82,45 +74,77 @@ impl<W: Width> Builder<W> {
             sections: Vec::new(),
             sums_crc: 0,
         };
-        let mut others: Vec<Divided> = orders
-            .iter()
-            .skip(1)
-            .map(|_| Divided::new(records::bytes::<W>()))
-            .collect();
-        let mut codecs = vec![self.first_table(&orders, &mut others, &mut footer, &mut file)?];
-        for (t, divided) in (1..).zip(others) {
-            codecs.push(self.other_table(t, divided, &orders[t], &mut file)?);
-        }
-        footer.tables = (self.plan.tables.iter().zip(&orders).zip(codecs))
-            .map(|((&spec, order), codec)| {
-                let [directory, codec, page_rows] = codec.numbers();
-                TableMeta {
-                    spec,
-                    address_bits: order.address_bits(),
-                    directory,
-                    codec,
-                    page_rows,
-                }
-            })
-            .collect();
-        file.finish(footer)
+        let mut tables = Tables {
+            file: Unfinished::create(&self.path, W::BITS, self.options.storage.clone())?,
+            path: self.path,
+            notes: self.notes,
+            others: Tables::<W>::none_divided(&orders[1..]),
+            orders,
+            footer,
+            spill: self.spill,
+            options: self.options,
+        };
+        tables.first(self.gathered, self.id_bytes)?;
+        tables.keep(1)?;
+        tables.rest(1)
+    }
+}
+
+/// The bit orders of the tables of a plan, for `count` ids.
+pub(super) fn orders<W: Width>(plan: &Plan, options: &Options, count: u64) -> Vec<Order<W>> {
+    let wide = (count.max(2).ilog2()).min(MAX_ADDRESS_BITS);
+    (0..)
+        .zip(&plan.tables)
+        .map(|(t, spec)| {
+            let bits = options.address_bits.get(t as usize).copied().unwrap_or(wide);
+            Order::new(spec.mask, bits.clamp(1, MAX_ADDRESS_BITS))
+        })
+        .collect()
+}
+
+/// What the footer says of tables that are not written yet.
+pub(super) fn metas<W: Width>(plan: &Plan, orders: &[Order<W>], codec: Codec) -> Vec<TableMeta> {
+    let [directory, codec, page_rows] = codec.bounded().numbers();
+    let tables = plan.tables.iter().zip(orders);
+    tables
+        .map(|(&spec, order)| TableMeta {
+            spec,
+            address_bits: order.address_bits(),
+            directory,
+            codec,
+            page_rows,
+        })
+        .collect()
+}
+
+/// A segment on its way into its file.
+pub(super) struct Tables<W> {
+    pub(super) path: PathBuf,
+    pub(super) options: Options,
+    pub(super) notes: Vec<u8>,
+    pub(super) orders: Vec<Order<W>>,
+    pub(super) footer: Footer,
+    pub(super) file: Unfinished,
+    pub(super) spill: Spill,
+    /// The rows of the tables to come, divided.
+    pub(super) others: Vec<Divided>,
+}
+
+impl<W: Width> Tables<W> {
+    /// Room for the rows of tables of these orders.
+    pub(super) fn none_divided(orders: &[Order<W>]) -> Vec<Divided> {
+        let none = |_| Divided::new(records::bytes::<W>());
+        orders.iter().map(none).collect()
     }
 
     /// Writes the first table, the ids and the postings, and divides the rows for the other tables.
-    fn first_table(
-        &mut self,
-        orders: &[Order<W>],
-        others: &mut [Divided],
-        footer: &mut Footer,
-        file: &mut Unfinished,
-    ) -> Result<Codec, SegmentError> {
+    fn first(&mut self, gathered: Divided, id_bytes: usize) -> Result<(), SegmentError> {
+        let (orders, options, file) = (&self.orders, &self.options, &mut self.file);
+        let (footer, others) = (&mut self.footer, &mut self.others);
         let work = folder(&self.path);
         let mut ids = Spool::new(work, footer.id_bits);
         let (mut posting_rows, mut posting_sums) = (Spool::new(work, ROW_BITS), Spool::new(work, SUM_BITS));
-        let mut table = Encoder::begin(&orders[0], 0, &self.options, work, file)?;
-        let id_bytes = self.id_bytes;
-        let gathered = std::mem::replace(&mut self.gathered, Divided::new(1));
-        let options = &self.options;
+        let mut table = Encoder::begin(&orders[0], 0, options, work, file)?;
         let (mut rows, mut seen) = (0u64, 0u64);
         in_order(
             gathered,
@@ -141,13 +165,7 @@ impl<W: Width> Builder<W> {
                     }
                     seen += group.len() as u64;
                     rows += 1;
-                    let fingerprint = orders[0].restore(permuted);
-                    for (divided, order) in others.iter_mut().zip(&orders[1..]) {
-                        let permuted = order.permute(fingerprint);
-                        let mut record = [0; 24];
-                        let length = records::write(&mut record, permuted, 0, 0);
-                        divided.push(records::division(permuted), &record[..length], spill)?;
-                    }
+                    divide(orders[0].restore(permuted), &orders[1..], others, spill)?;
                 }
                 // The number above all rows must not be one: row numbers are compared with it.
                 if rows > u64::from(u32::MAX - 1) {
@@ -157,7 +175,7 @@ impl<W: Width> Builder<W> {
             },
         )?;
         footer.rows = rows;
-        let codec = table.end(0, options, file)?;
+        footer.tables[0].stored(table.end(0, options, file)?);
         for (kind, spool) in [
             (Kind::Ids, ids),
             (Kind::PostingRows, posting_rows),
@@ -166,20 +184,34 @@ impl<W: Width> Builder<W> {
             file.begin(kind, 0)?;
             spool.append_to(file)?;
         }
-        Ok(codec)
+        Ok(())
+    }
+
+    /// Writes the tables from `from` on, for which rows have been divided, and the end of the file.
+    pub(super) fn rest(mut self, from: usize) -> Result<(), SegmentError> {
+        for (t, divided) in (from..).zip(std::mem::take(&mut self.others)) {
+            if t > from {
+                self.keep(t)?;
+            }
+            self.table(t, divided)?;
+        }
+        self.file.finish(self.footer)
+    }
+
+    /// Makes the first `whole` tables such that another process can go on, if it may and more are to come.
+    fn keep(&mut self, whole: usize) -> Result<(), SegmentError> {
+        match &self.options.resume {
+            Some(work) if whole < self.orders.len() => {
+                self.file.keep(whole as u32, &self.footer, work, &self.notes)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes table `t` from its divided rows.
-    fn other_table(
-        &mut self,
-        t: usize,
-        divided: Divided,
-        order: &Order<W>,
-        file: &mut Unfinished,
-    ) -> Result<Codec, SegmentError> {
-        let work = folder(&self.path);
-        let mut table = Encoder::begin(order, t, &self.options, work, file)?;
-        let options = &self.options;
+    fn table(&mut self, t: usize, divided: Divided) -> Result<(), SegmentError> {
+        let (options, file) = (&self.options, &mut self.file);
+        let mut table = Encoder::begin(&self.orders[t], t, options, folder(&self.path), file)?;
         in_order(
             divided,
             &mut self.spill,
@@ -192,6 +224,24 @@ impl<W: Width> Builder<W> {
                 options.go_on(sorted.len())
             },
         )?;
-        table.end(t, options, file)
+        self.footer.tables[t].stored(table.end(t, options, file)?);
+        Ok(())
     }
+}
+
+/// Adds a fingerprint to the rows of tables of these orders.
+#[inline]
+pub(super) fn divide<W: Width>(
+    fingerprint: W,
+    orders: &[Order<W>],
+    others: &mut [Divided],
+    spill: &mut Spill,
+) -> Result<(), SegmentError> {
+    for (divided, order) in others.iter_mut().zip(orders) {
+        let permuted = order.permute(fingerprint);
+        let mut record = [0; 24];
+        let length = records::write(&mut record, permuted, 0, 0);
+        divided.push(records::division(permuted), &record[..length], spill)?;
+    }
+    Ok(())
 }

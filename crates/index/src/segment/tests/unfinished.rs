@@ -47,6 +47,11 @@ impl Storage for Failing {
         self.at("create")?;
         Ok(Box::new(FailingFile(*self, Disk.create(path)?)))
     }
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        self.at("cut")?;
+        Ok(Box::new(FailingFile(*self, Disk.cut(path, length)?)))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.at("rename")?;
         Disk.rename(from, to)

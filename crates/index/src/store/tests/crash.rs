@@ -46,7 +46,7 @@ fn reopens(moment: &disk::Moment, end: End, changes: &[Change]) {
     same(&committed.snapshot, &expected).unwrap();
     assert_eq!(check::<u64>(path).unwrap().living, expected.len() as u64);
     // It goes on from there, as if nothing had happened.
-    let options = options(6, Upkeep::Caller, disk::Unsynced);
+    let options = options(6, Upkeep::Caller, Unsynced);
     let index = Index::open(path, &options).unwrap();
     assert_eq!(index.checkpoint() as usize, checkpoint);
     for (i, &change) in changes.iter().enumerate().skip(checkpoint).take(8) {

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use super::disk::Unsynced;
 use super::*;
 
 /// A small index with several segments and tombstones, and what lives in it.

@@ -9,14 +9,11 @@ use std::sync::{Arc, Mutex};
 use crate::samples::Random;
 use crate::storage::{Disk, RawFile, Storage};
 
-/// The file system without syncs, for tests that do not cut the power.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Unsynced;
-
 /// Something done to a disk.
 #[derive(Clone, Debug)]
 enum Step {
     Create(PathBuf),
+    Cut(PathBuf, u64),
     Write(PathBuf, Vec<u8>),
     Sync(PathBuf),
     Rename(PathBuf, PathBuf),
@@ -76,6 +73,15 @@ impl Storage for Recorder {
         Ok(Box::new(RecordedFile {
             path: path.to_owned(),
             file: Disk.create(path)?,
+            recorder: self.clone(),
+        }))
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        self.step(Step::Cut(path.to_owned(), length));
+        Ok(Box::new(RecordedFile {
+            path: path.to_owned(),
+            file: Disk.cut(path, length)?,
             recorder: self.clone(),
         }))
     }
@@ -158,6 +164,11 @@ impl Moment {
                 self.contents.push(Content::default());
                 self.set(path, Some(self.contents.len() - 1));
             }
+            Step::Cut(path, length) => {
+                let content = self.content(path);
+                content.bytes.truncate(*length as usize);
+                content.synced = content.synced.min(content.bytes.len());
+            }
             Step::Write(path, bytes) => self.content(path).bytes.extend(bytes),
             Step::Sync(path) => {
                 let content = self.content(path);
@@ -229,45 +240,5 @@ fn set(names: &mut Names, path: &Path, content: Option<usize>) {
     match content {
         Some(content) => drop(names.insert(path.to_owned(), content)),
         None => drop(names.remove(path)),
-    }
-}
-
-impl Storage for Unsynced {
-    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        Disk.create_dir_all(path)
-    }
-
-    fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
-        Ok(Box::new(UnsyncedFile(fs::File::create(path)?)))
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Disk.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        Disk.remove(path)
-    }
-
-    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct UnsyncedFile(fs::File);
-
-impl Write for UnsyncedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl RawFile for UnsyncedFile {
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

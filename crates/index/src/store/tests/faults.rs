@@ -4,19 +4,31 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::disk::Unsynced;
 use super::*;
 use crate::storage::RawFile;
 
 /// Fails once, at the operation numbered `at`. A write that fails has written half.
 #[derive(Clone, Debug)]
-struct FailsOnce {
+pub(super) struct FailsOnce {
     at: u64,
     done: Arc<AtomicU64>,
     kind: ErrorKind,
 }
 
 impl FailsOnce {
+    pub(super) fn new(at: u64, kind: ErrorKind) -> Self {
+        Self {
+            at,
+            done: Arc::default(),
+            kind,
+        }
+    }
+
+    /// Whether it has failed.
+    pub(super) fn failed(&self) -> bool {
+        self.done.load(Ordering::Relaxed) > self.at
+    }
+
     fn operation(&self) -> io::Result<()> {
         if self.done.fetch_add(1, Ordering::Relaxed) == self.at {
             Err(self.kind.into())
@@ -36,6 +48,11 @@ impl Storage for FailsOnce {
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
         self.operation()?;
         Ok(Box::new(FailingFile(Unsynced.create(path)?, self.clone())))
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        self.operation()?;
+        Ok(Box::new(FailingFile(Unsynced.cut(path, length)?, self.clone())))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -101,11 +118,7 @@ fn after_any_failure_changes_are_refused_and_answers_go_on() {
         let mut failed = 0;
         for at in 0.. {
             let directory = tempfile::tempdir().unwrap();
-            let storage = FailsOnce {
-                at,
-                done: Arc::default(),
-                kind,
-            };
+            let storage = FailsOnce::new(at, kind);
             let options = options(6, Upkeep::Caller, storage.clone());
             let index = match Index::<u64>::create(directory.path(), &settings(), &options) {
                 Ok(index) => index,
@@ -152,7 +165,7 @@ fn after_any_failure_changes_are_refused_and_answers_go_on() {
             same(&index.snapshot(), &living(&changes[..checkpoint])).unwrap();
             drop(index);
             check::<u64>(directory.path()).unwrap();
-            if storage.done.load(Ordering::Relaxed) <= at {
+            if !storage.failed() {
                 break;
             }
         }

@@ -7,6 +7,7 @@ mod disk;
 mod faults;
 mod model;
 mod readers;
+mod resuming;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::samples::Random;
 use crate::segment::Scratch;
+use crate::storage::unsynced::Unsynced;
 
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,7 +49,7 @@ fn codec() -> impl Strategy<Value = Codec> {
 fn run(steps: &[Step], memtable: u32, upkeep: Upkeep, codec: Codec) -> Result<(), StoreError> {
     let settings = Settings { codec, ..settings() };
     let directory = tempfile::tempdir().unwrap();
-    let options = options(memtable, upkeep, disk::Unsynced);
+    let options = options(memtable, upkeep, Unsynced);
     let mut index = Index::create(directory.path(), &settings, &options)?;
     let mut done: Vec<Change> = Vec::new();
     let mut committed = 0;

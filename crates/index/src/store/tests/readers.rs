@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::disk::Unsynced;
 use super::*;
 
 #[test]

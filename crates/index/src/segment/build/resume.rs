@@ -1,0 +1,189 @@
+//! Going on with a build that was interrupted.
+//!
+//! The journal says how far the file has come. What it tells of is verified, all of it; the rows of the last whole table are read back and divided for
+//! the tables to come, and the build goes on as if it had just written that table. A table depends on nothing but the set of rows, so that
+//! the finished file is, byte for byte, that of a build which was not interrupted. Input is not read again.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use fingerprint::Width;
+
+use super::spill::Spill;
+use super::tables::{Tables, divide, metas, orders};
+use super::{Options, write};
+use crate::segment::journal::{self, Journal};
+use crate::segment::layout::TableMeta;
+use crate::segment::mapping::Mapping;
+use crate::segment::sectors::{Sectors, Sums};
+use crate::segment::write::Unfinished;
+use crate::segment::{Segment, SegmentError};
+use crate::storage::folder;
+
+/// Bytes verified between two looks at [`Options::stop`].
+const STRETCH: usize = 64 << 20;
+
+/// What an interrupted build left of itself.
+#[derive(Debug)]
+pub enum Left<W> {
+    /// Nothing to go on from.
+    Nothing,
+    /// Something that is of other work, damaged, or of another version, and how it is. A build that begins anew removes it.
+    Unusable(SegmentError),
+    /// Whole tables.
+    Tables(Box<Interrupted<W>>),
+}
+
+/// A build that was interrupted after one of its tables and can be gone on with.
+#[derive(Debug)]
+pub struct Interrupted<W> {
+    path: PathBuf,
+    options: Options,
+    journal: Journal,
+    /// The tables that are whole.
+    so_far: Segment<W>,
+}
+
+impl<W: Width> Interrupted<W> {
+    /// Looks for what a build of a file at `path` left. It must have been built with the same plan, address bits and codec, and the same
+    /// [`Options::resume`], without which nothing is looked for. Reads and verifies all that was written.
+    ///
+    /// # Errors
+    /// `Stopped` when [`Options::stop`] was set. What cannot be read or believed is no error, but [`Left::Unusable`].
+    pub fn find(path: &Path, options: &Options) -> Result<Left<W>, SegmentError> {
+        let Some(work) = &options.resume else {
+            return Ok(Left::Nothing);
+        };
+        let journal = journal::place(path);
+        match fs::read(&journal) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Left::Nothing),
+            Err(error) => Ok(Left::Unusable(SegmentError::io(&journal)(error))),
+            Ok(bytes) => match Self::verified(path, options, work, &bytes) {
+                Ok(interrupted) => Ok(Left::Tables(Box::new(interrupted))),
+                Err(SegmentError::Stopped) => Err(SegmentError::Stopped),
+                Err(error) => Ok(Left::Unusable(error)),
+            },
+        }
+    }
+
+    fn verified(path: &Path, options: &Options, work: &[u8], journal: &[u8]) -> Result<Self, SegmentError> {
+        let place = journal::place(path);
+        let journal = Journal::decode(journal, &place)?;
+        if journal.work != work || !same_tables::<W>(&journal, options)? {
+            return Err(SegmentError::OtherWork { path: place });
+        }
+        let file = write::temporary(path);
+        let damaged = |offset, what| SegmentError::Damaged {
+            path: file.clone(),
+            offset,
+            what,
+        };
+        let data = Mapping::map_in_order(&file)?;
+        let length = usize::try_from(journal.length).unwrap_or(usize::MAX);
+        let sectors = Sectors::new(length, Sums::Apart(journal.sums.clone()));
+        let sectors = sectors.filter(|_| length <= data.len());
+        let sectors = sectors.ok_or_else(|| damaged(data.len() as u64, "its end is missing"))?;
+        for from in (0..length).step_by(STRETCH) {
+            let bytes = from..length.min(from + STRETCH);
+            let wrong = |offset| damaged(offset, "a checksum does not match");
+            sectors.verify_each(&data, bytes).map_err(wrong)?;
+            options.go_on(0)?;
+        }
+        let mut footer = journal.footer.clone();
+        footer.tables.truncate(journal.whole as usize);
+        Ok(Self {
+            so_far: Segment::of(&file, data, footer, sectors)?,
+            path: path.to_owned(),
+            options: options.clone(),
+            journal,
+        })
+    }
+
+    /// How many tables are whole.
+    pub fn whole(&self) -> usize {
+        self.journal.whole as usize
+    }
+
+    /// How many tables there will be.
+    pub fn tables(&self) -> usize {
+        self.journal.footer.tables.len()
+    }
+
+    /// What [`super::Builder::note`] was told.
+    pub fn notes(&self) -> &[u8] {
+        &self.journal.notes
+    }
+
+    /// How many ids were pushed.
+    pub fn len(&self) -> u64 {
+        self.so_far.len()
+    }
+
+    /// Whether no id was pushed.
+    pub fn is_empty(&self) -> bool {
+        self.so_far.is_empty()
+    }
+
+    /// Writes the other tables and opens the segment.
+    ///
+    /// # Errors
+    /// As [`super::Builder::finish`].
+    pub fn finish(self) -> Result<Segment<W>, SegmentError> {
+        let whole = self.whole();
+        let Self {
+            path,
+            options,
+            journal,
+            so_far,
+        } = self;
+        let orders = orders(&journal.footer.plan, &options, journal.footer.ids);
+        let mut spill = Spill::new(folder(&path), (options.for_records() / 5 * 2) as usize);
+        let mut others = Tables::none_divided(&orders[whole..]);
+        let mut walk = so_far.walk(whole - 1);
+        let mut rows = Vec::new();
+        while walk.fill(&mut rows)? {
+            for &row in &rows {
+                let fingerprint = orders[whole - 1].restore(row);
+                divide(fingerprint, &orders[whole..], &mut others, &mut spill)?;
+            }
+            options.go_on(rows.len())?;
+        }
+        // Before the file is written to.
+        drop(so_far);
+        let file = Unfinished::cut(&path, &journal, options.storage.clone())?;
+        let opened = path.clone();
+        let tables = Tables {
+            path,
+            options,
+            notes: journal.notes,
+            orders,
+            footer: journal.footer,
+            file,
+            spill,
+            others,
+        };
+        tables.rest(whole)?;
+        Segment::open(&opened)
+    }
+}
+
+/// Whether a build with these options would make such tables.
+fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, SegmentError> {
+    let plan = options.plan::<W>()?;
+    let footer = &journal.footer;
+    if plan != footer.plan {
+        return Ok(false);
+    }
+    let orders = orders::<W>(&plan, options, footer.ids);
+    // One that is whole may have been stored in another way than was asked for.
+    let asked = |table: &TableMeta| (table.spec, table.address_bits);
+    let metas = metas(&plan, &orders, options.codec);
+    let (whole, to_come) = footer.tables.split_at(journal.whole as usize);
+    Ok(metas[whole.len()..] == *to_come
+        && metas
+            .iter()
+            .map(asked)
+            .take(whole.len())
+            .eq(whole.iter().map(asked)))
+}

@@ -1,0 +1,116 @@
+//! The journal of a build that another process may go on with: how far the file that is being written has come, and what it is of.
+//!
+//! It lies beside that file as `NAME.seg.resume` and is replaced as a whole, by a rename, when a further table is whole; what it tells of is
+//! on disk before it is. `FORMAT.md` beside the crate shows it byte by byte.
+//!
+//! Invariants of a journal that decodes: the checksum holds; some tables are whole and some are not; every section ends before the length
+//! it names; there is a checksum for each sector up to there.
+
+use std::path::{Path, PathBuf};
+
+use super::SegmentError;
+use super::layout::{Footer, SECTOR};
+use crate::bytes::{Reader, sealed, unsealed};
+
+/// First eight bytes.
+const MAGIC: [u8; 8] = *b"twinres\n";
+/// The version written and read.
+const VERSION: u32 = 1;
+
+/// How far a build has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Journal {
+    /// What is built, in the caller's words; see [`super::Options::resume`].
+    pub(crate) work: Vec<u8>,
+    /// What else the caller wants to find again.
+    pub(crate) notes: Vec<u8>,
+    /// Tables that are whole, the first ones.
+    pub(crate) whole: u32,
+    /// Bytes of the file that hold them.
+    pub(crate) length: u64,
+    /// That of the file so far. It names all tables; those that are not whole with the codec that was asked for.
+    pub(crate) footer: Footer,
+    /// Checksums of the sectors up to `length`, the last of which may be the beginning of one.
+    pub(crate) sums: Vec<u8>,
+}
+
+/// Where the journal of a segment lies while it is built.
+pub(crate) fn place(segment: &Path) -> PathBuf {
+    with(segment, ".resume")
+}
+
+/// A path with something behind it.
+pub(super) fn with(path: &Path, ending: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
+impl Journal {
+    /// As bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let footer = self.footer.encode();
+        let mut out = MAGIC.to_vec();
+        for number in [VERSION, self.whole] {
+            out.extend(number.to_le_bytes());
+        }
+        let lengths = [self.work.len(), self.notes.len(), footer.len()].map(|length| length as u64);
+        for number in [self.length].into_iter().chain(lengths) {
+            out.extend(number.to_le_bytes());
+        }
+        for part in [&self.work, &self.notes, &footer, &self.sums] {
+            out.extend(part);
+        }
+        sealed(out)
+    }
+
+    /// From the bytes of the file `path`. O(bytes) time and memory, whatever they claim.
+    pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, SegmentError> {
+        let damaged = |what| SegmentError::Damaged {
+            path: path.to_owned(),
+            offset: 0,
+            what,
+        };
+        // A flipped bit in the version is damage, not a program of the future.
+        let body = unsealed(bytes).ok_or_else(|| damaged("the checksum does not match"))?;
+        let mut from = Reader(body);
+        if from.take(MAGIC.len()) != Some(MAGIC.as_slice()) {
+            return Err(damaged("it does not begin as the journal of a build"));
+        }
+        match from.u32() {
+            Some(VERSION) => fields(from).ok_or_else(|| damaged("its fields contradict one another")),
+            Some(got) => Err(SegmentError::Version {
+                path: path.to_owned(),
+                got,
+                expected: VERSION,
+            }),
+            None => Err(damaged("its end is missing")),
+        }
+    }
+}
+
+/// What follows the version.
+fn fields(mut from: Reader<'_>) -> Option<Journal> {
+    let (whole, length) = (from.u32()?, from.u64()?);
+    let lengths = [from.u64()?, from.u64()?, from.u64()?];
+    let mut part = |length: u64| from.take(usize::try_from(length).ok()?);
+    let [work, notes, footer] = [part(lengths[0])?, part(lengths[1])?, part(lengths[2])?];
+    let footer = Footer::decode(footer)?;
+    let sums = from.0;
+    let inside = |end: Option<u64>| end.is_some_and(|end| end <= length);
+    let holds = (1..footer.tables.len() as u64).contains(&whole.into())
+        && footer
+            .sections
+            .iter()
+            .all(|s| inside(s.offset.checked_add(s.length)))
+        && sums.len().is_multiple_of(4)
+        && sums.len() as u64 / 4 == length.div_ceil(SECTOR as u64);
+    holds.then(|| Journal {
+        work: work.to_vec(),
+        notes: notes.to_vec(),
+        whole,
+        length,
+        sums: sums.to_vec(),
+        footer,
+    })
+}
