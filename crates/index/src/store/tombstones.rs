@@ -30,10 +30,16 @@ impl Tombstones {
         Self::since(ids.iter().map(|&id| (id, 0)))
     }
 
-    /// Of ids with their stamps.
+    /// Of ids with their stamps. Where an id comes several times, the first deletion counts: of several segments one held it then, and those that had lost
+    /// it before may have been told of a later one only.
     pub(super) fn since(deaths: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut stamps = HashMap::new();
+        for (id, at) in deaths {
+            let first = stamps.entry(id).or_insert(at);
+            *first = at.min(*first);
+        }
         Self {
-            stamps: RwLock::new(deaths.into_iter().collect()),
+            stamps: RwLock::new(stamps),
         }
     }
 
@@ -123,6 +129,14 @@ mod tests {
         assert_eq!((tombstones.until(4), tombstones.until(5)), (vec![7], vec![7, 9]));
         assert_eq!(tombstones.after(4), [(9, 5)]);
         assert_eq!(tombstones.len(), 2);
+    }
+
+    #[test]
+    fn of_several_deletions_of_an_id_the_first_counts() {
+        for deaths in [[(16, 27), (16, 35)], [(16, 35), (16, 27)]] {
+            let tombstones = Tombstones::since(deaths);
+            assert_eq!((tombstones.until(26), tombstones.until(27)), (vec![], vec![16]));
+        }
     }
 
     proptest! {
