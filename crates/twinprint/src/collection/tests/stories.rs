@@ -76,6 +76,8 @@ struct Twin {
     clock: i64,
     /// Of each document by id: its number, group and story.
     documents: BTreeMap<String, (u64, u64, u64)>,
+    /// What each document said last.
+    texts: BTreeMap<String, Content>,
     labels: BTreeMap<u64, u64>,
     /// Ids ever told for stories.
     told: BTreeSet<u64>,
@@ -87,13 +89,16 @@ impl Twin {
             engine: Stories::new(options(&settings()).unwrap()),
             clock: i64::MIN,
             documents: BTreeMap::new(),
+            texts: BTreeMap::new(),
             labels: BTreeMap::new(),
             told: BTreeSet::new(),
         }
     }
 
     fn put(&mut self, collection: &Collection, document: &NewDocument, answer: &Answer) {
-        if answer.moved == Some(0) {
+        // Another text may have the same fingerprint, and is a change.
+        let before = self.texts.insert(document.id.clone(), document.content.clone());
+        if answer.moved == Some(0) && before.as_ref() == Some(&document.content) {
             return;
         }
         let (seq, group) = (answer.seq.unwrap(), answer.group_id.unwrap());
