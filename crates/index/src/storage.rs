@@ -71,7 +71,11 @@ pub struct Disk;
 
 impl Storage for Disk {
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        fs::create_dir_all(path).map_err(|error| match error.kind() {
+            // A file has the name; what the system says of that does not help.
+            io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
+            _ => error,
+        })
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {

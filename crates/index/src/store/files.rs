@@ -86,11 +86,6 @@ impl Files {
     /// Makes the directory where it is not there.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         let made = self.storage.create_dir_all(&self.root);
-        // A file may have the name; what the system says of that does not help.
-        let made = made.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => ErrorKind::NotADirectory.into(),
-            _ => error,
-        });
         made.map_err(StoreError::io(&self.root, "make it"))
     }
 

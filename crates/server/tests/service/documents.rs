@@ -206,6 +206,16 @@ fn export_and_import_carry_everything_over() {
     assert_eq!(strip(&lines), strip(&again));
 }
 
+/// A job once it has come to its end.
+fn ended(running: &Running, job: &Value) -> Value {
+    let path = format!("/v1/jobs/{}", job["id"]);
+    let mut looks = (0..600).map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        running.get(&path).is(200).json()
+    });
+    looks.find(|job| job["state"] != "running").unwrap()
+}
+
 #[test]
 fn a_source_is_deleted_by_a_job_and_a_collection_at_once() {
     let running = Running::new();
@@ -216,12 +226,7 @@ fn a_source_is_deleted_by_a_job_and_a_collection_at_once() {
         .call("DELETE", "/v1/collections/c/sources/a.example", "")
         .is(202)
         .json();
-    let path = format!("/v1/jobs/{}", job["id"]);
-    let mut ended = (0..600).map(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        running.get(&path).is(200).json()
-    });
-    let ended = ended.find(|job| job["state"] != "running").unwrap();
+    let ended = ended(&running, &job);
     assert_eq!((&ended["state"], &ended["done"]), (&json!("done"), &json!(5)));
     assert_eq!(running.get("/v1/collections/c/stats").json()["documents"], 0);
     running.call("PUT", "/v1/collections/c", "{}").is(200);
@@ -242,12 +247,7 @@ fn a_backup_is_made_while_the_service_runs() {
         .is(202)
         .json();
     add(&running, "later", &page(9, 0));
-    let path = format!("/v1/jobs/{}", job["id"]);
-    let mut ended = (0..600).map(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        running.get(&path).is(200).json()
-    });
-    let ended = ended.find(|job| job["state"] != "running").unwrap();
+    let ended = ended(&running, &job);
     assert_eq!(ended["state"], "done", "{ended}");
     let name = ended["what"]
         .as_str()

@@ -1,11 +1,10 @@
 //! How a collection begins: its file is made beside its name and gets it when it is whole; opened, its rows are read and arranged.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fingerprint::HashKey;
-use index::storage;
+use index::storage::{self, Storage as _};
 use text::Profile;
 
 use super::FILE;
@@ -56,11 +55,9 @@ fn arranged(store: &Disk, profile: &Profile, settings: &Settings) -> Result<Live
 
 /// Where the store of a new collection goes.
 pub(super) fn new_file(dir: &Path) -> Result<PathBuf, CollectionError> {
-    fs::create_dir_all(dir).map_err(|error| match error.kind() {
-        // A file has the name; what the system says of that does not help.
-        ErrorKind::AlreadyExists => CollectionError::io(dir, &ErrorKind::NotADirectory.into()),
-        _ => CollectionError::io(dir, &error),
-    })?;
+    storage::Disk
+        .create_dir_all(dir)
+        .map_err(|error| CollectionError::io(dir, &error))?;
     let mut entries = fs::read_dir(dir).map_err(|error| CollectionError::io(dir, &error))?;
     let unfinished = Path::new(FILE).with_extension("new");
     let in_the_way =
