@@ -10,7 +10,7 @@
 //! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search as in Petrović, Osborne
 //! and Lavrenko (2010). Arithmetic is exact or rounded the same everywhere, so that the result depends on the order of items alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,7 @@ use crate::recency::Recency;
 mod centres;
 mod exact;
 mod options;
+mod place;
 mod stored;
 mod story;
 #[cfg(test)]
@@ -35,7 +36,6 @@ pub use vocabulary::{Role, Vocabulary};
 
 use centres::{Centres, fingerprint};
 use exact::ln;
-use story::{Contribution, Exemplar};
 use vector::{keep_heaviest, norm};
 
 /// Heaviest terms of an item's vector.
@@ -209,15 +209,13 @@ impl Stories {
             }
         }
         if self.vocabulary.is_crowded() {
-            let openings = |story: &Story| -> Vec<u32> {
-                let opening = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
-                opening
+            let needed = self.live.values().flat_map(|story| {
+                let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
+                openings
                     .copied()
                     .chain(story.weights().map(|weighted| weighted.term))
-                    .collect()
-            };
-            let needed: BTreeSet<u32> = self.live.values().flat_map(openings).collect();
-            self.vocabulary.forget(&needed);
+            });
+            self.vocabulary.forget(needed);
         }
     }
 
@@ -289,137 +287,5 @@ impl Stories {
             .iter()
             .map(|weighted| (text(weighted), weighted.weight))
             .collect()
-    }
-
-    /// Places an item seen at `now` by the clock of the stream, which must not go back. O(live stories), with a small constant.
-    pub fn place(&mut self, item: &Representative<'_>, now: i64) -> Joined {
-        let words = self.numbers(item);
-        match self.ahead.checked_sub(1) {
-            Some(ahead) => self.ahead = ahead,
-            None => self.vocabulary.count(&words),
-        }
-        let (vector, occurrences) = self.vector(&words);
-        let total = words
-            .iter()
-            .filter(|&&(word, _)| self.vocabulary.role(word) == Role::Term)
-            .map(|&(_, times)| u64::from(times));
-        let number = |&place: &u32| words.get(place as usize).map_or(BREAK, |&(word, _)| word);
-        let contribution = Contribution {
-            words: total.sum(),
-            site: item.site,
-            time: item.time,
-            exemplar: Exemplar {
-                document: item.document,
-                title: item.title.into(),
-                opening: item.opening.iter().take(OPENING).map(number).collect(),
-            },
-            vector,
-            occurrences,
-        };
-        let near = match self.options.method {
-            Method::Nearest => self.near(&contribution.vector),
-            Method::EqualBits(bits) => self.equal(&contribution.vector, bits, item.document),
-        };
-        let Some(&(cosine, id)) = near.first() else {
-            self.begin(item.document, contribution, now);
-            return Joined {
-                story: item.document,
-                cosine: 1.0,
-                merged: Vec::new(),
-            };
-        };
-        let half_life = self.options.half_life;
-        if let Some(story) = self.live.get_mut(&id) {
-            story.add(contribution, now, half_life);
-        }
-        self.grow(id, item.time, now);
-        let (story, merged) = self.merge(id, near.get(1..).unwrap_or_default(), now);
-        if let Some(story) = self.live.get(&story) {
-            self.centres
-                .put(story.id, fingerprint(story.weights(), &self.vocabulary));
-        }
-        Joined {
-            story,
-            cosine,
-            merged,
-        }
-    }
-
-    /// The live stories whose cosine with a vector reaches the threshold, the nearest first (ties: the older).
-    fn near(&mut self, vector: &[Weighted]) -> Vec<(f64, u64)> {
-        if vector.is_empty() {
-            return Vec::new();
-        }
-        let at = fingerprint(vector.iter().copied(), &self.vocabulary);
-        let candidates = self
-            .centres
-            .nearest(at, self.options.threshold, self.options.compared);
-        self.counts.compared += candidates.len() as u64;
-        let cosine = |id: u64| self.live.get(&id).map(|story| (story.cosine(vector), id));
-        let mut near: Vec<(f64, u64)> = candidates
-            .into_iter()
-            .filter_map(cosine)
-            .filter(|&(cosine, _)| cosine >= self.options.threshold)
-            .collect();
-        near.sort_unstable_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
-        near
-    }
-
-    /// The live story of a vector's leading bits, which the document stands for if there is none.
-    fn equal(&mut self, vector: &[Weighted], bits: u32, document: u64) -> Vec<(f64, u64)> {
-        let [first, _] = fingerprint(vector.iter().copied(), &self.vocabulary);
-        let value = first as u32 & ((1u64 << bits.min(32)) - 1) as u32;
-        let story = self.by_bits.get(&value).and_then(|id| self.live.get(id));
-        if let Some(story) = story {
-            vec![(story.cosine(vector), story.id)]
-        } else {
-            self.by_bits.insert(value, document);
-            Vec::new()
-        }
-    }
-
-    fn begin(&mut self, id: u64, contribution: Contribution, now: i64) {
-        let time = contribution.time;
-        let story = Story::new(id, contribution, now);
-        self.centres
-            .put(id, fingerprint(story.weights(), &self.vocabulary));
-        self.live.insert(id, story);
-        self.recency.insert(id, now);
-        self.counts.begun += 1;
-        self.grow(id, time, now);
-    }
-
-    /// Merges a story that has changed with those of `near` whose centre is within the merge threshold; the story it is then.
-    fn merge(&mut self, mut id: u64, near: &[(f64, u64)], now: i64) -> (u64, Vec<u64>) {
-        let mut merged = Vec::new();
-        let (Some(least), Method::Nearest) = (self.options.merge, self.options.method) else {
-            return (id, merged);
-        };
-        for &(_, other) in near {
-            let cosine = match (self.live.get(&id), self.live.get(&other)) {
-                (Some(a), Some(b)) => a.cosine_of_centres(b),
-                _ => continue,
-            };
-            if cosine < least {
-                continue;
-            }
-            let (older, younger) = (id.min(other), id.max(other));
-            let Some(gone) = self.live.remove(&younger) else {
-                continue;
-            };
-            self.centres.remove(younger);
-            self.recency.remove(younger, gone.touched);
-            self.redirects.insert(younger, older);
-            self.counts.merged += 1;
-            if let Some(story) = self.live.get_mut(&older) {
-                let before = story.touched;
-                story.merge(gone, now, self.options.half_life);
-                story.touched = now;
-                self.recency.touch(older, before, now);
-            }
-            merged.push(younger);
-            id = older;
-        }
-        (id, merged)
     }
 }

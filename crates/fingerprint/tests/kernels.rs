@@ -88,6 +88,27 @@ proptest! {
     }
 
     #[test]
+    fn columns(
+        rows in prop::collection::vec(prop_oneof![any::<[u64; 4]>(), Just([0; 4]), any::<u64>().prop_map(|x| [x & 7, 0, x, 0])], 0..70),
+        query in prop_oneof![any::<[u64; 4]>(), Just([0; 4])],
+        k in prop_oneof![0u32..257, Just(u32::MAX)],
+        longer in 0usize..9,
+    ) {
+        let mut words = [0, 1, 2, 3].map(|column| rows.iter().map(|row| row[column]).collect::<Vec<u64>>());
+        words[2].extend((0..longer).map(|_| query[2]));
+        let want: Vec<(u32, u32)> = (0..)
+            .zip(&rows)
+            .map(|(i, row)| (i, row.iter().zip(query).map(|(x, y)| (x ^ y).count_ones()).sum()))
+            .filter(|&(_, distance)| distance <= k)
+            .collect();
+        for level in Level::available() {
+            let mut got = Vec::new();
+            kernel::hamming_columns_at(level, query, words.each_ref().map(Vec::as_slice), k, &mut |i, d| got.push((i, d)));
+            prop_assert_eq!(&got, &want, "at {}", level);
+        }
+    }
+
+    #[test]
     fn votes(
         features in prop::collection::vec((any::<u128>(), any::<u16>()), 0..600),
         shift in 0u32..16,

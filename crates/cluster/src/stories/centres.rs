@@ -1,12 +1,11 @@
 //! Where the centres of live stories lie: fingerprints by random hyperplanes (Charikar 2002), compared all at once.
 //!
 //! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of .2 to .6), too far apart for any table to
-//! tell near from far; but a scan takes a fraction of a nanosecond a bit row, and 256 bits tell well enough whose cosine is worth
-//! computing. The first 128 bits choose whose other 128 are looked at.
+//! tell near from far; but a scan takes about a nanosecond a story, and 256 bits tell well enough whose cosine is worth computing.
 //!
 //! Invariant: what is answered depends on what is held, not on the order in which it came.
 
-use fingerprint::{Width, hyperplane, kernel};
+use fingerprint::{hyperplane, kernel};
 
 use super::vector::Weighted;
 use super::vocabulary::Vocabulary;
@@ -14,8 +13,11 @@ use super::vocabulary::Vocabulary;
 /// Bits of a fingerprint.
 const BITS: f64 = 256.0;
 
-/// A fingerprint in two halves.
-pub(super) type Fingerprint = [u128; 2];
+/// Stories compared between two looks at how far the nearest can still be.
+const BLOCK: usize = 1024;
+
+/// A fingerprint in words.
+pub(super) type Fingerprint = [u64; 4];
 
 /// The fingerprint of a vector; zeros where it has no direction.
 pub(super) fn fingerprint(vector: impl Iterator<Item = Weighted>, vocabulary: &Vocabulary) -> Fingerprint {
@@ -27,14 +29,17 @@ pub(super) fn fingerprint(vector: impl Iterator<Item = Weighted>, vocabulary: &V
         rows[1].push(second);
         weights.push(weight);
     }
-    rows.map(|rows| hyperplane::fingerprint_rows(&rows, &weights).unwrap_or_default())
+    let [a, b]: [u128; 2] =
+        rows.map(|rows| hyperplane::fingerprint_rows(&rows, &weights).unwrap_or_default());
+    [a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64]
 }
 
 /// Fingerprints of the live stories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Centres {
     ids: Vec<u64>,
-    halves: [Vec<u128>; 2],
+    /// The fingerprints' words, a column each.
+    words: [Vec<u64>; 4],
     places: std::collections::HashMap<u64, usize>,
 }
 
@@ -42,15 +47,15 @@ impl Centres {
     /// A story is there, or elsewhere than before.
     pub(super) fn put(&mut self, id: u64, fingerprint: Fingerprint) {
         if let Some(&place) = self.places.get(&id) {
-            for (half, bits) in self.halves.iter_mut().zip(fingerprint) {
-                half[place] = bits;
+            for (column, word) in self.words.iter_mut().zip(fingerprint) {
+                column[place] = word;
             }
             return;
         }
         self.places.insert(id, self.ids.len());
         self.ids.push(id);
-        for (half, bits) in self.halves.iter_mut().zip(fingerprint) {
-            half.push(bits);
+        for (column, word) in self.words.iter_mut().zip(fingerprint) {
+            column.push(word);
         }
     }
 
@@ -60,32 +65,32 @@ impl Centres {
             return;
         };
         self.ids.swap_remove(place);
-        for half in &mut self.halves {
-            half.swap_remove(place);
+        for column in &mut self.words {
+            column.swap_remove(place);
         }
         if let Some(&moved) = self.ids.get(place) {
             self.places.insert(moved, place);
         }
     }
 
-    /// The at most `most` stories nearest to a fingerprint, the nearest first (ties: the older); where there are more, among those whose
-    /// first half is no farther than that of nearly any vector of cosine `least`. O(stories).
-    pub(super) fn nearest(&self, [first, second]: Fingerprint, least: f64, most: usize) -> Vec<u64> {
-        let mut near = Vec::new();
+    /// The at most `most` stories nearest to a fingerprint, the nearest first (ties: the older); where there are more, only those
+    /// that are no farther than nearly any vector of cosine `least`. O(stories).
+    pub(super) fn nearest(&self, fingerprint: Fingerprint, least: f64, most: usize) -> Vec<u64> {
         let all = self.ids.len() <= most;
-        let radius = if all { u128::BITS } else { radius(least) };
-        kernel::hamming_one_to_many(first, &self.halves[0], radius, &mut near);
-        let mut nearest: Vec<(u32, u64)> = near
-            .iter()
-            .filter_map(|&(place, distance)| {
-                let place = place as usize;
-                let other = self.halves[1].get(place)?.distance(second);
-                Some((u32::from(distance) + other, *self.ids.get(place)?))
-            })
-            .collect();
-        if nearest.len() > most {
-            if most > 0 {
-                nearest.select_nth_unstable(most - 1);
+        let mut radius = if all { u32::MAX } else { radius(least) };
+        let mut nearest: Vec<(u32, u64)> = Vec::new();
+        for (ids, start) in self.ids.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+            let columns = self
+                .words
+                .each_ref()
+                .map(|column| &column[start..start + ids.len()]);
+            kernel::hamming_columns(fingerprint, columns, radius, &mut |place, distance| {
+                nearest.push((distance, ids[place as usize]));
+            });
+            // What is farther than the last of so many is none of the nearest, and need not be met again.
+            if nearest.len() > most && most > 0 {
+                let (_, &mut (last, _), _) = nearest.select_nth_unstable(most - 1);
+                radius = last;
             }
             nearest.truncate(most);
         }
@@ -94,12 +99,11 @@ impl Centres {
     }
 }
 
-/// The distance in half of the bits that 98 of 100 vectors of a cosine stay within.
+/// The distance that 98 of 100 vectors of a cosine stay within.
 fn radius(cosine: f64) -> u32 {
-    let half = BITS / 2.0;
     let differ = cosine.clamp(0.0, 1.0).acos() / std::f64::consts::PI;
-    let deviation = (half * differ * (1.0 - differ)).sqrt();
-    (half * differ + 2.0 * deviation).ceil() as u32
+    let deviation = (BITS * differ * (1.0 - differ)).sqrt();
+    (BITS * differ + 2.0 * deviation).ceil() as u32
 }
 
 #[cfg(test)]
@@ -122,7 +126,7 @@ mod tests {
                     centres.remove(id);
                     held.remove(&id);
                 } else {
-                    centres.put(id, [u128::from(bits), u128::from(bits) << 64]);
+                    centres.put(id, [0, u64::from(bits), 0, u64::from(bits) << 9]);
                     held.insert(id, bits);
                 }
             }
@@ -130,9 +134,38 @@ mod tests {
                 held.iter().map(|(&id, bits)| (2 * (bits ^ query).count_ones(), id)).collect();
             expected.sort_unstable();
             expected.truncate(most);
-            let query = [u128::from(query), u128::from(query) << 64];
+            let query = [0, u64::from(query), 0, u64::from(query) << 9];
             let expected: Vec<u64> = expected.into_iter().map(|(_, id)| id).collect();
             prop_assert_eq!(centres.nearest(query, 0.0, most), expected);
+        }
+    }
+
+    #[test]
+    fn of_many_the_nearest_are_found_block_by_block() {
+        let mut state = 7u64;
+        let mut draw = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state ^ state >> 29
+        };
+        let mut centres = Centres::default();
+        let mut held: Vec<(u64, Fingerprint)> = Vec::new();
+        for id in 0..5 * BLOCK as u64 + 3 {
+            let fingerprint = [0; 4].map(|_: u64| draw());
+            centres.put(id, fingerprint);
+            held.push((id, fingerprint));
+        }
+        for least in [0.1, 0.3] {
+            let query = [0; 4].map(|_: u64| draw());
+            let distance = |to: &Fingerprint| to.iter().zip(query).map(|(a, b)| (a ^ b).count_ones()).sum();
+            let mut expected: Vec<(u32, u64)> = held.iter().map(|(id, to)| (distance(to), *id)).collect();
+            expected.retain(|&(distance, _)| distance <= radius(least));
+            expected.sort_unstable();
+            expected.truncate(64);
+            assert_eq!(expected.len(), 64);
+            let expected: Vec<u64> = expected.into_iter().map(|(_, id)| id).collect();
+            assert_eq!(centres.nearest(query, least, 64), expected);
         }
     }
 

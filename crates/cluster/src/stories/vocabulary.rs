@@ -3,7 +3,7 @@
 //! Counts are taken as items come, and are never taken back. Memory is bounded: when there are more terms than there is room for, the
 //! rarest that no live story needs are forgotten, as in lossy counting (Manku and Motwani 2002); a term that comes back begins anew.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use fingerprint::{HashKey, hyperplane};
 use serde::{Deserialize, Serialize};
@@ -193,22 +193,33 @@ impl Vocabulary {
         self.numbers.len() > self.crowded
     }
 
-    /// Forgets the rarest terms but for those `needed`, until half the room is left. What is needed may be more than that; then
-    /// nothing is forgotten again before there are twice as many.
-    pub(super) fn forget(&mut self, needed: &BTreeSet<u32>) {
-        let mut rarest = 1;
-        while self.numbers.len() > self.most / 2 && rarest < u32::MAX / 2 {
-            for (number, place) in (0..).zip(&mut self.known) {
-                if place
-                    .as_ref()
-                    .is_some_and(|known| known.items <= rarest && !needed.contains(&number))
-                    && let Some(known) = place.take()
-                {
-                    self.numbers.remove(&known.text);
-                    self.free.push(number);
-                }
+    /// Forgets the rarest terms but for those `needed`, until half the room is left: those of one item, then of two, of up to four, and so
+    /// on. What is needed may be more than that; then nothing is forgotten again before there are twice as many. O(terms + needed).
+    pub(super) fn forget(&mut self, needed: impl Iterator<Item = u32>) {
+        let mut stays = vec![false; self.known.len()];
+        for word in needed {
+            if let Some(stays) = stays.get_mut(word as usize) {
+                *stays = true;
             }
-            rarest *= 2;
+        }
+        let rank =
+            |known: &Known| u64::from(known.items).max(1).next_power_of_two().trailing_zeros() as usize;
+        let mut of_rank = [0; 33];
+        for (known, stays) in self.known.iter().zip(&stays) {
+            if let (Some(known), false) = (known, stays) {
+                of_rank[rank(known)] += 1;
+            }
+        }
+        let (mut left, mut ranks) = (self.numbers.len(), 0);
+        while left > self.most / 2 && ranks < of_rank.len() {
+            left -= of_rank[ranks];
+            ranks += 1;
+        }
+        for ((place, stays), number) in self.known.iter_mut().zip(&stays).zip(0..) {
+            if !stays && let Some(known) = place.take_if(|known| rank(known) < ranks) {
+                self.numbers.remove(&known.text);
+                self.free.push(number);
+            }
         }
         self.crowded = self.most.max(2 * self.numbers.len());
     }
@@ -216,6 +227,8 @@ impl Vocabulary {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -231,6 +244,34 @@ mod tests {
         assert_eq!(vocabulary.number("a", Role::Term), a);
     }
 
+    proptest! {
+        #[test]
+        fn what_is_forgotten_is_the_rarest_that_nobody_needs(
+            items in prop::collection::vec(0u32..40, 0..40),
+            needed in prop::collection::vec(0u32..45, 0..20),
+            most in 0usize..60,
+        ) {
+            let mut vocabulary = Vocabulary::new(most);
+            for (word, &items) in (0..).zip(&items) {
+                vocabulary.number(&format!("{word}"), Role::Term);
+                if let Some(Some(known)) = vocabulary.known.get_mut(word) {
+                    known.items = items;
+                }
+            }
+            // The definition: round by round, until half the room is left or nothing can go.
+            let mut expected: Vec<u32> = (0..items.len() as u32).collect();
+            let mut rarest = 1;
+            while expected.len() > most / 2 && rarest < 100 {
+                expected.retain(|word| needed.contains(word) || items[*word as usize] > rarest);
+                rarest *= 2;
+            }
+            vocabulary.forget(needed.iter().copied());
+            let left = (0..items.len() as u32).filter(|&word| !vocabulary.text(word).is_empty());
+            prop_assert_eq!(left.collect::<Vec<u32>>(), expected);
+            prop_assert_eq!(vocabulary.free.len() + vocabulary.len(), items.len());
+        }
+    }
+
     #[test]
     fn the_rarest_are_forgotten_and_numbers_given_again() {
         let mut vocabulary = Vocabulary::new(4);
@@ -239,7 +280,7 @@ mod tests {
         vocabulary.count(&once);
         vocabulary.count(&once[..2]);
         assert!(vocabulary.is_crowded());
-        vocabulary.forget(&[words[2]].into());
+        vocabulary.forget([words[2]].into_iter());
         assert_eq!(
             vocabulary.len(),
             1,

@@ -17,6 +17,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod columns;
 mod dispatch;
 mod hamming;
 mod lanes;
@@ -84,6 +85,30 @@ pub fn hamming_within<W: Width>(rows: &[W], k: u32, hit: &mut impl FnMut(u32, u3
 /// [`hamming_within`] at a given level.
 pub fn hamming_within_at<W: Width>(level: Level, rows: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
     W::within(level, addressable(rows), k, hit);
+}
+
+/// Calls `hit(i, distance)` for every row within k of a query of N words, by ascending i. Word i of every column is row i; where columns
+/// differ in length, the shortest counts.
+///
+/// At most 2³² − 1 rows are looked at. O(N · rows).
+pub fn hamming_columns<const N: usize>(
+    query: [u64; N],
+    columns: [&[u64]; N],
+    k: u32,
+    hit: &mut impl FnMut(u32, u32),
+) {
+    hamming_columns_at(level(), query, columns, k, hit);
+}
+
+/// [`hamming_columns`] at a given level.
+pub fn hamming_columns_at<const N: usize>(
+    level: Level,
+    query: [u64; N],
+    columns: [&[u64]; N],
+    k: u32,
+    hit: &mut impl FnMut(u32, u32),
+) {
+    columns::within(level, query, columns.map(addressable), k, hit);
 }
 
 /// The rows that 32-bit indices can name.
