@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::exact::ln;
 
+/// Rows of a term.
+pub(super) const ROWS: usize = 4;
+
 /// What a word is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
@@ -30,9 +33,9 @@ pub(super) struct Known {
     pub(super) items: u32,
     /// Occurrences.
     pub(super) occurrences: u64,
-    /// Its rows: two times 128 hyperplanes.
+    /// Its rows, each of 128 hyperplanes.
     #[serde(skip)]
-    rows: [u128; 2],
+    rows: [u128; ROWS],
 }
 
 /// All terms known. Numbers of forgotten terms are given again.
@@ -53,8 +56,8 @@ pub struct Vocabulary {
 }
 
 /// The keys of the rows. Whoever prepares texts that meet in a fingerprint still has to pass the cosine.
-fn rows(text: &str) -> [u128; 2] {
-    [[1, 2], [3, 4]].map(|[a, b]| {
+fn rows(text: &str) -> [u128; ROWS] {
+    [[1, 2], [3, 4], [5, 6], [7, 8]].map(|[a, b]| {
         let dimension = fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
         hyperplane::row(&HashKey::new(a, b), dimension as u64)
     })
@@ -68,7 +71,7 @@ impl Known {
             role,
             items,
             occurrences,
-            rows: [0; 2],
+            rows: [0; ROWS],
         }
     }
 }
@@ -158,8 +161,8 @@ impl Vocabulary {
     }
 
     /// The rows of a word.
-    pub(super) fn rows(&self, word: u32) -> [u128; 2] {
-        self.get(word).map_or([0; 2], |known| known.rows)
+    pub(super) fn rows(&self, word: u32) -> [u128; ROWS] {
+        self.get(word).map_or([0; ROWS], |known| known.rows)
     }
 
     /// Items in which a word occurred.
