@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 use twinprint::stream::{
     AgreementReport, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions, parse_span,
 };
@@ -38,13 +39,16 @@ pub(crate) struct Args {
     output: PathBuf,
 
     /// Go on from the state in this file if it is there, and store the state in it
+    ///
+    /// A stream goes on with the options it began with. The first run should bring a good part of a day's documents, or have --ahead 0: what words weigh is told from those. What a
+    /// later run writes has the groups and stories that live on, with the names that earlier runs gave them; those that became one are listed under `merged`.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
     #[command(flatten)]
     fields: FieldArgs,
 
-    /// Field with what a document is known to belong to: tell how well groups and stories agree with it, and write agreement.json
+    /// Field with what a document is known to belong to, a text or a number: tell how well groups and stories agree with it, and write agreement.json
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
     labels: Option<String>,
 
@@ -105,7 +109,13 @@ pub(crate) struct Args {
     vectors: bool,
 
     /// Live groups and live stories at most; those idle for longest end beyond that
-    #[arg(long, default_value_t = 1_000_000, value_name = "N", help_heading = "Running")]
+    #[arg(
+        long,
+        default_value_t = 1_000_000,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_name = "N",
+        help_heading = "Running"
+    )]
     live: usize,
 
     /// Worker threads; 0 takes all cores
@@ -182,22 +192,28 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
 
 fn table(summary: &ClusterSummary, args: &Args) -> String {
     let count = number::count;
+    let with_those_before = if summary.before > 0 {
+        ", those that live on from before among them"
+    } else {
+        ""
+    };
     let mut rows = vec![
         ("documents", count(summary.documents), String::new()),
         (
             "duplicates",
             count(summary.duplicates),
-            format!(
-                "  in {} of two or more, verified at Jaccard {}",
-                number::counted(summary.groups, "group"),
-                args.threshold
-            ),
+            format!("  verified at Jaccard {}", args.threshold),
+        ),
+        (
+            "groups",
+            count(summary.groups),
+            format!("  of two documents or more{with_those_before}"),
         ),
         (
             "stories",
             count(summary.stories[1]),
             format!(
-                "  of two documents or more, {} of one",
+                "  of two documents or more, {} of one{with_those_before}",
                 count(summary.stories[0] - summary.stories[1])
             ),
         ),
@@ -207,6 +223,27 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "ended",
             count(summary.ended),
             "  stories that nothing will join any more".to_owned(),
+        ));
+    }
+    let forming = &args.forming;
+    let by_time = [args.group_window, forming.window, forming.half_life]
+        .iter()
+        .any(Option::is_some);
+    if summary.untimed > 0 && (by_time || summary.untimed < summary.documents) {
+        rows.push((
+            "untimed",
+            count(summary.untimed),
+            format!(
+                "  without a time that can be read in {:?}; taken to be as late as those before",
+                args.fields.time_key
+            ),
+        ));
+    }
+    if summary.ahead > 0 {
+        rows.push((
+            "future",
+            count(summary.ahead),
+            "  of these, with a time more than a day from now".to_owned(),
         ));
     }
     if summary.rejected > 0 {
@@ -223,6 +260,13 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "before",
             count(summary.before),
             "  documents in the stream before".to_owned(),
+        ));
+    }
+    if let (Some(0), Some(field)) = (summary.labelled, &args.labels) {
+        rows.push((
+            "labelled",
+            "0".to_owned(),
+            format!("  no document has a field {field:?} with a text or a number"),
         ));
     }
     let rows = rows

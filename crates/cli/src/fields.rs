@@ -8,7 +8,7 @@ use twinprint::stream::FieldKeys;
 pub(crate) struct FieldArgs {
     /// Field that tells when a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
     #[arg(long, default_value = "time", value_name = "FIELD")]
-    time_key: String,
+    pub(crate) time_key: String,
 
     /// Field with the title; without it, the first line of the text stands for it
     #[arg(long, default_value = "title", value_name = "FIELD")]

@@ -2,14 +2,20 @@
 
 use twinprint::stream::parse_span;
 
+/// A cosine that can be asked for.
+fn cosine(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|&x| x > 0.0 && x <= 1.0);
+    number.ok_or_else(|| "give a cosine above 0 and at most 1".to_owned())
+}
+
 #[derive(clap::Args)]
 pub(crate) struct StoryArgs {
     /// Least cosine of a document and the centre of its story
-    #[arg(long, default_value_t = 0.3, value_name = "COSINE", help_heading = "Stories")]
+    #[arg(long, default_value_t = 0.3, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) story_threshold: f64,
 
     /// Least cosine of the centres of two stories that become one; 1 keeps them apart
-    #[arg(long, default_value_t = 0.65, value_name = "COSINE", help_heading = "Stories")]
+    #[arg(long, default_value_t = 0.65, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) merge: f64,
 
     /// End stories that gained nothing for so long, such as 7d

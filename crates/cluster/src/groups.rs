@@ -103,8 +103,6 @@ pub struct DuplicateGroup {
     pub label: u64,
     /// The founder first.
     leaders: Vec<u32>,
-    /// When it last gained a member, by the clock of the stream.
-    touched: i64,
     /// The founder's fingerprint, where the centre begins.
     founder: u128,
     /// From the second member on.
@@ -335,12 +333,11 @@ impl Groups {
                 canonicals: Canonicals::default(),
                 label: 0,
                 leaders: Vec::new(),
-                touched: now,
                 founder: item.fingerprint,
                 centre: None,
             },
         );
-        self.recency.insert(id, now);
+        self.recency.touch(id, now);
         self.counts.founded += 1;
         self.lead(id, &item, space);
         self.join(id, item, now, space);
@@ -373,8 +370,7 @@ impl Groups {
         };
         of.size += 1;
         of.seen = [of.seen[0].min(item.member.time), of.seen[1].max(item.member.time)];
-        self.recency.touch(group, of.touched, now);
-        of.touched = now;
+        self.recency.touch(group, now);
         of.canonicals.offer(item.member, &self.options.policy);
         if of.size > 1 {
             let centre = of.centre.get_or_insert_with(|| Centre::new(of.founder));
@@ -390,7 +386,7 @@ impl Groups {
         let Some(gone) = self.live.remove(&younger) else {
             return older;
         };
-        self.recency.remove(younger, gone.touched);
+        self.recency.remove(younger);
         self.redirects.insert(younger, older);
         self.counts.merged += 1;
         space.centre(younger, None);

@@ -227,8 +227,7 @@ impl Stories {
         };
         story.size += 1;
         story.seen = [story.seen[0].min(time), story.seen[1].max(time)];
-        self.recency.touch(id, story.touched, now);
-        story.touched = now;
+        self.recency.touch(id, now);
         true
     }
 
@@ -242,7 +241,7 @@ impl Stories {
         story.size = story.size.saturating_sub(1);
         story.exemplars.retain(|exemplar| exemplar.document != document);
         if story.size == 0 {
-            self.recency.remove(id, story.touched);
+            self.recency.remove(id);
             self.centres.remove(id);
             self.live.remove(&id);
         }

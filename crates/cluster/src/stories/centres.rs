@@ -167,7 +167,7 @@ mod tests {
             expected.retain(|&(distance, _)| distance <= radius(least));
             expected.sort_unstable();
             expected.truncate(64);
-            assert_eq!(expected.len(), 64);
+            assert!(expected.len() > 10);
             let expected: Vec<u64> = expected.into_iter().map(|(_, id)| id).collect();
             assert_eq!(centres.nearest(query, least, 64), expected);
         }

@@ -101,7 +101,7 @@ impl Stories {
         self.centres
             .put(id, fingerprint(story.weights(), &self.vocabulary));
         self.live.insert(id, story);
-        self.recency.insert(id, now);
+        self.recency.touch(id, now);
         self.counts.begun += 1;
         self.grow(id, time, now);
     }
@@ -125,14 +125,12 @@ impl Stories {
                 continue;
             };
             self.centres.remove(younger);
-            self.recency.remove(younger, gone.touched);
+            self.recency.remove(younger);
             self.redirects.insert(younger, older);
             self.counts.merged += 1;
             if let Some(story) = self.live.get_mut(&older) {
-                let before = story.touched;
                 story.merge(gone, now, self.options.half_life);
-                story.touched = now;
-                self.recency.touch(older, before, now);
+                self.recency.touch(older, now);
             }
             merged.push(younger);
             id = older;

@@ -1,9 +1,11 @@
 //! Stories as bytes: all that they need to go on, exactly, in a form that is written and read quickly.
 //!
 //! Numbers are little-endian, lists and strings have their length before them. What follows from the rest is left out: the places of the
-//! centres, the rows of the terms, when a story was last touched by age. There is no checksum: whoever keeps the bytes has one.
+//! centres, the rows of the terms. There is no checksum: whoever keeps the bytes has one.
 //! Invariant: [`Stories::decode`] of [`Stories::encode`] goes on as the original would, and encodes to the same bytes; of any other bytes it
 //! gives nothing or some stories, and never panics.
+
+use std::collections::BTreeMap;
 
 use super::story::{CentreTerm, Exemplar, Sites, Story};
 use super::vector::Weighted;
@@ -109,8 +111,11 @@ impl Stories {
         let mut out = Out::default();
         self.vocabulary.write(&mut out);
         out.length(self.live.len());
-        for story in self.live.values() {
-            story.write(&mut out);
+        // In the order in which they were last seen, which is kept by that.
+        for (at, id) in self.recency.iter() {
+            if let Some(story) = self.live.get(&id) {
+                story.write(at, &mut out);
+            }
         }
         out.length(self.redirects.len());
         for (&from, &to) in &self.redirects {
@@ -158,15 +163,16 @@ impl Stories {
         }
         let mut stories = Self {
             vocabulary,
-            live: live.into_iter().map(|story| (story.id, story)).collect(),
+            live: BTreeMap::new(),
             redirects: redirects.into_iter().collect(),
             by_bits: by_bits.into_iter().collect(),
             ahead,
             counts,
             ..Self::new(options.clone())
         };
-        for story in stories.live.values() {
-            stories.recency.insert(story.id, story.touched);
+        for (at, story) in live {
+            stories.recency.touch(story.id, at);
+            stories.live.insert(story.id, story);
         }
         Some(stories.restored(options))
     }
@@ -232,11 +238,12 @@ impl Vocabulary {
 }
 
 impl Story {
-    fn write(&self, out: &mut Out) {
+    /// Last seen at a time.
+    fn write(&self, at: i64, out: &mut Out) {
         out.u64(self.id);
         out.u64(self.size);
         out.u32(self.members);
-        for time in [self.seen[0], self.seen[1], self.touched, self.weighed] {
+        for time in [self.seen[0], self.seen[1], at, self.weighed] {
             out.i64(time);
         }
         out.u64(self.words);
@@ -264,13 +271,17 @@ impl Story {
         }
     }
 
-    fn read(input: &mut In<'_>) -> Option<Self> {
-        Some(Self {
-            id: input.u64()?,
-            size: input.u64()?,
-            members: input.u32()?,
-            seen: [input.i64()?, input.i64()?],
-            touched: input.i64()?,
+    /// When it was last seen, and the story.
+    fn read(input: &mut In<'_>) -> Option<(i64, Self)> {
+        let [id, size] = [input.u64()?, input.u64()?];
+        let members = input.u32()?;
+        let seen = [input.i64()?, input.i64()?];
+        let at = input.i64()?;
+        let story = Self {
+            id,
+            size,
+            members,
+            seen,
             weighed: input.i64()?,
             words: input.u64()?,
             sites: input.sites()?,
@@ -294,7 +305,8 @@ impl Story {
                     opening: input.list(In::u32)?.into(),
                 })
             })?,
-        })
+        };
+        Some((at, story))
     }
 }
 

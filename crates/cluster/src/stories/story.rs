@@ -77,8 +77,6 @@ pub struct Story {
     /// Stories that were merged into it.
     pub merged: Vec<u64>,
     pub(super) sites: Sites,
-    /// When it last gained a document, by the clock of the stream.
-    pub(super) touched: i64,
     /// The time the weights are of.
     pub(super) weighed: i64,
     /// Sorted by term.
@@ -108,7 +106,6 @@ impl Story {
             seen: [contribution.time; 2],
             merged: Vec::new(),
             sites: Sites::One(contribution.site),
-            touched: now,
             weighed: now,
             centre: Vec::new(),
             norm: 0.0,

@@ -21,6 +21,11 @@ impl Labels {
         self.of.push(number);
     }
 
+    /// Documents with a label.
+    pub(super) fn labelled(&self) -> u64 {
+        self.of.iter().flatten().count() as u64
+    }
+
     /// Against the cluster of each document; documents without a label are left out.
     pub(super) fn agreement(&self, clusters: impl Iterator<Item = u64>) -> AgreementReport {
         let mut numbers: HashMap<u64, u32> = HashMap::new();

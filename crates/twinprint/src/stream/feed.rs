@@ -16,6 +16,8 @@ pub(super) enum Row {
         source: u32,
         line: u64,
         label: Option<String>,
+        /// Its time lies in the future, and counts for none.
+        ahead: bool,
         prepared: Box<Prepared>,
     },
     Reject {
@@ -31,6 +33,8 @@ pub(super) struct Feed<'f> {
     keys: &'f FieldKeys,
     profile: Profile,
     key: HashKey,
+    /// The latest time that a document may have, in seconds: one wrong stamp would else end all stories and let none end later.
+    latest: i64,
     idle: Idle<Preparer>,
 }
 
@@ -41,6 +45,7 @@ impl<'f> Feed<'f> {
             keys,
             profile: stream.options.profile.clone(),
             key: stream.key,
+            latest: chrono::Utc::now().timestamp().saturating_add(time::AHEAD),
             idle: Idle::new(),
         }
     }
@@ -67,12 +72,14 @@ impl<'f> Feed<'f> {
                 RecordKind::Document { id, text, .. } => {
                     let name =
                         id.unwrap_or_else(|| self.sources.list()[source as usize].name_of(line).into());
+                    let time = beside.time.as_ref().and_then(time::seconds);
+                    let ahead = time.is_some_and(|time| time > self.latest);
                     let document = Document {
                         name: &name,
                         text: &text,
                         title: beside.title,
                         url: beside.url,
-                        time: beside.time.as_ref().and_then(time::seconds),
+                        time: time.filter(|_| !ahead),
                         score: beside.score,
                     };
                     let prepared = Box::new(preparer.prepare(&document));
@@ -80,6 +87,7 @@ impl<'f> Feed<'f> {
                         source,
                         line,
                         label: beside.label,
+                        ahead,
                         prepared,
                     });
                 }

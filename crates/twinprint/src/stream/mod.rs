@@ -26,6 +26,7 @@ mod rows;
 mod run;
 mod search;
 mod state;
+mod state_file;
 #[cfg(test)]
 mod tests;
 pub(crate) mod time;

@@ -86,16 +86,52 @@ impl StreamOptions {
         }
     }
 
-    /// Everything in a line, by which a stored state knows its options.
+    /// Everything, an option a line, by which a stored state knows its options.
     pub(super) fn describe(&self) -> String {
-        format!(
-            "{} {} {} {:?} {:?} {:?}",
-            self.profile.id(),
-            self.threshold,
-            self.radius,
-            self.groups,
-            self.stories,
-            self.scope
-        )
+        let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), |seconds| format!("{seconds}s"));
+        let Self {
+            profile,
+            threshold,
+            radius,
+            groups,
+            stories,
+            scope,
+        } = self;
+        let bits = match stories.method {
+            Method::Nearest => "none".to_owned(),
+            Method::EqualBits(bits) => bits.to_string(),
+        };
+        let lines = [
+            ("--profile", profile.id()),
+            ("--threshold", threshold.to_string()),
+            ("--hamming", radius.to_string()),
+            ("--canonical", format!("{:?}", groups.policy)),
+            ("--canonical-scope", format!("{scope:?}")),
+            ("--group-window", span(groups.window)),
+            ("--story-threshold", stories.threshold.to_string()),
+            ("--merge", stories.merge.unwrap_or(1.0).to_string()),
+            ("--window", span(stories.window)),
+            ("--half-life", span(stories.half_life)),
+            ("--equal-bits", bits),
+            ("--live", groups.live.to_string()),
+            ("live stories", stories.live.to_string()),
+            ("centres compared", stories.compared.to_string()),
+            ("words known", stories.vocabulary.to_string()),
+            ("leaders from", groups.lead_below.to_string()),
+            ("leaders compared", groups.compared.to_string()),
+        ];
+        let line = |(name, value): (&str, String)| format!("{name}: {}\n", value.to_lowercase());
+        lines.map(line).concat()
     }
+}
+
+/// What differs between two descriptions, for people.
+pub(super) fn different(had: &str, asked: &str) -> String {
+    let lines = had.lines().zip(asked.lines()).filter(|(had, asked)| had != asked);
+    let told = lines.filter_map(|(had, asked)| {
+        let (name, had) = had.split_once(": ")?;
+        let (_, asked) = asked.split_once(": ")?;
+        Some(format!("{name} was {had}, now {asked}"))
+    });
+    told.collect::<Vec<String>>().join("; ")
 }

@@ -119,6 +119,10 @@ struct Page<'p> {
 }
 
 impl Page<'_> {
+    fn some_are_hidden(&self) -> bool {
+        (self.stories.len() as u64) < self.summary.stories[1]
+    }
+
     fn height(&self) -> usize {
         self.bars.len() * ROW + 26
     }

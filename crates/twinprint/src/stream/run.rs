@@ -15,6 +15,7 @@ use super::fields::FieldKeys;
 #[cfg(feature = "report-pages")]
 use super::page::Shown;
 use super::rows::{AssignmentRow, GroupRow, StoryRow, VectorRow};
+use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
 use crate::error::DedupError;
@@ -45,9 +46,15 @@ pub struct ClusterSummary {
     pub stories: [u64; 2],
     /// Stories that have ended.
     pub ended: u64,
-    /// Documents in the stream before this run.
+    /// Documents without a time that could be read; they are taken to be of the latest time before them.
+    pub untimed: u64,
+    /// Of these, such as have a time more than a day in the future.
+    pub ahead: u64,
+    /// Documents in the stream before this run; groups and stories that live on from there are counted as well.
     pub before: u64,
-    /// How the groups and the stories agree with the labels of documents, where these were asked for.
+    /// Documents with a label, where these were asked for.
+    pub labelled: Option<u64>,
+    /// How the groups and the stories agree with the labels of documents, where these were asked for and some have one.
     pub agreement: Option<[AgreementReport; 2]>,
 }
 
@@ -61,7 +68,7 @@ pub struct ClusterSummary {
 /// documents counted ahead.
 ///
 /// # Errors
-/// What stops the whole run; the state is as before then, and what was written is deleted.
+/// What stops the whole run, another run with the same state among it; the state is as before then, and what was written is deleted.
 #[expect(clippy::too_many_arguments, reason = "a job and where it reads and writes")]
 pub fn cluster(
     inputs: &[String],
@@ -77,8 +84,9 @@ pub fn cluster(
 ) -> Result<ClusterSummary, DedupError> {
     options.check()?;
     let pool = threads::pool(threads)?;
-    let stream = match state {
-        Some(path) if path.exists() => Stream::load(path, options.clone())?,
+    let mut state = state.map(StateFile::hold).transpose()?;
+    let stream = match &state {
+        Some(state) if state.path().exists() => Stream::load(state.path(), options.clone())?,
         _ => Stream::new(options.clone()),
     };
     let result = pool.install(|| {
@@ -90,10 +98,12 @@ pub fn cluster(
         drop(work);
         progress.stage("write", 0, Unit::Steps);
         let (summary, stream) = run.finish()?;
-        if let Some(path) = state {
-            stream.save(path)?;
+        if let Some(state) = &mut state {
+            stream.write(state)?;
         }
+        // Between these two a killed run leaves its output and the state before it: its documents are not met twice, whatever is done next.
         dir.finish()?;
+        state.take().map_or(Ok(()), StateFile::keep)?;
         Ok(summary)
     });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
@@ -205,10 +215,13 @@ impl<'r> Run<'r> {
                 source,
                 line,
                 label,
+                ahead,
                 prepared,
             } => {
                 self.labels.push(label);
                 self.timed |= prepared.time.is_some();
+                self.summary.untimed += u64::from(prepared.time.is_none());
+                self.summary.ahead += u64::from(ahead);
                 if let Some(vectors) = &mut self.vectors {
                     let row = VectorRow {
                         id: &prepared.name,
@@ -280,7 +293,8 @@ impl<'r> Run<'r> {
     fn finish(mut self) -> Result<(ClusterSummary, Stream), DedupError> {
         self.write_live()?;
         self.write_assignments()?;
-        if self.labelled {
+        self.summary.labelled = self.labelled.then(|| self.labels.labelled());
+        if self.labels.labelled() > 0 {
             let [groups, stories] = [false, true].map(|story| {
                 self.labels.agreement(self.placed.iter().map(|&(group, of)| {
                     if story {

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! magic    8 bytes   "TWPRINTS"
-//! version  u32       1
+//! version  u32       2
 //! length   u64       of the payload
 //! check    u128      SipHash-1-3 of the payload
 //! payload            zstd of the JSON of `Stored`
 //! ```
-//! Numbers are little-endian. The check tells damage, not forgery. The file is replaced as a whole or not at all: written beside, synced, renamed.
+//! Numbers are little-endian. The check tells damage, not forgery. The file is replaced as a whole or not at all,
+//! by one run at a time; see `state_file`.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, BufWriter};
@@ -15,15 +16,15 @@ use std::path::{Path, PathBuf};
 
 use cluster::{Groups, Stories};
 use fingerprint::HashKey;
-use index::storage::folder;
 use serde::{Deserialize, Serialize};
 
 use super::leaders::StoredLeader;
+use super::options::different;
+use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
-use crate::sink::{OutputDir, SinkError};
 
 const MAGIC: &[u8; 8] = b"TWPRINTS";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 8 + 4 + 8 + 16;
 /// zstd; states are written once a run.
 const LEVEL: i32 = 3;
@@ -63,18 +64,27 @@ pub enum StateError {
         what: &'static str,
     },
     /// It was made with other options.
-    #[error("{}: the state was made with other options; give the same again, or begin a new one.\nit has: {had}\nasked for: {asked}", .path.display())]
+    #[error("{}: the state was made with other options; give those again, or begin a new one: {different}", .path.display())]
     Options {
         /// The file.
         path: PathBuf,
-        /// Those it was made with.
-        had: String,
-        /// Those given.
-        asked: String,
+        /// What differs: each option, as it was and as it is now.
+        different: String,
     },
-    /// The state does not fit into memory or on the disk.
-    #[error(transparent)]
-    Write(#[from] SinkError),
+    /// Another run goes on from it.
+    #[error("{}: another run goes on from this state; wait for it, or choose another file with --state", .path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("{}: the state cannot be written ({source}); it is as before", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// It cannot be packed.
     #[error("{}: the state cannot be packed ({what})", .path.display())]
     Pack {
@@ -109,8 +119,15 @@ impl Stream {
     /// # Errors
     /// What the system says; the file is as before then.
     pub fn save(&self, path: &Path) -> Result<(), StateError> {
+        let mut file = StateFile::hold(path)?;
+        self.write(&mut file)?;
+        file.keep()
+    }
+
+    /// Writes the state beside the one that is there.
+    pub(super) fn write(&self, file: &mut StateFile) -> Result<(), StateError> {
         let pack = |what: String| StateError::Pack {
-            path: path.to_owned(),
+            path: file.path().to_owned(),
             what,
         };
         let (leaders, centres) = self.leaders.stored();
@@ -129,15 +146,13 @@ impl Stream {
         serde_json::to_writer(&mut packer, &stored).map_err(|error| pack(error.to_string()))?;
         let packer = packer.into_inner().map_err(|error| pack(error.to_string()))?;
         let payload = packer.finish().map_err(|error| pack(error.to_string()))?;
-        let dir = OutputDir::open(folder(path))?;
-        let mut file = dir.file(path.file_name().unwrap_or_default())?;
-        file.append(MAGIC)?;
-        file.append(&VERSION.to_le_bytes())?;
-        file.append(&(payload.len() as u64).to_le_bytes())?;
-        file.append(&check(&payload).to_le_bytes())?;
-        file.append(&payload)?;
-        file.finish_durable()?;
-        Ok(())
+        file.write(&[
+            MAGIC,
+            &VERSION.to_le_bytes(),
+            &(payload.len() as u64).to_le_bytes(),
+            &check(&payload).to_le_bytes(),
+            &payload,
+        ])
     }
 
     /// Reads a state, made with the same options.
@@ -184,8 +199,7 @@ impl Stream {
         if stored.options != asked {
             return Err(StateError::Options {
                 path: path.to_owned(),
-                had: stored.options,
-                asked,
+                different: different(&stored.options, &asked),
             });
         }
         let mut stream = Self::new(options);

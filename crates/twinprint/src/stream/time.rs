@@ -1,17 +1,25 @@
-//! Times of documents: RFC 3339 stamps, dates, seconds or milliseconds since 1970.
+//! Times of documents: RFC 3339 stamps, dates, seconds, milliseconds, microseconds or nanoseconds since 1970.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
 
 use crate::source::SortValue;
 
-/// Numbers from here on are milliseconds: as seconds they would be in the year 5138.
-const MILLISECONDS: i64 = 100_000_000_000;
+/// Numbers from here on are milliseconds: as seconds they would be in the year 5138. A thousand times as many are microseconds, and so on.
+const MILLISECONDS: u64 = 100_000_000_000;
+
+/// Seconds that the time of a document may be ahead of the clock: one that comes from the far future would end every story.
+pub(crate) const AHEAD: i64 = 86_400;
 
 /// Seconds since 1970. A time without a zone is taken as UTC; what is no time is none.
 pub(crate) fn seconds(value: &SortValue) -> Option<i64> {
     match value {
-        SortValue::Integer(n) if n.unsigned_abs() >= MILLISECONDS as u64 => Some(n.div_euclid(1000)),
-        SortValue::Integer(n) => Some(*n),
+        SortValue::Integer(n) => {
+            let mut unit = 1;
+            while n.unsigned_abs() / unit as u64 >= MILLISECONDS && unit < 1_000_000_000 {
+                unit *= 1000;
+            }
+            Some(n.div_euclid(unit))
+        }
         SortValue::Real(x) => seconds(&SortValue::Integer(x.floor() as i64)),
         SortValue::Text(text) => of_text(text.trim()),
     }
@@ -89,10 +97,16 @@ mod tests {
         assert_eq!(text("yesterday"), None);
         assert_eq!(parse_time(" 1970-01-02 "), Ok(86_400));
         assert!(parse_time("yesterday").is_err());
-        assert_eq!(
-            seconds(&SortValue::Integer(1_700_000_000_123)),
-            Some(1_700_000_000)
-        );
+        for (n, expected) in [
+            (1_700_000_000_123, 1_700_000_000),
+            (1_700_000_000_123_456, 1_700_000_000),
+            (1_700_000_000_123_456_789, 1_700_000_000),
+            (-1_700_000_000_001, -1_700_000_001),
+            (99_999_999_999, 99_999_999_999),
+            (i64::MAX, i64::MAX / 1_000_000_000),
+        ] {
+            assert_eq!(seconds(&SortValue::Integer(n)), Some(expected));
+        }
         assert_eq!(seconds(&SortValue::Real(1.5)), Some(1));
     }
 

@@ -35,10 +35,8 @@ pub(crate) use self::tables::{StoryRecord, StoryTables};
 use self::log::Entry;
 use super::settings::Settings;
 use crate::source::SortValue;
-use crate::stream::time;
+use crate::stream::time::{self, AHEAD};
 
-/// Seconds that the time of a document may be ahead: one that comes from the far future would end every story.
-const AHEAD: i64 = 86_400;
 /// What doing again takes, placing an item beside anything else, and how much of it the log may hold.
 const WORK: [u64; 2] = [16, 1];
 const MOST_WORK: u64 = 1 << 16;
