@@ -180,7 +180,7 @@ fn a_stream_in_two_parts_is_the_stream() {
     );
     sandbox
         .run("cluster b.jsonl -o third --state s --threshold 0.9")
-        .fails(1, &["other options", "s:"]);
+        .fails(1, &["other options", "s:", "--threshold was 0.8, now 0.9"]);
     sandbox.put("s", b"not a state");
     sandbox
         .run("cluster b.jsonl -o third --state s")
@@ -219,6 +219,9 @@ fn values_that_make_no_sense_are_refused() {
     for (args, said) in [
         ("--threshold 1.5", "--threshold"),
         ("--story-threshold 0", "--story-threshold"),
+        ("--merge NaN", "above 0 and at most 1"),
+        ("--merge 1.5", "above 0 and at most 1"),
+        ("--live 0", "--live"),
         ("--equal-bits 40", "--equal-bits"),
         ("-k 60", "-k"),
         ("--window soon", "such as 36h"),
@@ -291,4 +294,90 @@ fn clusters_are_judged_by_labels() {
     sandbox
         .run("eval --docs news.jsonl --clusters bad.jsonl")
         .fails(2, &["--labels"]);
+}
+
+#[test]
+fn times_that_cannot_be_are_told_and_move_no_clock() {
+    let sandbox = Sandbox::new();
+    let stamped = |(i, line): (usize, &str)| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        match i {
+            20 => row["time"] = Value::from("2999-01-01"),
+            21 => row["time"] = Value::from("some day"),
+            // May 2024 in microseconds.
+            22 => row["time"] = Value::from(1_714_597_200_000_000u64),
+            _ => {}
+        }
+        row.to_string() + "\n"
+    };
+    sandbox.put("plain.jsonl", news());
+    sandbox.put(
+        "news.jsonl",
+        news().lines().enumerate().map(stamped).collect::<String>(),
+    );
+    let ended = |name: &str, args: &str| {
+        let run = sandbox
+            .run(&format!("cluster {name} -o out-{name} --window 12h {args}"))
+            .ok();
+        let rows = sandbox.rows(&format!("out-{name}/stories.jsonl"));
+        (run.stdout, rows.iter().filter(|row| row["ended"] == true).count())
+    };
+    let (said, plain) = ended("plain.jsonl", "");
+    assert!(plain > 2 && !said.contains("untimed"), "{said}");
+    let (said, stamped) = ended("news.jsonl", "");
+    assert!(stamped.abs_diff(plain) <= 2, "{stamped} {plain}");
+    let row = |name: &str| {
+        let line = said.lines().find(|line| line.starts_with(name));
+        line.unwrap_or_default().to_owned()
+    };
+    assert!(row("untimed").contains(" 2  without a time"), "{said}");
+    assert!(row("future").contains(" 1  of these"), "{said}");
+    let run = sandbox
+        .run("cluster plain.jsonl -o other --window 12h --time-key date")
+        .ok();
+    assert!(
+        run.stdout
+            .contains("80  without a time that can be read in \"date\"")
+    );
+}
+
+#[test]
+fn labels_that_nobody_has_agree_with_nothing() {
+    let sandbox = sandbox();
+    let run = sandbox.run("cluster news.jsonl -o out --labels nosuch").ok();
+    assert!(
+        run.stdout.contains("no document has a field \"nosuch\""),
+        "{}",
+        run.stdout
+    );
+    assert!(!run.stdout.contains("B-cubed"));
+    assert!(!sandbox.path("out/agreement.json").exists());
+}
+
+#[test]
+fn what_lives_on_is_what_was_seen_last_with_and_without_times() {
+    let sandbox = Sandbox::new();
+    for time in [None, Some("2024-05-01")] {
+        // One text again and again, and between others that come once.
+        let row = |i: usize| {
+            let text = match i % 2 {
+                0 => "the same report of the same harbour and the same ferry once more".to_owned(),
+                _ => (0..12)
+                    .map(|j| format!("once{i}x{j}"))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            };
+            let mut row = serde_json::json!({ "text": text });
+            if let Some(time) = time {
+                row["time"] = Value::from(time);
+            }
+            row.to_string() + "\n"
+        };
+        sandbox.put("hot.jsonl", (0..100).map(row).collect::<String>());
+        let out = format!("out-{}", time.is_some());
+        sandbox.run(&format!("cluster hot.jsonl -o {out} --live 10")).ok();
+        let groups = sandbox.rows(&format!("{out}/groups.jsonl"));
+        assert_eq!(groups.len(), 1);
+        assert_eq!(groups[0]["size"], 50);
+    }
 }

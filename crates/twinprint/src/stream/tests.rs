@@ -4,6 +4,7 @@ use std::fs;
 use text::Measure;
 use text::overlap::{Shingler, overlap};
 
+use super::state_file::StateFile;
 use super::*;
 
 /// Draws the same numbers for the same seed.
@@ -313,4 +314,52 @@ fn pages_on_the_edge_of_being_duplicates_cost_a_bounded_number_of_comparisons() 
     assert!(stream.groups().map(|group| group.size).sum::<u64>() == pages);
     // What all have weighs nothing, so that they are no story either.
     assert!(stories.compared <= pages * 64, "{stories:?}");
+}
+
+#[test]
+fn one_run_at_a_time_holds_a_state() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [one, two] = ["one", "two"].map(|name| dir.path().join(name));
+    let mut held = StateFile::hold(&one).expect("nobody has it");
+    assert!(matches!(StateFile::hold(&one), Err(StateError::InUse { .. })));
+    let mut other = StateFile::hold(&two).expect("another state of the folder");
+    held.write(&[b"a", b"b"]).expect("a place to write");
+    other.write(&[b"c"]).expect("a place to write");
+    assert!(!one.exists(), "nothing is replaced before it is kept");
+    held.keep().expect("a place");
+    drop(other);
+    assert_eq!(fs::read(&one).expect("the file"), b"ab");
+    assert!(!two.exists());
+    let left: Vec<_> = fs::read_dir(dir.path()).expect("the directory").collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    // What a killed run left is written over whole.
+    let next = {
+        let mut held = StateFile::hold(&one).expect("nobody has it");
+        held.write(&[b"longer"]).expect("a place to write");
+        let next = fs::read_dir(dir.path()).expect("the directory").flatten();
+        let next = next.map(|entry| entry.path()).find(|path| *path != one);
+        next.expect("what is being written")
+    };
+    fs::write(&next, b"left over").expect("a place to write");
+    let mut held = StateFile::hold(&one).expect("nobody has it");
+    held.write(&[b"cd"]).expect("a place to write");
+    held.keep().expect("a place");
+    assert_eq!(fs::read(&one).expect("the file"), b"cd");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_is_reached_through_a_link_and_is_a_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [real, link] = ["real", "link"].map(|name| dir.path().join(name));
+    fs::write(&real, b"old").expect("a place to write");
+    std::os::unix::fs::symlink(&real, &link).expect("a link");
+    let mut held = StateFile::hold(&link).expect("nobody has it");
+    held.write(&[b"new"]).expect("a place to write");
+    held.keep().expect("a place");
+    assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+    assert_eq!(fs::read(&real).expect("the file"), b"new");
+    for other in [dir.path(), std::path::Path::new("/dev/full")] {
+        assert!(matches!(StateFile::hold(other), Err(StateError::Foreign { .. })));
+    }
 }
