@@ -179,8 +179,15 @@ fn a_stream_in_two_parts_is_the_stream() {
         placed("second/assignments.jsonl")
     );
     sandbox
-        .run("cluster b.jsonl -o third --state s --threshold 0.9")
-        .fails(1, &["other options", "s:", "--threshold was 0.8, now 0.9"]);
+        .run("cluster b.jsonl -o third --state s --threshold 0.9 --window 7d")
+        .fails(
+            1,
+            &[
+                "other options",
+                "s:",
+                "--threshold was 0.8, now 0.9; --window was none, now 7d",
+            ],
+        );
     sandbox.put("s", b"not a state");
     sandbox
         .run("cluster b.jsonl -o third --state s")

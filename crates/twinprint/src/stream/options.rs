@@ -5,6 +5,7 @@ use cluster::stories::{Method, StoryOptions};
 use serde::{Deserialize, Serialize};
 use text::{Features, Profile, ProfileError, Weight};
 
+use super::time;
 use crate::error::DedupError;
 
 /// Whose copies compete for being canonical.
@@ -88,7 +89,7 @@ impl StreamOptions {
 
     /// Everything, an option a line, by which a stored state knows its options.
     pub(super) fn describe(&self) -> String {
-        let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), |seconds| format!("{seconds}s"));
+        let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), time::span);
         let Self {
             profile,
             threshold,
@@ -100,6 +101,11 @@ impl StreamOptions {
         let bits = match stories.method {
             Method::Nearest => "none".to_owned(),
             Method::EqualBits(bits) => bits.to_string(),
+        };
+        let live = if groups.live == stories.live {
+            groups.live.to_string()
+        } else {
+            format!("{} groups, {} stories", groups.live, stories.live)
         };
         let lines = [
             ("--profile", profile.id()),
@@ -113,8 +119,7 @@ impl StreamOptions {
             ("--window", span(stories.window)),
             ("--half-life", span(stories.half_life)),
             ("--equal-bits", bits),
-            ("--live", groups.live.to_string()),
-            ("live stories", stories.live.to_string()),
+            ("--live", live),
             ("centres compared", stories.compared.to_string()),
             ("words known", stories.vocabulary.to_string()),
             ("leaders from", groups.lead_below.to_string()),

@@ -16,7 +16,11 @@ use super::state::StateError;
 /// A state file that nobody else replaces meanwhile; dropped before [`keep`](Self::keep), it is as before.
 #[derive(Debug)]
 pub(super) struct StateFile {
+    /// As it was given, for messages.
     path: PathBuf,
+    /// Where it is, behind links.
+    target: PathBuf,
+    /// What will replace it.
     next: PathBuf,
     file: File,
     kept: bool,
@@ -25,20 +29,23 @@ pub(super) struct StateFile {
 impl StateFile {
     /// Holds the file at `path`, which need not be there.
     pub(super) fn hold(path: &Path) -> Result<Self, StateError> {
-        // Through a link, which stays one.
-        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(StateError::Foreign { path: path.clone() });
-        }
+        let foreign = || StateError::Foreign {
+            path: path.to_owned(),
+        };
         let failed = |source| StateError::Write {
-            path: path.clone(),
+            path: path.to_owned(),
             source,
         };
-        fs::create_dir_all(folder(path)).map_err(failed)?;
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(foreign());
+        }
+        // A link stays one.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        fs::create_dir_all(folder(&target)).map_err(failed)?;
         // Short, since the name may be as long as the file system allows.
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
         let name = fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
-        let next = folder(path).join(format!(".twinprint-{name:016x}.state"));
+        let next = folder(&target).join(format!(".twinprint-{name:016x}.state"));
         loop {
             let file = OpenOptions::new()
                 .create(true)
@@ -47,14 +54,19 @@ impl StateFile {
                 .open(&next)
                 .map_err(failed)?;
             match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return Err(StateError::InUse { path: path.clone() }),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StateError::InUse {
+                        path: path.to_owned(),
+                    });
+                }
                 // A file system without locks cannot tell; then nobody else is taken to be there.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
             // Whoever held it before may have made a state of it, or deleted it, since it was opened.
             if is_still(&file, &next).map_err(failed)? {
                 return Ok(Self {
-                    path: path.clone(),
+                    path: path.to_owned(),
+                    target,
                     next,
                     file,
                     kept: false,
@@ -63,7 +75,7 @@ impl StateFile {
         }
     }
 
-    /// Where the state is.
+    /// The file, as it was given.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -86,7 +98,8 @@ impl StateFile {
 
     /// Puts what was [written](Self::write) in the place of the state.
     pub(super) fn keep(mut self) -> Result<(), StateError> {
-        let replaced = fs::rename(&self.next, &self.path).and_then(|()| Disk.sync_dir(folder(&self.path)));
+        let replaced =
+            fs::rename(&self.next, &self.target).and_then(|()| Disk.sync_dir(folder(&self.target)));
         replaced.map_err(|source| StateError::Write {
             path: self.path.clone(),
             source,

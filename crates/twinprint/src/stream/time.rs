@@ -82,6 +82,14 @@ pub fn parse_span(text: &str) -> Result<i64, String> {
     seconds.ok_or_else(|| "write a number and s, m, h, d or w, such as 36h or 7d".to_owned())
 }
 
+/// A length of time as [`parse_span`] reads it.
+pub(super) fn span(seconds: i64) -> String {
+    let units = [(86_400, "d"), (3600, "h"), (60, "m")];
+    let unit = units.into_iter().find(|(unit, _)| seconds % unit == 0);
+    let (unit, name) = unit.unwrap_or((1, "s"));
+    format!("{}{name}", seconds / unit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +129,9 @@ mod tests {
     fn spans_have_units() {
         assert_eq!(parse_span("36h"), Ok(129_600));
         assert_eq!(parse_span("90"), Ok(90));
+        for told in ["90s", "5m", "36h", "7d"] {
+            assert_eq!(parse_span(told).map(span), Ok(told.to_owned()));
+        }
         for wrong in ["", "h", "-1d", "1y", "999999999999999d"] {
             assert!(parse_span(wrong).is_err(), "{wrong}");
         }
