@@ -185,7 +185,7 @@ fn a_stream_in_two_parts_is_the_stream() {
             &[
                 "other options",
                 "s:",
-                "--threshold was 0.8, now 0.9; --window was none, now 7d",
+                "--threshold was 0.8, now 0.9; --story-threshold was 0.2, now 0.3; --window was none, now 7d",
             ],
         );
     sandbox.put("s", b"not a state");

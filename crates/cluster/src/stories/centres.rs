@@ -1,7 +1,7 @@
 //! Where the centres of live stories lie: fingerprints by random hyperplanes (Charikar 2002), compared all at once.
 //!
 //! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of .2 to .6), too far apart for any table to
-//! tell near from far; but a scan takes a nanosecond or two a story, and 512 bits tell well enough whose cosine is worth computing: with 7,000
+//! tell near from far; but a scan takes a few nanoseconds a story, and 512 bits tell well enough whose cosine is worth computing: with 7,000
 //! stories, of which the 64 nearest are looked at, a vector of cosine 0.3 is missed once in fifty times, with 256 bits once in five.
 //!
 //! Invariant: what is answered depends on what is held, not on the order in which it came.
