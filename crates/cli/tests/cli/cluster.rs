@@ -188,6 +188,12 @@ fn a_stream_in_two_parts_is_the_stream() {
                 "--threshold was 0.8, now 0.9; --story-threshold was 0.2, now 0.3; --window was none, now 7d",
             ],
         );
+    sandbox.run("cluster a.jsonl -o within --state within/s").ok();
+    sandbox.run("cluster b.jsonl -o after --state within/s").ok();
+    sandbox
+        .run("cluster b.jsonl -o refused --state within/s -k 3")
+        .fails(1, &["--hamming was 20, now 3"]);
+    assert!(!sandbox.path("refused").exists());
     sandbox.put("s", b"not a state");
     sandbox
         .run("cluster b.jsonl -o third --state s")

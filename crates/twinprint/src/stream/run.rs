@@ -84,13 +84,14 @@ pub fn cluster(
 ) -> Result<ClusterSummary, DedupError> {
     options.check()?;
     let pool = threads::pool(threads)?;
-    let mut state = state.map(StateFile::hold).transpose()?;
-    let stream = match &state {
-        Some(state) if state.path().exists() => Stream::load(state.path(), options.clone())?,
-        _ => Stream::new(options.clone()),
-    };
     let result = pool.install(|| {
         let dir = OutputDir::begin(out)?;
+        // After that, since it may lie in there.
+        let mut state = state.map(StateFile::hold).transpose()?;
+        let stream = match &state {
+            Some(state) if state.path().exists() => Stream::load(state.path(), options.clone())?,
+            _ => Stream::new(options.clone()),
+        };
         let work = WorkDir::create(out)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         let mut run = Run::new(&dir, stream, &sources, (vectors, keys.label.is_some()))?;

@@ -45,7 +45,7 @@ impl StateFile {
         // Short, since the name may be as long as the file system allows.
         let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
         let name = fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
-        let next = folder(&target).join(format!(".twinprint-{name:016x}.state"));
+        let next = folder(&target).join(format!(".twinprint-{name:016x}.partial"));
         loop {
             let file = OpenOptions::new()
                 .create(true)
