@@ -262,7 +262,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "  documents in the stream before".to_owned(),
         ));
     }
-    if let (Some(0), Some(field)) = (summary.labelled, &args.labels) {
+    if let (None, Some(field)) = (&summary.agreement, &args.labels) {
         rows.push((
             "labelled",
             "0".to_owned(),

@@ -337,7 +337,6 @@ impl Groups {
                 centre: None,
             },
         );
-        self.recency.touch(id, now);
         self.counts.founded += 1;
         self.lead(id, &item, space);
         self.join(id, item, now, space);

@@ -101,7 +101,6 @@ impl Stories {
         self.centres
             .put(id, fingerprint(story.weights(), &self.vocabulary));
         self.live.insert(id, story);
-        self.recency.touch(id, now);
         self.counts.begun += 1;
         self.grow(id, time, now);
     }

@@ -6,20 +6,37 @@
 use super::dispatch::{Level, dispatch};
 use super::lanes::Words;
 
-/// Distances of up to `V::LANES` rows, of which `load` gets a column's words.
+/// Distances of `n` rows from `j` on, at most `V::LANES`.
+///
+/// # Safety
+/// The CPU has the instructions of V, and every column has `j + n` words.
 #[inline(always)]
-unsafe fn distances<V: Words, const N: usize>(query: &[V; N], load: impl Fn(usize) -> V) -> V {
-    // SAFETY: the caller vouches for the instructions of V.
+unsafe fn distances<V: Words, const N: usize>(
+    query: &[V; N],
+    columns: &[&[u64]; N],
+    j: usize,
+    n: usize,
+) -> V {
+    // SAFETY: the caller vouches for the instructions and the words.
     unsafe {
         let mut sum = V::splat(0);
-        for (column, word) in query.iter().enumerate() {
-            sum = sum.add(word.xor(load(column)).count_ones());
+        for (word, column) in query.iter().zip(columns) {
+            let from = column.as_ptr().add(j);
+            let words = if n == V::LANES {
+                V::load(from)
+            } else {
+                V::load_partial(from, n)
+            };
+            sum = sum.add(word.xor(words).count_ones());
         }
         sum
     }
 }
 
 /// Reports the rows `j + i` for the bits i of `near`.
+///
+/// # Safety
+/// The CPU has the instructions of V.
 #[inline(always)]
 unsafe fn emit<V: Words, F: FnMut(u32, u32)>(distances: V, mut near: u32, j: usize, hit: &mut F) {
     // More than any level has.
@@ -47,10 +64,13 @@ unsafe fn body<V: Words, const N: usize, F: FnMut(u32, u32)>(
     unsafe {
         // A distance is at most 64 N, so a greater radius means the same.
         let bound = V::splat(u64::from(k.min(64 * N as u32)) + 1);
-        let query = query.map(|word| V::splat(word));
+        let mut splats = [V::splat(0); N];
+        for (splat, word) in splats.iter_mut().zip(query) {
+            *splat = V::splat(word);
+        }
         let mut j = 0;
         while j + V::LANES <= rows {
-            let found = distances(&query, |column| V::load(columns[column].as_ptr().add(j)));
+            let found = distances(&splats, &columns, j, V::LANES);
             let near = found.below(bound);
             if near != 0 {
                 emit(found, near, j, hit);
@@ -59,9 +79,7 @@ unsafe fn body<V: Words, const N: usize, F: FnMut(u32, u32)>(
         }
         let left = rows - j;
         if left > 0 {
-            let found = distances(&query, |column| {
-                V::load_partial(columns[column].as_ptr().add(j), left)
-            });
+            let found = distances(&splats, &columns, j, left);
             emit(found, found.below(bound) & ((1 << left) - 1), j, hit);
         }
     }

@@ -21,9 +21,9 @@ impl Labels {
         self.of.push(number);
     }
 
-    /// Documents with a label.
-    pub(super) fn labelled(&self) -> u64 {
-        self.of.iter().flatten().count() as u64
+    /// Whether no document has one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
     }
 
     /// Against the cluster of each document; documents without a label are left out.

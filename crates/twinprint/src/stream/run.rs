@@ -52,8 +52,6 @@ pub struct ClusterSummary {
     pub ahead: u64,
     /// Documents in the stream before this run; groups and stories that live on from there are counted as well.
     pub before: u64,
-    /// Documents with a label, where these were asked for.
-    pub labelled: Option<u64>,
     /// How the groups and the stories agree with the labels of documents, where these were asked for and some have one.
     pub agreement: Option<[AgreementReport; 2]>,
 }
@@ -94,7 +92,7 @@ pub fn cluster(
         };
         let work = WorkDir::create(out)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
-        let mut run = Run::new(&dir, stream, &sources, (vectors, keys.label.is_some()))?;
+        let mut run = Run::new(&dir, stream, &sources, vectors)?;
         run.read(keys, ahead, progress)?;
         drop(work);
         progress.stage("write", 0, Unit::Steps);
@@ -122,7 +120,6 @@ struct Run<'r> {
     /// Group and story of each.
     placed: Vec<(u64, u64)>,
     labels: Labels,
-    labelled: bool,
     assignments: OutputFile,
     groups: OutputFile,
     stories: OutputFile,
@@ -138,12 +135,7 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn new(
-        dir: &OutputDir,
-        stream: Stream,
-        sources: &'r Sources,
-        (vectors, labelled): (bool, bool),
-    ) -> Result<Self, DedupError> {
+    fn new(dir: &OutputDir, stream: Stream, sources: &'r Sources, vectors: bool) -> Result<Self, DedupError> {
         let places = tempfile::tempfile_in(dir.path()).map_err(|source| DedupError::WorkDir {
             path: dir.path().to_owned(),
             source,
@@ -153,7 +145,6 @@ impl<'r> Run<'r> {
             places: BufWriter::new(places),
             placed: Vec::new(),
             labels: Labels::default(),
-            labelled,
             assignments: dir.file("assignments.jsonl")?,
             groups: dir.file("groups.jsonl")?,
             stories: dir.file("stories.jsonl")?,
@@ -294,8 +285,7 @@ impl<'r> Run<'r> {
     fn finish(mut self) -> Result<(ClusterSummary, Stream), DedupError> {
         self.write_live()?;
         self.write_assignments()?;
-        self.summary.labelled = self.labelled.then(|| self.labels.labelled());
-        if self.labels.labelled() > 0 {
+        if !self.labels.is_empty() {
             let [groups, stories] = [false, true].map(|story| {
                 self.labels.agreement(self.placed.iter().map(|&(group, of)| {
                     if story {

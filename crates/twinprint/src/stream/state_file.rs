@@ -53,14 +53,11 @@ impl StateFile {
                 .write(true)
                 .open(&next)
                 .map_err(failed)?;
-            match file.try_lock() {
-                Err(TryLockError::WouldBlock) => {
-                    return Err(StateError::InUse {
-                        path: path.to_owned(),
-                    });
-                }
-                // A file system without locks cannot tell; then nobody else is taken to be there.
-                Ok(()) | Err(TryLockError::Error(_)) => {}
+            // A file system without locks cannot tell; then nobody else is taken to be there.
+            if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+                return Err(StateError::InUse {
+                    path: path.to_owned(),
+                });
             }
             // Whoever held it before may have made a state of it, or deleted it, since it was opened.
             if is_still(&file, &next).map_err(failed)? {
@@ -98,14 +95,13 @@ impl StateFile {
 
     /// Puts what was [written](Self::write) in the place of the state.
     pub(super) fn keep(mut self) -> Result<(), StateError> {
-        let replaced =
-            fs::rename(&self.next, &self.target).and_then(|()| Disk.sync_dir(folder(&self.target)));
+        // Once it is renamed, what stands under its former name is another run's.
+        let renamed = fs::rename(&self.next, &self.target).map(|()| self.kept = true);
+        let replaced = renamed.and_then(|()| Disk.sync_dir(folder(&self.target)));
         replaced.map_err(|source| StateError::Write {
             path: self.path.clone(),
             source,
-        })?;
-        self.kept = true;
-        Ok(())
+        })
     }
 }
 
