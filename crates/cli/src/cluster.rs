@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use twinprint::stream::{
-    AgreementReport, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions, parse_span,
+    AgreementReport, ClusterRun, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions,
+    parse_span,
 };
 
 use crate::dedup::profile_named;
@@ -71,6 +72,10 @@ pub(crate) struct Args {
     )]
     hamming: u32,
 
+    /// Texts without words (empty, or punctuation alone) duplicate nothing; keep each as a group of its own, or reject them
+    #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW", help_heading = "Duplicate groups")]
+    empty: EmptyArg,
+
     /// How documents become fingerprints
     #[arg(long, default_value = "tp1-words-lntf", help_heading = "Duplicate groups")]
     profile: String,
@@ -131,6 +136,13 @@ pub(crate) struct Args {
     strict: bool,
 }
 
+/// The treatment of texts without words by commands that remove nothing.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EmptyArg {
+    Keep,
+    Reject,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum ScopeArg {
     None,
@@ -151,8 +163,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         &args.input.options(),
         &keys,
         &options(args)?,
-        (args.threads, args.ahead),
-        args.vectors,
+        ClusterRun {
+            threads: args.threads,
+            ahead: args.ahead,
+            vectors: args.vectors,
+            reject_empty: args.empty == EmptyArg::Reject,
+        },
         &args.output,
         args.state.as_deref(),
         &bars,

@@ -11,6 +11,7 @@ use twinprint::collection::{
 };
 
 use crate::answers::{AnswerArgs, Purpose};
+use crate::cluster::EmptyArg;
 use crate::dedup::width_named;
 use crate::input::InputArgs;
 use crate::story_args::StoryArgs;
@@ -96,6 +97,10 @@ struct CreateArgs {
     /// Seconds after which documents expire
     #[arg(long, value_name = "SECONDS")]
     ttl: Option<u64>,
+
+    /// Texts without words (empty, or punctuation alone) duplicate nothing; keep them, or reject them
+    #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW")]
+    empty: EmptyArg,
 
     /// Texts looked at for one document at most
     #[arg(long, default_value_t = 64, value_name = "N")]
@@ -238,6 +243,7 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
             CanonicalArg::ShortestUrl => CanonicalBy::ShortestUrl,
         },
         max_texts: args.max_texts,
+        reject_empty: args.empty == EmptyArg::Reject,
         ttl: args.ttl,
         keyed: args.keyed,
         stories: args.stories,

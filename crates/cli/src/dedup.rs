@@ -7,7 +7,8 @@ use anyhow::Context;
 use clap::ValueEnum;
 use twinprint::compat::Recipe;
 use twinprint::{
-    Auto, Columns, DedupError, DedupOptions, Keep, Mode, Order, PairRows, Profile, Progress, Room, StopWords,
+    Auto, Columns, DedupError, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Profile, Progress,
+    Room, StopWords,
 };
 
 use crate::idf::IdfArgs;
@@ -72,6 +73,10 @@ pub(crate) struct Args {
     /// Field that --keep newest sorts by (numbers, or text such as 2024-05-01) [default: time]
     #[arg(long, value_name = "FIELD", help_heading = "What counts as a duplicate")]
     keep_key: Option<String>,
+
+    /// Texts without words (empty, or punctuation alone) duplicate nothing; keep them, remove them, or reject them
+    #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW", help_heading = "What counts as a duplicate")]
+    empty: EmptyArg,
 
     /// How documents become fingerprints, such as tp1-words-lntf or tp1-chars4-tf; or paper: 64 bits, k = 3, no verification
     #[arg(long, default_value = "tp1-words-lntf", help_heading = "Fingerprints")]
@@ -158,6 +163,13 @@ enum KeepArg {
     Longest,
     Shortest,
     Newest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum EmptyArg {
+    Keep,
+    Remove,
+    Reject,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -276,6 +288,11 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         KeepArg::Longest => Keep::Longest,
         KeepArg::Shortest => Keep::Shortest,
         KeepArg::Newest => Keep::Newest,
+    };
+    options.empty = match args.empty {
+        EmptyArg::Keep => EmptyTexts::Keep,
+        EmptyArg::Remove => EmptyTexts::Remove,
+        EmptyArg::Reject => EmptyTexts::Reject,
     };
     options.mode = match args.mode {
         ModeArg::Remove => Mode::Remove,

@@ -36,15 +36,23 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )?;
     writeln!(
         text,
-        "  removed   {:>12}  {} ({} of equal text{})",
+        "  removed   {:>12}  {} ({})",
         count(records.removed),
         percent(records.removed, documents),
-        count(records.removed_equal),
-        match records.removed_known {
-            0 => String::new(),
-            known => format!(", {} known from before", count(known)),
-        }
+        reasons(report)
     )?;
+    if records.empty > 0 {
+        let treatment = if records.removed_empty > 0 {
+            "removed"
+        } else {
+            "kept; --empty remove or reject drops them"
+        };
+        writeln!(
+            text,
+            "  empty     {:>12}  texts without words, {treatment}",
+            count(records.empty)
+        )?;
+    }
     if records.rejected > 0 {
         let by: Vec<String> = records
             .rejected_by
@@ -94,6 +102,26 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         "\n  {} shows all this and the texts side by side",
         out.join("report.html").display()
     )
+}
+
+/// The reasons for which records were removed, near-duplicates apart.
+fn reasons(report: &Report) -> String {
+    let records = &report.records;
+    let equal = if report.threshold.is_some() {
+        "of equal text"
+    } else {
+        "of equal fingerprint"
+    };
+    let others = [
+        (records.removed_known, "known from before"),
+        (records.removed_empty, "without words"),
+    ];
+    let others = others.into_iter().filter(|&(n, _)| n > 0);
+    let reasons: Vec<String> = std::iter::once((records.removed_equal, equal))
+        .chain(others)
+        .map(|(n, reason)| format!("{} {reason}", count(n)))
+        .collect();
+    reasons.join(", ")
 }
 
 /// How much was passed over in folders, and what it was.
@@ -153,17 +181,25 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
         );
         writeln!(text, "{}", folded(&note))?;
     }
-    let found = format!(
-        "{} ({:.2} a document), {} verified, {}; {} joined by shingles",
-        counted(
-            search.fingerprint_candidates + search.shingle_candidates,
-            "candidate"
-        ),
-        search.candidates_a_document,
-        count(search.verified),
-        counted(search.duplicates, "duplicate pair"),
-        counted(search.short_texts, "short text")
+    let candidates = counted(
+        search.fingerprint_candidates + search.shingle_candidates,
+        "candidate",
     );
+    let (a_document, short) = (
+        search.candidates_a_document,
+        counted(search.short_texts, "short text"),
+    );
+    let found = if report.threshold.is_some() {
+        format!(
+            "{candidates} ({a_document:.2} a document), {} verified, {}; {short} joined by shingles",
+            count(search.verified),
+            counted(search.duplicates, "duplicate pair"),
+        )
+    } else {
+        format!(
+            "{candidates} ({a_document:.2} a document), none verified; {short}, whose fingerprints are unreliable"
+        )
+    };
     writeln!(text, "{}", folded(&found))?;
     if let Some(parts) = report.parts {
         let copies = format!(

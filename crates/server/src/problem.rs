@@ -64,7 +64,9 @@ impl From<CollectionError> for Problem {
             | CollectionError::NoGroup(_)
             | CollectionError::NoStory(_)
             | CollectionError::NoStories => StatusCode::NOT_FOUND,
-            CollectionError::Invalid(_) | CollectionError::Limit { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            CollectionError::Invalid(_) | CollectionError::EmptyText | CollectionError::Limit { .. } => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             CollectionError::NotEmpty { .. } | CollectionError::InUse { .. } => StatusCode::CONFLICT,
             CollectionError::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
             CollectionError::ReadOnly { .. } | CollectionError::Closed => StatusCode::SERVICE_UNAVAILABLE,

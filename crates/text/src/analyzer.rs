@@ -26,6 +26,13 @@ pub struct Analysis<'a> {
     pub fingerprint: u128,
 }
 
+impl Analysis<'_> {
+    /// Whether the text has no feature: it is empty, or holds punctuation or stop words alone. Such a text duplicates nothing, not even its copy.
+    pub fn is_empty(&self) -> bool {
+        self.features == 0
+    }
+}
+
 /// A feature of one document, for people to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {

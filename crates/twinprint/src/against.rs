@@ -245,8 +245,7 @@ impl Asking<'_> {
         classes: &[u32],
     ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
         let nearest = |scratch: &mut Scratch<W>, &class: &u32| {
-            // Without features all fingerprints are the same, and say nothing.
-            if self.classes.features[class as usize] == 0 {
+            if self.classes.is_empty_text(class) {
                 return Ok(None);
             }
             let query = W::truncate(self.classes.fingerprint[class as usize]);

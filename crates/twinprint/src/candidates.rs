@@ -247,11 +247,12 @@ pub(crate) fn find(
     }
 }
 
-/// Whether a class takes part in the join of the fingerprints.
+/// Whether a class takes part in the join of the fingerprints. Without verification every text with features does; with it, short texts are left
+/// to the set join.
 pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -> bool {
     let features = classes.features[class as usize];
-    let repeats = options.verify && classes.text[class as usize].len() > SHORT_TEXT;
-    features >= options.min_features || features > 0 && repeats
+    let repeats = classes.text[class as usize].len() > SHORT_TEXT;
+    features >= options.min_features || features > 0 && (repeats || !options.verify)
 }
 
 /// Edges held at most for so many fingerprints: a quarter of the memory allowed, where there is a limit.
@@ -273,7 +274,7 @@ fn find_at<W: Width>(
     let border = Border::new(classes, options);
     for (item, &class) in order.iter().enumerate() {
         let features = classes.features[class as usize];
-        found.short += u64::from(features < options.min_features);
+        found.short += u64::from((1..options.min_features).contains(&features));
         if options.verify && features > 0 {
             found.member[item] = match features < options.min_features {
                 true => Open::Core,

@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::annotate::Columns;
-use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
+use crate::options::{DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
 use crate::radius::Radius;
 use crate::source::SourceOptions;
 
@@ -80,6 +80,7 @@ pub(crate) struct Config {
     against: Option<String>,
     keep: Keep,
     keep_key: Option<String>,
+    empty: EmptyTexts,
     mode: Mode,
     order: Order,
     columns: Option<Columns>,
@@ -121,6 +122,7 @@ impl Config {
                 .map(|path| path.to_string_lossy().into_owned()),
             keep: options.keep,
             keep_key: source.sort_key.clone(),
+            empty: options.empty,
             mode: options.mode,
             order: options.order,
             columns: annotates.then_some(options.columns),

@@ -1,7 +1,8 @@
 //! What a run holds in memory about the documents it has read.
 //!
 //! A **class** is all documents of equal canonical text (equal by a 128-bit keyed hash): everything after reading works on
-//! classes, so a million equal pages cost one. Documents and classes are numbered in input order.
+//! classes, so a million equal pages cost one. All texts without features share one class too, but duplicate nothing
+//! ([`Classes::is_empty_text`]). Documents and classes are numbered in input order.
 
 use std::cmp::Reverse;
 
@@ -45,7 +46,7 @@ pub(crate) struct Classes {
     pub(crate) fingerprint: Vec<u128>,
     /// Where the canonical text stands in the spool.
     pub(crate) text: Vec<TextRef>,
-    /// Distinct features.
+    /// Distinct features; 0 for the class of the texts without any.
     pub(crate) features: Vec<u32>,
     /// Shingles its own measure can give it at most; counted for texts of few features only, else 0.
     pub(crate) shingles: Vec<u32>,
@@ -161,6 +162,20 @@ impl Documents {
 impl Classes {
     pub(crate) fn len(&self) -> u32 {
         self.fingerprint.len() as u32
+    }
+
+    /// Whether this is the class of the texts without features. Its documents duplicate nothing, so each is alone.
+    pub(crate) fn is_empty_text(&self, class: u32) -> bool {
+        self.features[class as usize] == 0
+    }
+
+    /// Documents of a class that duplicate one another, of which one stands for all.
+    pub(crate) fn copies(&self, class: u32) -> u32 {
+        if self.is_empty_text(class) {
+            1
+        } else {
+            self.size[class as usize]
+        }
     }
 
     /// The class of a key, counting the document in; `None` when it is new and must be [`added`](Self::add).

@@ -64,6 +64,20 @@ pub enum Order {
     Similar,
 }
 
+/// The treatment of texts without features: empty ones, and those of punctuation or stop words alone. Such a text is a duplicate of nothing,
+/// not even of its copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmptyTexts {
+    /// Each is kept.
+    #[default]
+    Keep,
+    /// All are removed.
+    Remove,
+    /// All are rejected.
+    Reject,
+}
+
 /// Which pairs are written to `pairs.jsonl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -113,6 +127,8 @@ pub struct DedupOptions {
     pub against: Option<std::path::PathBuf>,
     /// Which document of a group is kept.
     pub keep: Keep,
+    /// The treatment of texts without features.
+    pub empty: EmptyTexts,
     /// What is written of the records.
     pub mode: Mode,
     /// How they stand in each file.
@@ -153,6 +169,7 @@ impl DedupOptions {
             min_features: MIN_FEATURES,
             against: None,
             keep: Keep::First,
+            empty: EmptyTexts::Keep,
             mode: Mode::Remove,
             order: Order::Input,
             columns: Columns::Twinprint,

@@ -16,7 +16,7 @@ use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::near_misses::NearMisses;
-use crate::options::{DedupOptions, Mode, Order};
+use crate::options::{DedupOptions, EmptyTexts, Mode, Order};
 use crate::parts::PartsReport;
 use crate::progress::Progress;
 use crate::radius::Radius;
@@ -60,12 +60,14 @@ pub(crate) struct Verdict<'r> {
     pub(crate) group: Group,
     /// What it duplicates among what was known from before; then its group is of equal texts, and all of it is removed.
     pub(crate) known: Option<&'r Known>,
+    /// The text has no features and such texts are removed.
+    pub(crate) empty: bool,
 }
 
 impl<'r> Verdict<'r> {
     /// Whether the document is kept.
     pub(crate) fn kept(&self) -> bool {
-        self.leader == self.document && self.known.is_none()
+        self.leader == self.document && self.known.is_none() && !self.empty
     }
 
     /// The id of the document that it duplicates.
@@ -75,7 +77,7 @@ impl<'r> Verdict<'r> {
     {
         match self.known {
             Some(known) => Some(Cow::Borrowed(&known.id)),
-            None => (!self.kept()).then(|| names.id(self.leader)),
+            None => (self.leader != self.document).then(|| names.id(self.leader)),
         }
     }
 
@@ -97,13 +99,18 @@ impl Run<'_> {
         let class = self.corpus.documents.class[document as usize];
         let item = self.keep.item[class as usize];
         let group = self.outcome.groups[item as usize];
-        let leader = self.keep.representative[group.leader as usize];
+        let is_empty_text = self.corpus.classes.is_empty_text(class);
         Verdict {
             document,
-            leader,
+            leader: if is_empty_text {
+                document
+            } else {
+                self.keep.representative[group.leader as usize]
+            },
             items: (item, group.leader),
             group,
             known: self.known.of(class),
+            empty: is_empty_text && self.options.empty == EmptyTexts::Remove,
         }
     }
 
@@ -111,7 +118,7 @@ impl Run<'_> {
     pub(crate) fn sizes(&self) -> Vec<u32> {
         let mut sizes = vec![0; self.keep.classes.len()];
         for (item, group) in self.outcome.groups.iter().enumerate() {
-            sizes[group.leader as usize] += self.corpus.classes.size[self.keep.classes[item] as usize];
+            sizes[group.leader as usize] += self.corpus.classes.copies(self.keep.classes[item]);
         }
         sizes
     }

@@ -2,7 +2,7 @@
 
 use cluster::{Candidate, Similarity};
 
-use crate::corpus::Corpus;
+use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::options::{DedupOptions, PairRows};
@@ -52,16 +52,14 @@ impl<'r> PairWriter<'r> {
         }
         writer.sort_documents(corpus);
         if options.pairs == PairRows::All {
-            let rows = corpus
-                .classes
-                .size
-                .iter()
-                .map(|&m| u64::from(m) * u64::from(m.max(1) - 1) / 2)
+            let rows = (0..corpus.classes.len())
+                .map(|class| u64::from(corpus.classes.copies(class)))
+                .map(|copies| copies * (copies - 1) / 2)
                 .sum();
             writer.check(rows)?;
         }
         writer.file = Some(dir.file("pairs.jsonl")?);
-        writer.equal_texts(corpus.classes.len())?;
+        writer.equal_texts(&corpus.classes)?;
         Ok(writer)
     }
 
@@ -98,16 +96,13 @@ impl<'r> PairWriter<'r> {
         self.starts[class as usize] as usize..self.starts[class as usize + 1] as usize
     }
 
-    fn equal_texts(&mut self, classes: u32) -> Result<(), DedupError> {
+    fn equal_texts(&mut self, classes: &Classes) -> Result<(), DedupError> {
         let similarity = Similarity {
             jaccard: 1.0,
             containment: 1.0,
         };
-        for class in 0..classes {
+        for class in (0..classes.len()).filter(|&class| classes.copies(class) > 1) {
             let members = self.members(class);
-            if members.len() < 2 {
-                continue;
-            }
             if self.mode == PairRows::Distinct {
                 let representative = self.keep.representative[self.keep.item[class as usize] as usize];
                 for i in members {

@@ -13,7 +13,7 @@ use crate::error::DedupError;
 use crate::idle::Idle;
 use crate::known_texts::KnownTexts;
 use crate::memory::{self, Budget};
-use crate::options::DedupOptions;
+use crate::options::{DedupOptions, EmptyTexts};
 use crate::progress::Progress;
 use crate::report::RejectExample;
 use crate::sink::OutputFile;
@@ -246,9 +246,17 @@ impl Texts<'_> {
             RecordKind::Document { id, text, sort_value } => {
                 out.record_bytes += record.raw_len;
                 out.text_bytes += text.len() as u64;
+                let (key, first) = self.class(&text, analyzer, &mut out.texts);
+                if key == self.empty_text() && self.options.empty == EmptyTexts::Reject {
+                    out.rows.push(Row::Reject {
+                        source: record.source,
+                        line: record.line,
+                        reason: RejectReason::EmptyText,
+                    });
+                    return;
+                }
                 let id = id.unwrap_or_default();
                 out.ids.push_str(&id);
-                let (key, first) = self.class(&text, analyzer, &mut out.texts);
                 out.rows.push(Row::Document(DocumentRow {
                     source: record.source,
                     line: record.line,
@@ -270,33 +278,40 @@ impl Texts<'_> {
         }
         let options = self.options;
         let analysis = analyzer.analyze(text);
-        let unsafe_fingerprint = analysis.features < options.min_features;
-        let class = if analysis.canonical.is_empty() {
-            // No feature at all: equal only to an equal text.
-            keyed_hash(self.key, &text::normalise(text), 0)
-        } else if !options.verify && !unsafe_fingerprint {
+        let class = if analysis.is_empty() {
+            self.empty_text()
+        } else if options.verify {
+            keyed_hash(self.key, analysis.canonical, 1)
+        } else {
             // Without verification the fingerprint is all that counts.
             let width = options.width_without_verification();
             let low = analysis.fingerprint & (u128::MAX >> (128 - width));
             [low as u64, (low >> 64) as u64]
-        } else {
-            keyed_hash(self.key, analysis.canonical, 1)
         };
         self.known.keep(hash, class, self.batch);
-        let kept = if options.verify { analysis.canonical } else { "" };
+        let kept = if options.verify && !analysis.is_empty() {
+            analysis.canonical
+        } else {
+            ""
+        };
         texts.push_str(kept);
         let first = First {
             text_len: kept.len(),
             fingerprint: analysis.fingerprint,
             features: analysis.features,
-            shingles: if unsafe_fingerprint {
-                most_shingles(analysis.canonical, analysis.measure)
+            shingles: if analysis.features < options.min_features {
+                most_shingles(kept, analysis.measure)
             } else {
                 0
             },
             measure: analysis.measure,
         };
         (class, Some(first))
+    }
+
+    /// The class of the texts without features.
+    fn empty_text(&self) -> ClassKey {
+        keyed_hash(self.key, "", 0)
     }
 }
 

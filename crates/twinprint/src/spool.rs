@@ -173,6 +173,10 @@ impl Spool {
         place: TextRef,
         buffer: &'b mut BlockBuffer,
     ) -> Result<&'b str, DedupError> {
+        if place.len == 0 {
+            // The block it would stand in may never have been written.
+            return Ok("");
+        }
         if buffer.loaded != Some(place.block) {
             buffer.loaded = None;
             self.load(place.block, buffer)

@@ -12,6 +12,7 @@ mod config;
 mod corpus;
 mod damaged;
 mod determinism;
+mod empty;
 mod examples;
 mod fences;
 mod forecast;

@@ -29,6 +29,11 @@ pub enum CollectionError {
     /// What was asked for cannot be: the caller's mistake.
     #[error("{0}")]
     Invalid(String),
+    /// The text has no features, and the collection refuses such texts.
+    #[error(
+        "the text has no words: it is empty, or holds punctuation alone, and this collection refuses such texts"
+    )]
+    EmptyText,
     /// A figure is beyond its limit.
     #[error("{what}: {got} is more than the limit of {limit}")]
     Limit {

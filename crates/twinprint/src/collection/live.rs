@@ -125,20 +125,9 @@ impl Live {
     pub(crate) fn insert(&mut self, row: Row) {
         let ordinal = row.ordinal;
         self.ids.insert(row.id, ordinal);
-        match self.texts.get_mut(&row.text) {
-            None => {
-                self.texts.insert(row.text, Same::One(ordinal));
-            }
-            Some(Same::Many(ordinals)) => {
-                ordinals.insert(ordinal);
-            }
-            Some(same) => {
-                if let Same::One(other) = *same
-                    && other != ordinal
-                {
-                    *same = Same::Many(BTreeSet::from([other, ordinal]));
-                }
-            }
+        // A text without features duplicates nothing, not even its copy.
+        if row.features > 0 {
+            self.insert_text(row.text, ordinal);
         }
         if row.expires != i64::MAX {
             self.expiring.insert((row.expires, ordinal));
@@ -152,6 +141,24 @@ impl Live {
             }
         }
         self.rows.insert(ordinal, row);
+    }
+
+    fn insert_text(&mut self, text: u128, ordinal: u64) {
+        match self.texts.get_mut(&text) {
+            None => {
+                self.texts.insert(text, Same::One(ordinal));
+            }
+            Some(Same::Many(ordinals)) => {
+                ordinals.insert(ordinal);
+            }
+            Some(same) => {
+                if let Same::One(other) = *same
+                    && other != ordinal
+                {
+                    *same = Same::Many(BTreeSet::from([other, ordinal]));
+                }
+            }
+        }
     }
 
     /// Takes a row out.

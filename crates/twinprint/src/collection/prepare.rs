@@ -49,6 +49,7 @@ pub(crate) struct Workshop {
     threshold: f64,
     ttl: Option<u64>,
     stories: bool,
+    reject_empty: bool,
     idle: Idle<Tools>,
 }
 
@@ -102,6 +103,7 @@ impl Workshop {
             threshold: settings.threshold,
             ttl: settings.ttl,
             stories: settings.stories,
+            reject_empty: settings.reject_empty,
             idle: Idle::at_most(IDLE),
         }
     }
@@ -176,6 +178,10 @@ impl Workshop {
         let sets = [OnceLock::new(), OnceLock::new()];
         if let Some(text) = &text {
             let analysis = tools.analyzer.analyze(text);
+            if analysis.is_empty() && self.reject_empty {
+                self.idle.give(tools);
+                return Err(CollectionError::EmptyText);
+            }
             row.fingerprint = analysis.fingerprint;
             row.features = analysis.features;
             row.measure = analysis.measure;
@@ -187,7 +193,7 @@ impl Workshop {
             let place = usize::from(row.measure == Measure::CharGrams);
             if verified && row.features < SET_FEATURES || self.store == Store::Shingles {
                 let shingles = tools.shingler.shingle(&words, row.measure);
-                if row.features < SET_FEATURES {
+                if (1..SET_FEATURES).contains(&row.features) {
                     (row.set_size, row.prefix) = prefix(&shingles, self.threshold);
                 }
                 if self.store == Store::Shingles {

@@ -69,6 +69,9 @@ pub struct Settings {
     /// Seconds after which documents expire that have no time of their own; nothing keeps them for good.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub ttl: Option<u64>,
+    /// Texts without features (empty, or punctuation alone) are refused. Otherwise each is new, in a group of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reject_empty: bool,
     /// Fingerprints are made under a secret key, which nobody outside can steer pages by; they are then never given out.
     pub keyed: bool,
     /// Stories are kept: loose clusters of the documents by terms and time. Needs a text of every document, whatever is kept of it.
@@ -130,6 +133,7 @@ impl Default for Settings {
             canonical: CanonicalBy::First,
             max_texts: DEFAULT_MAX_TEXTS,
             ttl: None,
+            reject_empty: false,
             keyed: false,
             stories: false,
             story_threshold: 0.3,

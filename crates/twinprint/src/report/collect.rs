@@ -75,6 +75,10 @@ fn removed(run: &Run<'_>, report: &mut Report) {
             continue;
         }
         report.records.removed += 1;
+        if verdict.empty {
+            report.records.removed_empty += 1;
+            continue;
+        }
         if verdict.known.is_some() {
             report.records.removed_known += 1;
             continue;
@@ -115,7 +119,7 @@ fn clusters(sizes: &[u32]) -> ClusterCounts {
 fn records(run: &Run<'_>) -> RecordCounts {
     let documents = &run.corpus.documents;
     let classes = &run.corpus.classes;
-    let empty = |class: usize| u64::from(classes.features[class] == 0) * u64::from(classes.size[class]);
+    let empty = |&class: &u32| classes.is_empty_text(class);
     let by_kind = run.counts.rejects.iter();
     let rejected_by: BTreeMap<String, u64> =
         by_kind.map(|(&kind, &count)| (kind.to_owned(), count)).collect();
@@ -124,11 +128,16 @@ fn records(run: &Run<'_>) -> RecordCounts {
         rejected: documents.rejected(),
         rejected_by,
         equal_texts: if run.options.verify {
-            classes.size.iter().map(|&size| u64::from(size - 1)).sum()
+            (0..classes.len())
+                .map(|class| u64::from(classes.copies(class) - 1))
+                .sum()
         } else {
             0
         },
-        empty: (0..classes.size.len()).map(empty).sum(),
+        empty: (0..classes.len())
+            .filter(empty)
+            .map(|class| u64::from(classes.size[class as usize]))
+            .sum(),
         repeated_ids: documents.repeated_ids(),
         ..RecordCounts::default()
     }

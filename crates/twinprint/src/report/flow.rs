@@ -16,7 +16,9 @@ pub(super) enum Fate {
     Kept,
     Near,
     Equal,
+    EqualFingerprint,
     Known,
+    Empty,
     Rejected,
 }
 
@@ -26,8 +28,9 @@ impl Fate {
         match self {
             Self::Kept => "kept",
             Self::Near => "near",
-            Self::Equal => "equal",
+            Self::Equal | Self::EqualFingerprint => "equal",
             Self::Known => "known",
+            Self::Empty => "empty",
             Self::Rejected => "rejected",
         }
     }
@@ -38,7 +41,9 @@ impl Fate {
             Self::Kept => ["kept", "保留"],
             Self::Near => ["near-duplicates", "近似重复"],
             Self::Equal => ["of equal text", "文本相同"],
+            Self::EqualFingerprint => ["of equal fingerprint", "指纹相同"],
             Self::Known => ["known from before", "此前已有"],
+            Self::Empty => ["without words", "没有字词"],
             Self::Rejected => ["rejected", "被拒收"],
         }
     }
@@ -68,12 +73,19 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn of(records: &RecordCounts) -> Self {
+    /// The flow of a run's records. `verified`: whether equal texts were told from equal fingerprints.
+    pub(super) fn of(records: &RecordCounts, verified: bool) -> Self {
+        let equal = if verified {
+            Fate::Equal
+        } else {
+            Fate::EqualFingerprint
+        };
         let fates = [
             (Fate::Kept, records.kept),
             (Fate::Near, records.removed_near()),
-            (Fate::Equal, records.removed_equal),
+            (equal, records.removed_equal),
             (Fate::Known, records.removed_known),
+            (Fate::Empty, records.removed_empty),
             (Fate::Rejected, records.rejected),
         ];
         let parts: Vec<(Fate, u64, f64)> = fates

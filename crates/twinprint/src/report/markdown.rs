@@ -62,7 +62,7 @@ fn flow(report: &Report) -> Vec<String> {
     let line = |name: &str, n: u64| {
         let bar = bar(n, records.read, '█');
         format!(
-            "{name:<17} {:>12}  {:>8}  {bar}",
+            "{name:<20} {:>12}  {:>8}  {bar}",
             count(n),
             percent(n, records.read)
         )
@@ -71,10 +71,20 @@ fn flow(report: &Report) -> Vec<String> {
         line("read", records.read),
         line("kept", records.kept),
         line("near-duplicates", records.removed_near()),
-        line("of equal text", records.removed_equal),
+        line(
+            if report.threshold.is_some() {
+                "of equal text"
+            } else {
+                "of equal fingerprint"
+            },
+            records.removed_equal,
+        ),
     ];
     if records.removed_known > 0 {
         lines.push(line("known from before", records.removed_known));
+    }
+    if records.removed_empty > 0 {
+        lines.push(line("without words", records.removed_empty));
     }
     lines.push(line("rejected", records.rejected));
     lines

@@ -89,13 +89,15 @@ pub struct RecordCounts {
     pub rejected: u64,
     /// Rejected by kind of reason.
     pub rejected_by: BTreeMap<String, u64>,
-    /// Documents of a text some other has exactly (after normalising), not counting the first of each.
+    /// Documents whose canonical text an earlier one has; texts without features do not count. 0 without verification.
     pub equal_texts: u64,
-    /// Removed documents whose text is that of the document kept.
+    /// Removed documents whose text is that of the document kept; without verification, whose fingerprint is.
     pub removed_equal: u64,
     /// Removed documents that were known from before (`--against`).
     pub removed_known: u64,
-    /// Documents without any letter or digit.
+    /// Removed documents whose text has no features (`--empty remove`).
+    pub removed_empty: u64,
+    /// Documents whose text has no features, kept or removed.
     pub empty: u64,
     /// Documents whose own id some earlier one had.
     pub repeated_ids: u64,
@@ -105,7 +107,7 @@ pub struct RecordCounts {
 impl RecordCounts {
     /// Removed documents that duplicate another of the same run without being equal to it.
     pub(crate) fn removed_near(&self) -> u64 {
-        self.removed - (self.removed_equal + self.removed_known).min(self.removed)
+        self.removed - (self.removed_equal + self.removed_known + self.removed_empty).min(self.removed)
     }
 }
 
@@ -170,7 +172,8 @@ pub struct RadiusReport {
 pub struct SearchCounts {
     /// Different texts.
     pub texts: u64,
-    /// Of these, too short for their fingerprint to be trusted; found by the exact join of their shingles.
+    /// Of these, texts of so few features that their fingerprint is not to be trusted. With verification the exact join of their shingles finds
+    /// their duplicates; without it their fingerprints decide.
     pub short_texts: u64,
     /// Different fingerprints joined.
     pub fingerprints: u64,

@@ -84,7 +84,7 @@ pub(super) struct Step {
 pub(super) fn html(report: &Report, differences: &Differences) -> String {
     let page = Page {
         report,
-        flow: Flow::of(&report.records),
+        flow: Flow::of(&report.records, report.threshold.is_some()),
         charts: charts(report),
         largest: largest(report, differences),
         doubtful: pairs(&report.doubtful, &differences.doubtful),

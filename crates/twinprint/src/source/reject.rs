@@ -188,6 +188,9 @@ pub enum RejectReason {
         /// What is wrong.
         message: String,
     },
+    /// The text has no features, and such texts are not wanted.
+    #[error("the text has no words: it is empty, or holds punctuation or stop words alone")]
+    EmptyText,
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
@@ -288,6 +291,7 @@ impl RejectReason {
             Self::ColumnNotText { .. } => "column not text",
             Self::NotATable { .. } => "not a table",
             Self::DamagedTable { .. } => "damaged table",
+            Self::EmptyText => "empty text",
             Self::TooLong { .. } => "too long",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",

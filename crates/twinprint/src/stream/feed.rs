@@ -35,17 +35,25 @@ pub(super) struct Feed<'f> {
     key: HashKey,
     /// The latest time that a document may have, in seconds: one wrong stamp would else end all stories and let none end later.
     latest: i64,
+    /// Texts without features are rejected.
+    reject_empty: bool,
     idle: Idle<Preparer>,
 }
 
 impl<'f> Feed<'f> {
-    pub(super) fn new(sources: &'f Sources, keys: &'f FieldKeys, stream: &Stream) -> Self {
+    pub(super) fn new(
+        sources: &'f Sources,
+        keys: &'f FieldKeys,
+        stream: &Stream,
+        reject_empty: bool,
+    ) -> Self {
         Self {
             sources,
             keys,
             profile: stream.options.profile.clone(),
             key: stream.key,
             latest: chrono::Utc::now().timestamp().saturating_add(time::AHEAD),
+            reject_empty,
             idle: Idle::new(),
         }
     }
@@ -83,6 +91,10 @@ impl<'f> Feed<'f> {
                         score: beside.score,
                     };
                     let prepared = Box::new(preparer.prepare(&document));
+                    if self.reject_empty && prepared.is_empty() {
+                        let reason = RejectReason::EmptyText;
+                        return rows.push(Row::Reject { source, line, reason });
+                    }
                     rows.push(Row::Document {
                         source,
                         line,

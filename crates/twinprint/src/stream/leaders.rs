@@ -37,7 +37,8 @@ pub(super) struct StoredLeader {
     fingerprint: u128,
     few: bool,
     by_characters: bool,
-    bare: bool,
+    #[serde(rename = "bare")]
+    is_empty: bool,
     text: String,
 }
 
@@ -55,7 +56,7 @@ impl Serialize for ToStore<'_> {
                 fingerprint: leader.fingerprint,
                 few: leader.few,
                 by_characters: leader.by_characters,
-                bare: leader.bare,
+                is_empty: leader.is_empty,
                 text: text.ok_or_else(|| S::Error::custom("a text does not unpack"))?,
             };
             map.serialize_entry(number, &stored)?;
@@ -71,7 +72,7 @@ struct Leader {
     /// Whether its features are few.
     few: bool,
     by_characters: bool,
-    bare: bool,
+    is_empty: bool,
     text: Packed,
 }
 
@@ -173,12 +174,14 @@ impl Leaders {
     /// Takes what was stored; there must be none yet.
     pub(super) fn restore(&mut self, stored: BTreeMap<u32, StoredLeader>, centres: BTreeMap<u64, u128>) {
         for (number, leader) in stored {
-            self.put(Near::Leader(number), leader.fingerprint);
+            if !leader.is_empty {
+                self.put(Near::Leader(number), leader.fingerprint);
+            }
             let leader = Leader {
                 fingerprint: leader.fingerprint,
                 few: leader.few,
                 by_characters: leader.by_characters,
-                bare: leader.bare,
+                is_empty: leader.is_empty,
                 text: self.packer.pack(&leader.text),
             };
             self.held.insert(number, leader);
@@ -238,7 +241,7 @@ impl Leaders {
         let few: Vec<(u32, Measure)> = self
             .held
             .iter()
-            .filter(|(_, leader)| leader.few)
+            .filter(|(_, leader)| leader.few && !leader.is_empty)
             .map(|(&number, leader)| (number, leader.measure()))
             .collect();
         for (number, measure) in few {
@@ -279,12 +282,9 @@ pub(super) struct Around<'l> {
 }
 
 impl Around<'_> {
-    /// Calls `f` with both shingle sets; nothing where one of the texts is bare, and so has no shingles.
+    /// Calls `f` with both shingle sets; `None` for a leader that is not held.
     fn compare<T>(&mut self, leader: u32, f: impl FnOnce(&ShingleSet, &ShingleSet) -> T) -> Option<T> {
         let held = self.leaders.held.get(&leader)?;
-        if held.bare || self.item.bare {
-            return None;
-        }
         let measure = held.measure().with(self.item.measure);
         let theirs = self.leaders.set(leader, measure)?;
         let own = if measure == self.item.measure {
@@ -296,16 +296,13 @@ impl Around<'_> {
         };
         Some(f(own, &theirs))
     }
-
-    /// Whether both are bare and equal.
-    fn equal(&mut self, leader: u32) -> bool {
-        let bare = self.leaders.held.get(&leader).is_some_and(|held| held.bare);
-        bare && self.item.bare && self.leaders.text(leader).as_deref() == Some(&*self.item.text)
-    }
 }
 
 impl Space for Around<'_> {
     fn near(&mut self, most: usize, out: &mut Vec<(Near, u32)>) -> usize {
+        if self.item.is_empty {
+            return 0;
+        }
         let mut rows = Vec::new();
         self.leaders.search.near(self.item.fingerprint, &mut rows);
         let what = |&(distance, row): &(u32, u32)| Some((*self.leaders.rows.get(&row)?, distance));
@@ -345,12 +342,6 @@ impl Space for Around<'_> {
     }
 
     fn verify(&mut self, leader: u32) -> Option<Similarity> {
-        if self.equal(leader) {
-            return Some(Similarity {
-                jaccard: 1.0,
-                containment: 1.0,
-            });
-        }
         let threshold = self.leaders.threshold;
         let overlap = self.compare(leader, |a, b| a.overlap_at_least(b, threshold))??;
         Some(Similarity {
@@ -369,9 +360,11 @@ impl Space for Around<'_> {
         let item = self.item;
         let few = item.features < FEW_FEATURES;
         let text = self.leaders.packer.pack(&item.text);
-        self.leaders.put(Near::Leader(leader), item.fingerprint);
-        if few && !item.bare {
-            self.leaders.insert_few(leader, item.measure, &item.set);
+        if !item.is_empty {
+            self.leaders.put(Near::Leader(leader), item.fingerprint);
+            if few {
+                self.leaders.insert_few(leader, item.measure, &item.set);
+            }
         }
         self.leaders.held.insert(
             leader,
@@ -379,7 +372,7 @@ impl Space for Around<'_> {
                 fingerprint: item.fingerprint,
                 few,
                 by_characters: item.measure == Measure::CharGrams,
-                bare: item.bare,
+                is_empty: item.is_empty,
                 text,
             },
         );

@@ -44,7 +44,7 @@ pub use fields::FieldKeys;
 pub use judge::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
-pub use run::{ClusterSummary, cluster};
+pub use run::{ClusterRun, ClusterSummary, cluster};
 pub use state::StateError;
 pub use time::{parse_span, parse_time};
 

@@ -42,10 +42,10 @@ pub struct Prepared {
 /// What a document is compared by.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// Canonical text; of a text without any word, the normalised one.
+    /// Canonical text.
     pub(super) text: Box<str>,
-    /// There is no word: only an equal text is a duplicate.
-    pub(super) bare: bool,
+    /// The text has no features, so it duplicates nothing.
+    pub(super) is_empty: bool,
     pub(super) fingerprint: u128,
     /// Distinct features.
     pub(super) features: u32,
@@ -54,6 +54,11 @@ pub(super) struct Content {
 }
 
 impl Prepared {
+    /// Whether the text has no features. Such a document duplicates nothing and founds a group of its own.
+    pub fn is_empty(&self) -> bool {
+        self.content.is_empty
+    }
+
     /// Distinct words, their roles, and how often each occurs.
     pub(super) fn words(&self) -> Vec<(&str, Role, u32)> {
         self.words.of(&self.content.text).collect()
@@ -95,20 +100,15 @@ impl Preparer {
     pub fn prepare(&mut self, document: &Document<'_>) -> Prepared {
         let analysis = self.analyzer.analyze(document.text);
         let canonical = analysis.canonical;
-        let bare = canonical.is_empty();
         let content = Content {
-            bare,
+            is_empty: analysis.is_empty(),
             fingerprint: analysis.fingerprint,
             features: analysis.features,
             measure: analysis.measure,
             set: ShingleSet::new(self.shingler.shingle(canonical, analysis.measure)),
-            text: if bare {
-                text::normalise(document.text).into()
-            } else {
-                canonical.into()
-            },
+            text: canonical.into(),
         };
-        let words = if bare {
+        let words = if canonical.is_empty() {
             WordCounts::default()
         } else {
             WordCounts::count(canonical, self.words.cut(canonical))
@@ -179,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_words_is_bare() {
-        let bare = prepare("…!");
-        assert!(bare.content.bare && bare.words().is_empty() && !bare.content.text.is_empty());
+    fn a_text_without_words_is_empty() {
+        let empty = prepare("…!");
+        assert!(empty.content.is_empty && empty.words().is_empty() && empty.content.text.is_empty());
     }
 }

@@ -29,6 +29,30 @@ use crate::work_dir::WorkDir;
 /// Bytes of input prepared at a time.
 const BATCH: usize = 8 << 20;
 
+/// The options of a run over files that decide nothing about the placing of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterRun {
+    /// Worker threads; 0 takes all cores.
+    pub threads: usize,
+    /// Documents of a new stream whose words are counted before the first one is placed.
+    pub ahead: u64,
+    /// Whether to write `vectors.jsonl`.
+    pub vectors: bool,
+    /// Whether texts without features are rejected. Otherwise each is a group of its own.
+    pub reject_empty: bool,
+}
+
+impl Default for ClusterRun {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            ahead: 2000,
+            vectors: false,
+            reject_empty: false,
+        }
+    }
+}
+
 /// What a run did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClusterSummary {
@@ -59,8 +83,8 @@ pub struct ClusterSummary {
 /// Reads the documents of `inputs` in order, places each in its group and story, and writes the result to `out`, which must be new or empty.
 ///
 /// With `state`, a stream goes on from that file if it is there, and its state is stored there at the end; `out` then holds what this run
-/// read: its documents, and the groups and stories that ended in it or live on. With `vectors`, the vector of every document goes to
-/// `vectors.jsonl`; where documents have labels, how groups and stories agree with them goes to `agreement.json`. The words of the first `ahead` documents of a new stream are counted before any of them is placed.
+/// read: its documents, and the groups and stories that ended in it or live on. Where documents have labels, `agreement.json` says how well groups
+/// and stories agree with them.
 ///
 /// Deterministic on any number of threads. Memory is bounded by the live groups and stories, 16 bytes a document of the run, and the
 /// documents counted ahead.
@@ -73,15 +97,14 @@ pub fn cluster(
     source_options: &SourceOptions,
     keys: &FieldKeys,
     options: &StreamOptions,
-    (threads, ahead): (usize, u64),
-    vectors: bool,
+    how: ClusterRun,
     out: &Path,
     state: Option<&Path>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<ClusterSummary, DedupError> {
     options.check()?;
-    let pool = threads::pool(threads)?;
+    let pool = threads::pool(how.threads)?;
     let result = pool.install(|| {
         let dir = OutputDir::begin(out)?;
         // After that, since it may lie in there.
@@ -92,8 +115,8 @@ pub fn cluster(
         };
         let work = WorkDir::create(out)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
-        let mut run = Run::new(&dir, stream, &sources, vectors)?;
-        run.read(keys, ahead, progress)?;
+        let mut run = Run::new(&dir, stream, &sources, how.vectors)?;
+        run.read(keys, how, progress)?;
         drop(work);
         progress.stage("write", 0, Unit::Steps);
         let (summary, stream) = run.finish()?;
@@ -164,11 +187,15 @@ impl<'r> Run<'r> {
         })
     }
 
-    fn read(&mut self, keys: &FieldKeys, ahead: u64, progress: &dyn Progress) -> Result<(), DedupError> {
+    fn read(&mut self, keys: &FieldKeys, how: ClusterRun, progress: &dyn Progress) -> Result<(), DedupError> {
         progress.stage("cluster", self.sources.total_bytes(), Unit::Bytes);
-        let feed = Feed::new(self.sources, keys, &self.stream);
+        let feed = Feed::new(self.sources, keys, &self.stream, how.reject_empty);
         let mut waiting = Vec::new();
-        let mut counted = if self.stream.documents() == 0 { ahead } else { 0 };
+        let mut counted = if self.stream.documents() == 0 {
+            how.ahead
+        } else {
+            0
+        };
         let mut batches = self.sources.read(BATCH);
         loop {
             let batch = batches.next().transpose()?;

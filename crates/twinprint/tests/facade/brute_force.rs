@@ -10,8 +10,6 @@ use twinprint::{DedupOptions, Keep};
 /// What the definitions need to know of a text.
 struct Text {
     canonical: String,
-    /// Tells texts without any letter or digit apart.
-    normal: String,
     measure: Measure,
     features: u32,
     fingerprint: u128,
@@ -54,7 +52,6 @@ impl BruteForce {
             all.characters.push(cut(Measure::CharGrams));
             all.texts.push(Text {
                 canonical: analysis.canonical.to_owned(),
-                normal: text::normalise(text),
                 measure: analysis.measure,
                 features: analysis.features,
                 fingerprint: analysis.fingerprint,
@@ -76,25 +73,34 @@ impl BruteForce {
         overlap(&sets[i], &sets[j])
     }
 
-    /// Whether two texts are one text: equal canonical form, or, without any letter or digit, equal normal form.
+    /// Whether a text has no features. Such a text duplicates nothing.
+    pub(crate) fn is_empty(&self, i: usize) -> bool {
+        self.texts[i].features == 0
+    }
+
+    /// Whether two texts are one text: equal canonical form, with features in it.
     fn equal(&self, i: usize, j: usize) -> bool {
-        let (a, b) = (&self.texts[i], &self.texts[j]);
-        a.canonical == b.canonical && (!a.canonical.is_empty() || a.normal == b.normal)
+        self.texts[i].canonical == self.texts[j].canonical && !self.is_empty(i)
+    }
+
+    /// Bits in which two fingerprints differ.
+    pub(crate) fn distance(&self, i: usize, j: usize, bits: u32) -> u32 {
+        let (a, b) = (self.texts[i].fingerprint, self.texts[j].fingerprint);
+        if bits == 64 {
+            u64::truncate(a).distance(u64::truncate(b))
+        } else {
+            a.distance(b)
+        }
     }
 
     pub(crate) fn pair(&self, i: usize, j: usize, bits: u32, k: u32, min_features: u32) -> Pair {
         let (a, b) = (&self.texts[i], &self.texts[j]);
-        let hamming = if bits == 64 {
-            u64::truncate(a.fingerprint).distance(u64::truncate(b.fingerprint))
-        } else {
-            a.fingerprint.distance(b.fingerprint)
-        };
-        let empty = a.canonical.is_empty() || b.canonical.is_empty();
+        let hamming = self.distance(i, j, bits);
+        let empty = self.is_empty(i) || self.is_empty(j);
         let equal = self.equal(i, j);
         let overlap = self.overlap(i, j);
         Pair {
-            // A text with no feature at all matches only an equal text.
-            jaccard: if empty && !equal { 0.0 } else { overlap.jaccard() },
+            jaccard: if empty { 0.0 } else { overlap.jaccard() },
             containment: overlap.containment(),
             hamming,
             equal,
@@ -156,7 +162,7 @@ impl BruteForce {
                 leaders.push(i);
             }
             for (j, leader) in leader.iter_mut().enumerate() {
-                if self.equal(i, j) {
+                if i == j || self.equal(i, j) {
                     *leader = own;
                 }
             }

@@ -28,8 +28,9 @@ pub(crate) struct PairRow {
     pub(crate) a: usize,
     pub(crate) b: usize,
     pub(crate) hamming: u32,
-    pub(crate) jaccard: f64,
-    pub(crate) containment: f64,
+    /// Absent where nothing was verified.
+    pub(crate) jaccard: Option<f64>,
+    pub(crate) containment: Option<f64>,
 }
 
 /// What a run wrote and returned.

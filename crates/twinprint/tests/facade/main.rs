@@ -7,5 +7,6 @@ mod against_brute_force;
 mod brute_force;
 mod crowded;
 mod job;
+mod no_verify;
 mod short_texts;
 mod words;
