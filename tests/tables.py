@@ -180,7 +180,7 @@ class SameDocuments(Case):
                 whole = pa.int64()
                 self.assertEqual(types, [whole, whole, pa.bool_(), pa.string(), whole, pa.float64(), whole])
                 clusters = lines(out / "clusters.jsonl")
-                for column in added[:-1]:
+                for column in added:
                     self.assertEqual(after[column].to_pylist(), [row[column[2:]] for row in clusters], column)
                 self.assertGreater(sum(count > 1 for count in after["x_dup_count"].to_pylist()), 1)
                 self.others(out / "annotated" / name, after)

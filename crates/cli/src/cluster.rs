@@ -10,7 +10,7 @@ use twinprint::stream::{
     parse_span,
 };
 
-use crate::dedup::profile_named;
+use crate::dedup::{existing, profile_named};
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::progress::Bars;
@@ -31,13 +31,18 @@ Examples:
 /// Clusters a stream of documents as they come: duplicate groups, and stories with topics
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Directory for the result, new or empty
+    /// Directory for the result: new, empty, or with an earlier result and --overwrite
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
+
+    /// Replace an earlier result in the output directory, if all of it was written by twinprint
+    #[arg(long)]
+    overwrite: bool,
 
     /// Go on from the state in this file if it is there, and store the state in it
     ///
@@ -168,6 +173,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ahead: args.ahead,
             vectors: args.vectors,
             reject_empty: args.empty == EmptyArg::Reject,
+            existing: existing(args.overwrite),
         },
         &args.output,
         args.state.as_deref(),

@@ -44,6 +44,7 @@ struct Columns {
     hamming: Vec<i32>,
     jaccard: Optional<f64>,
     fingerprint: Vec<u128>,
+    dup_count: Vec<i32>,
     verified: Optional<bool>,
 }
 
@@ -90,6 +91,7 @@ impl ClusterTable {
                 required int32 hamming (integer(32, false));
                 optional double jaccard;
                 required {fingerprint};
+                required int32 dup_count (integer(32, false));
                 {last}
             }}"
         );
@@ -124,6 +126,7 @@ impl ClusterTable {
         rows.hamming.push(row.hamming.cast_signed());
         rows.jaccard.push(row.jaccard.map(crate::rows::Ratio::value));
         rows.fingerprint.push(fingerprint);
+        rows.dup_count.push(row.dup_count.cast_signed());
         rows.verified.push(row.verified);
         if rows.id.len() == GROUP {
             self.flush()
@@ -176,6 +179,7 @@ impl Columns {
             let values: Vec<_> = self.fingerprint.iter().map(|&value| value as i64).collect();
             required::<Int64Type>(&mut group, &values)?;
         }
+        required::<Int32Type>(&mut group, &self.dup_count)?;
         if !verified {
             optional::<BoolType>(&mut group, &self.verified)?;
         }

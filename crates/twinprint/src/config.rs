@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::annotate::Columns;
-use crate::options::{DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
+use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
 use crate::radius::Radius;
 use crate::source::SourceOptions;
 
@@ -85,6 +85,7 @@ pub(crate) struct Config {
     order: Order,
     columns: Option<Columns>,
     prefix: Option<String>,
+    clusters: ClusterFiles,
     pairs: PairRows,
     parts: Option<f64>,
     seed: Whole,
@@ -99,7 +100,7 @@ impl Config {
         options: &DedupOptions,
         radius: &Radius,
     ) -> Self {
-        let annotates = options.mode == Mode::Annotate;
+        let columns = options.added_columns();
         Self {
             inputs: inputs.to_vec(),
             text_key: (!source.html).then(|| source.text_key.clone()),
@@ -125,8 +126,9 @@ impl Config {
             empty: options.empty,
             mode: options.mode,
             order: options.order,
-            columns: annotates.then_some(options.columns),
-            prefix: annotates.then(|| options.prefix.clone()),
+            columns,
+            prefix: columns.map(|_| options.prefix.clone()),
+            clusters: options.clusters,
             pairs: options.pairs,
             parts: options.parts,
             seed: Whole(options.seed),

@@ -1,7 +1,7 @@
 //! The main job: read, choose a radius, join, verify and group, write.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -27,8 +27,8 @@ use crate::report::{self, Report, Shown, Stage};
 use crate::rows::Names;
 use crate::schedule::schedule;
 use crate::sets::Sets;
-use crate::sink::OutputDir;
-use crate::source::{SourceOptions, Sources};
+use crate::sink::{Existing, OutputDir};
+use crate::source::{SourceOptions, Sources, root_of};
 use crate::spool::Spool;
 use crate::threads;
 use crate::work_dir::WorkDir;
@@ -55,15 +55,22 @@ pub fn dedup(
 ) -> Result<Report, DedupError> {
     options.check()?;
     let pool = threads::pool(options.threads)?;
-    let job = Job {
-        source_options,
-        options,
-        progress,
-        cancel,
-        started: Instant::now(),
-        stages: Vec::new(),
-    };
-    let result = pool.install(|| job.run(inputs, out));
+    let result = pool.install(|| {
+        let budget = Budget::new(options.memory, rayon::current_num_threads())?;
+        let job = Job {
+            source_options: &SourceOptions {
+                most_held: budget.longest_record(0),
+                ..source_options.clone()
+            },
+            options,
+            budget,
+            progress,
+            cancel,
+            started: Instant::now(),
+            stages: Vec::new(),
+        };
+        job.run(inputs, out)
+    });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
         Err(DedupError::Cancelled)
     } else {
@@ -74,6 +81,7 @@ pub fn dedup(
 struct Job<'j> {
     source_options: &'j SourceOptions,
     options: &'j DedupOptions,
+    budget: Budget,
     progress: &'j dyn Progress,
     cancel: &'j Arc<AtomicBool>,
     started: Instant,
@@ -82,22 +90,33 @@ struct Job<'j> {
 
 impl Job<'_> {
     fn run(mut self, inputs: &[String], out: &Path) -> Result<Report, DedupError> {
-        let budget = Budget::new(self.options.memory, rayon::current_num_threads())?;
+        let budget = self.budget;
         let against = self.options.against.as_deref();
         let against = against
             .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options)?)))
             .transpose()?;
-        let dir = OutputDir::begin(out)?;
-        if dir.replaced() {
-            let left = "what an unfinished run had left is deleted";
-            self.progress.warn(&format!("{}: {left}", out.display()));
+        // Inputs that are not there are refused before an earlier result is deleted. Stdin is copied to the work directory.
+        let discover = |work: &Path| {
+            Sources::discover_cancellable(inputs, self.source_options, work, Arc::clone(self.cancel))
+        };
+        let from_stdin = inputs.iter().any(|input| input == "-");
+        let named: Vec<_> = inputs
+            .iter()
+            .filter(|input| *input != "-")
+            .map(|input| root_of(input))
+            .collect();
+        OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
+        let found = if from_stdin { None } else { Some(discover(out)?) };
+        let dir = OutputDir::begin(out, self.options.existing)?;
+        if dir.replaced() && self.options.existing == Existing::Refuse {
+            let deleted = "the files of an unfinished run are deleted";
+            self.progress.warn(&format!("{}: {deleted}", out.display()));
         }
         let work = WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))?;
-        let cancel = Arc::clone(self.cancel);
-        let sources = Sources::discover_cancellable(inputs, self.source_options, work.path(), cancel)?;
+        let sources = found.map_or_else(|| discover(work.path()), Ok)?;
 
-        if self.options.mode == Mode::Annotate {
-            output::check_annotation(&sources, self.options)?;
+        if let Some(columns) = self.options.added_columns() {
+            output::check_columns(&sources, columns, self.options)?;
         }
         if self.options.order == Order::Similar {
             output::check_order(&sources, self.progress)?;
@@ -132,7 +151,8 @@ impl Job<'_> {
                 })?
             }
         };
-        let tables = memory::tables_of(&corpus);
+        // The longest record stays in the account: it is held again when it is compared and copied.
+        let tables = memory::tables_of(&corpus) + memory::A_RECORD_BYTE * counts.longest;
         let mut set_memory = budget.sets(tables);
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
 
@@ -209,8 +229,7 @@ impl Job<'_> {
         };
         let order = self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
             let records = || match job.options.mode {
-                Mode::Remove => output::copy_records(&run, &dir, work.path(), job.progress),
-                Mode::Annotate => output::annotate_records(&run, &dir, work.path(), job.progress),
+                Mode::Remove | Mode::Annotate => output::copy_records(&run, &dir, work.path(), job.progress),
                 Mode::Report => Ok(None),
             };
             let (order, clusters) = rayon::join(records, || output::write_clusters(&run, &dir));

@@ -83,6 +83,18 @@ pub enum DedupError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// A record is longer than the memory allowed is enough for.
+    #[error(
+        "{label}:{line}: the record is too long for the memory allowed; --max-document rejects such records"
+    )]
+    LongRecord {
+        /// The file.
+        label: String,
+        /// Its line.
+        line: u64,
+        /// The memory needed and allowed.
+        source: Box<DedupError>,
+    },
     /// What is known from before cannot be asked.
     #[error("--against {}: {message}", path.display())]
     Against {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::candidates::most_edges;
 use crate::error::DedupError;
 use crate::memory::{self, Budget};
-use crate::options::{Auto, DedupOptions, Mode, Order};
+use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
 use crate::progress::{Progress, Unit};
 use crate::radius::{self, Radius};
 use crate::source::{SourceOptions, Sources};
@@ -25,7 +25,7 @@ use crate::work_dir::WorkDir;
 use sample::Sample;
 
 /// Bytes of a row of `clusters.jsonl` beside its id, source and fingerprint.
-const CLUSTER_ROW: f64 = 165.0;
+const CLUSTER_ROW: f64 = 180.0;
 /// Bytes of an annotation beside its id.
 const ANNOTATION: f64 = 140.0;
 /// Seconds of one core that a fingerprint costs in the join.
@@ -199,6 +199,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         + memory::BATCHES.min(2 * all(counts.record_bytes) as u64)
         + threads as u64 * memory::A_THREAD
         + tables
+        + memory::A_RECORD_BYTE * counts.longest
         + (set_bytes as u64).min(budget.sets(tables) as u64);
 
     let documents = sample.documents.max(1) as f64;
@@ -208,10 +209,17 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         bytes => bytes as f64 / documents,
     };
     let rows = all(sample.documents) * (CLUSTER_ROW + label + 1.5 * id + f64::from(radius.bits) / 4.0);
-    let copied = match options.mode {
-        Mode::Remove => all(counts.input_bytes),
-        Mode::Annotate => all(counts.input_bytes) + all(sample.documents) * (ANNOTATION + id),
-        Mode::Report => 0.0,
+    let rows = match options.clusters {
+        ClusterFiles::Jsonl | ClusterFiles::Both => rows,
+        ClusterFiles::Parquet => rows / 4.0,
+        ClusterFiles::None => 0.0,
+    };
+    let copied = match (options.mode, options.added_columns()) {
+        (Mode::Report, _) => 0.0,
+        (Mode::Remove | Mode::Annotate, None) => all(counts.input_bytes),
+        (Mode::Remove | Mode::Annotate, Some(_)) => {
+            all(counts.input_bytes) + all(sample.documents) * (ANNOTATION + id)
+        }
     };
     let stdin: u64 = sources
         .list()

@@ -73,7 +73,7 @@ pub use forecast::{Forecast, Room, forecast};
 pub use idf::build_idf;
 pub use index::{planner, segment, sort, store};
 pub use label::{ProfileLabel, ProfilesDiffer};
-pub use options::{Auto, DedupOptions, EmptyTexts, Keep, MIN_FEATURES, Mode, Order, PairRows};
+pub use options::{Auto, ClusterFiles, DedupOptions, EmptyTexts, Keep, MIN_FEATURES, Mode, Order, PairRows};
 pub use pairs::MAX_PAIR_ROWS;
 pub use parts::PartsReport;
 pub use progress::{Progress, Silent, Unit, peak_memory};

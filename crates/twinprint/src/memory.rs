@@ -1,7 +1,8 @@
-//! What a run holds in memory, what a budget (`--memory`) leaves for shingle sets, and what the machine has.
+//! The memory of a run: its cost model, the budget of `--memory`, and the memory of the machine.
 //!
-//! Tables grow with the documents and are needed whole; sets are a cache. A budget therefore bounds the cache first, and ends
-//! the run with a clear error once the tables alone outgrow it. The constants were fitted to measured peaks (docs/forecast.md).
+//! Tables grow with the documents and are needed whole. A record is held whole while it is read, analysed and compared. Shingle sets are a cache.
+//! A budget therefore bounds the cache first, and ends the run with an error once the tables and the longest record outgrow it. The constants
+//! were fitted to measured peaks (docs/forecast.md).
 
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -18,6 +19,9 @@ pub(crate) const A_THREAD: u64 = 8 << 20;
 const A_DOCUMENT: u64 = 32;
 /// A different text's rows in the tables of reading, joining and grouping.
 const A_TEXT: u64 = 190;
+/// Bytes held for each byte of the longest record: pieces of the file read ahead, the record, its canonical text, and the shingle sets of a pair of
+/// such records. English records took 11, Chinese ones 13.5.
+pub(crate) const A_RECORD_BYTE: u64 = 14;
 /// A candidate pair, as an edge and as what the join held before.
 pub(crate) const AN_EDGE: u64 = 16;
 /// Bytes of shingle sets loaded at a time; as much again is kept for later pairs, and the set join has as much.
@@ -55,6 +59,21 @@ impl Budget {
         match self.limit {
             Some(limit) if needed > limit => Err(DedupError::Memory { needed, limit }),
             _ => Ok(()),
+        }
+    }
+
+    /// The bytes of the longest record that fits beside tables of so many bytes.
+    pub(crate) fn longest_record(&self, tables: u64) -> u64 {
+        let Some(limit) = self.limit else { return u64::MAX };
+        let taken = fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS;
+        limit.saturating_sub(taken) / A_RECORD_BYTE
+    }
+
+    /// The error for a record of so many bytes beside tables of so many bytes.
+    pub(crate) fn refusal(&self, record: u64, tables: u64) -> DedupError {
+        DedupError::Memory {
+            needed: fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS + A_RECORD_BYTE * record,
+            limit: self.limit.unwrap_or(u64::MAX),
         }
     }
 

@@ -8,6 +8,7 @@ use text::{Analyzer, Features, Profile, ProfileError, Weight};
 use crate::annotate::Columns;
 use crate::corpus::SortKey;
 use crate::error::DedupError;
+use crate::sink::Existing;
 use crate::source::SortValue;
 
 /// Distinct features below which a fingerprint hangs on too few votes to be trusted, and candidates come from the exact join
@@ -91,6 +92,21 @@ pub enum PairRows {
     Distinct,
 }
 
+/// The files that list the group of every document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterFiles {
+    /// `clusters.jsonl`.
+    Jsonl,
+    /// `clusters.parquet`. Needs the feature `tables`.
+    Parquet,
+    /// Both of them.
+    #[default]
+    Both,
+    /// Neither.
+    None,
+}
+
 /// A number, or the program's choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -133,10 +149,14 @@ pub struct DedupOptions {
     pub mode: Mode,
     /// How they stand in each file.
     pub order: Order,
-    /// Names of the fields that [`Mode::Annotate`] adds.
-    pub columns: Columns,
-    /// What comes before these names.
+    /// Fields added to every record that is written; see [`DedupOptions::added_columns`].
+    pub columns: Option<Columns>,
+    /// What comes before their names.
     pub prefix: String,
+    /// The files that list the group of every document.
+    pub clusters: ClusterFiles,
+    /// The treatment of an earlier result in the output directory.
+    pub existing: Existing,
     /// Which pairs are written.
     pub pairs: PairRows,
     /// Partial copies from this containment up are written to `parts.jsonl`; none where absent.
@@ -172,8 +192,10 @@ impl DedupOptions {
             empty: EmptyTexts::Keep,
             mode: Mode::Remove,
             order: Order::Input,
-            columns: Columns::Twinprint,
+            columns: None,
             prefix: String::new(),
+            clusters: ClusterFiles::Both,
+            existing: Existing::Refuse,
             pairs: PairRows::None,
             parts: None,
             threads: 0,
@@ -238,6 +260,15 @@ impl DedupOptions {
         match self.bits {
             Auto::Auto => 64,
             Auto::Fixed(bits) => bits.clamp(1, 128),
+        }
+    }
+
+    /// The fields added to every record that is written: those asked for, or under [`Mode::Annotate`] the usual ones.
+    pub fn added_columns(&self) -> Option<Columns> {
+        match self.mode {
+            Mode::Annotate => Some(self.columns.unwrap_or_default()),
+            Mode::Remove => self.columns,
+            Mode::Report => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use cluster::{Group, Outcome};
 
 use crate::against::{Known, KnownClasses};
-use crate::annotate::{Annotate, Annotation, Annotator};
+use crate::annotate::{Annotate, Annotation, Annotator, Columns};
 use crate::candidates::Candidates;
 #[cfg(feature = "tables")]
 use crate::cluster_table::ClusterTable;
@@ -16,7 +16,7 @@ use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::near_misses::NearMisses;
-use crate::options::{DedupOptions, EmptyTexts, Mode, Order};
+use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Mode, Order};
 use crate::parts::PartsReport;
 use crate::progress::Progress;
 use crate::radius::Radius;
@@ -24,7 +24,7 @@ use crate::read::Counts;
 use crate::relatives;
 use crate::report::OrderReport;
 use crate::rows::{self, ClusterRow, Names, Ratio};
-use crate::sink::{self, Copying, Fate, OutputDir};
+use crate::sink::{self, Copying, Fate, OutputDir, OutputFile};
 use crate::source::{SourceOptions, Sources};
 use crate::spool::Spool;
 
@@ -81,6 +81,12 @@ impl<'r> Verdict<'r> {
         }
     }
 
+    /// The documents that this one stands for, in a group of so many: all of them, itself included, where it is kept, and none where it is
+    /// removed. Over all documents these counts add up to those that were kept or have a duplicate that was.
+    pub(crate) fn dup_count(&self, cluster_size: u32) -> u32 {
+        if self.kept() { cluster_size } else { 0 }
+    }
+
     fn hamming(&self) -> u32 {
         self.known.map_or(self.group.distance, |known| known.hamming)
     }
@@ -135,35 +141,46 @@ impl Run<'_> {
 /// One row a document, singletons included, in input order.
 pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let sizes = run.sizes();
-    let mut file = dir.file("clusters.jsonl")?;
+    let wanted = run.options.clusters;
+    let mut file = matches!(wanted, ClusterFiles::Jsonl | ClusterFiles::Both)
+        .then(|| dir.file("clusters.jsonl"))
+        .transpose()?;
     #[cfg(feature = "tables")]
-    let mut table = ClusterTable::create(dir, run.radius.bits, run.options.verify && run.known.verified())?;
+    let mut table = matches!(wanted, ClusterFiles::Parquet | ClusterFiles::Both)
+        .then(|| ClusterTable::create(dir, run.radius.bits, run.options.verify && run.known.verified()))
+        .transpose()?;
     let mut buffer = Vec::new();
     for document in 0..run.corpus.documents.len() {
         let verdict = run.verdict(document);
         let (source, line) = run.names.place(document);
         let duplicate_of = verdict.duplicate_of(&run.names);
         let verified = run.options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
+        let cluster_size = sizes[verdict.items.1 as usize];
         let row = ClusterRow {
             id: &run.names.id(document),
             source,
             line,
             cluster_id: verdict.leader,
-            cluster_size: sizes[verdict.items.1 as usize],
+            cluster_size,
             is_leader: verdict.kept(),
             duplicate_of: duplicate_of.as_deref(),
             hamming: verdict.hamming(),
             jaccard: verdict.jaccard().filter(|_| run.options.verify),
             fingerprint: &run.fingerprint(verdict.items.0),
+            dup_count: verdict.dup_count(cluster_size),
             verified: (!verified).then_some(false),
         };
-        rows::write(&mut file, &row, &mut buffer)?;
+        if let Some(file) = &mut file {
+            rows::write(file, &row, &mut buffer)?;
+        }
         #[cfg(feature = "tables")]
-        table.push(&row, run.full_fingerprint(verdict.items.0))?;
+        if let Some(table) = &mut table {
+            table.push(&row, run.full_fingerprint(verdict.items.0))?;
+        }
     }
-    file.finish()?;
+    file.map_or(Ok(0), OutputFile::finish)?;
     #[cfg(feature = "tables")]
-    table.finish()?;
+    table.map_or(Ok(()), ClusterTable::finish)?;
     Ok(())
 }
 
@@ -176,7 +193,10 @@ pub(crate) fn bytes_to_write(run: &Run<'_>) -> u64 {
     }
 }
 
-/// Copies the input's records to `kept/` and `removed/`.
+/// No document: the record was rejected.
+const REJECTED: u32 = u32::MAX;
+
+/// Copies the input's records to `kept/` and `removed/`, or to `annotated/`, with the fields asked for.
 pub(crate) fn copy_records(
     run: &Run<'_>,
     dir: &OutputDir,
@@ -185,13 +205,46 @@ pub(crate) fn copy_records(
 ) -> Result<Option<OrderReport>, DedupError> {
     let documents = &run.corpus.documents;
     let records = u64::from(documents.len()) + documents.rejected();
-    let mut fates = vec![Fate::Reject; records as usize];
+    let mut document_at = vec![REJECTED; records as usize];
     for (document, ordinal) in (0u32..).zip(documents.record_ordinals()) {
-        let keep = run.verdict(document).kept();
-        fates[ordinal as usize] = if keep { Fate::Keep } else { Fate::Remove };
+        document_at[ordinal as usize] = document;
     }
-    let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
-    copy(run, &fate, None, dir, work, progress)
+    let document = |ordinal: u64| {
+        let document = document_at.get(ordinal as usize).copied();
+        document.filter(|&document| document != REJECTED)
+    };
+    let fate = |ordinal: u64| match document(ordinal) {
+        None => Fate::Reject,
+        Some(_) if run.options.mode == Mode::Annotate => Fate::Annotate,
+        Some(document) if run.verdict(document).kept() => Fate::Keep,
+        Some(_) => Fate::Remove,
+    };
+    let Some(columns) = run.options.added_columns() else {
+        return copy(run, &fate, None, dir, work, progress);
+    };
+    let (sizes, places) = (run.sizes(), places(run));
+    let of = |ordinal: u64| {
+        let document = document(ordinal)?;
+        let verdict = run.verdict(document);
+        let cluster_size = sizes[verdict.items.1 as usize];
+        Some(Annotation {
+            document,
+            cluster_id: verdict.leader,
+            cluster_size,
+            duplicate_of: verdict.duplicate_of(&run.names),
+            hamming: verdict.hamming(),
+            jaccard: verdict.jaccard().filter(|_| run.options.verify),
+            is_leader: verdict.kept(),
+            dup_count: verdict.dup_count(cluster_size),
+            place: places[document as usize],
+        })
+    };
+    let annotate = Annotate {
+        annotator: Annotator::new(columns, &run.options.prefix),
+        sources: run.sources,
+        of,
+    };
+    copy(run, &fate, Some(&annotate), dir, work, progress)
 }
 
 /// Copies records, in the order asked for.
@@ -210,7 +263,16 @@ fn copy(
     let rank = |ordinal: u64| ranks.get(ordinal as usize).copied().unwrap_or(0);
     let order = sink::Order { rank: &rank, work };
     let order = (run.options.order == Order::Similar).then_some(order);
-    let how = Copying { fate, edit, order };
+    let main = match run.options.mode {
+        Mode::Annotate => Fate::Annotate,
+        Mode::Remove | Mode::Report => Fate::Keep,
+    };
+    let how = Copying {
+        fate,
+        main,
+        edit,
+        order,
+    };
     let written = sink::copy_all(run.sources, how, dir, &|bytes| progress.advance(bytes))?;
     Ok(order.map(|_| OrderReport {
         zstd_before: written.zstd.before,
@@ -267,58 +329,24 @@ pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<
 }
 
 /// Refuses inputs that have no place for fields, and records that have such fields already as far as a short look tells.
-pub(crate) fn check_annotation(sources: &Sources, options: &DedupOptions) -> Result<(), DedupError> {
+pub(crate) fn check_columns(
+    sources: &Sources,
+    columns: Columns,
+    options: &DedupOptions,
+) -> Result<(), DedupError> {
     if let Some(file) = sources.list().iter().find(|file| !Annotator::takes(file.format)) {
+        let option = match options.mode {
+            Mode::Annotate => "--mode annotate",
+            Mode::Remove | Mode::Report => "--columns",
+        };
         return Err(DedupError::Option(format!(
-            "--mode annotate: {} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave it out, or \
-             take --mode report, whose clusters.jsonl says the same of every document",
+            "{option}: {} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave the file out, or \
+             read the same from clusters.jsonl, which every mode writes",
             file.label
         )));
     }
-    Annotator::new(options.columns, &options.prefix).look_ahead(sources)?;
+    Annotator::new(columns, &options.prefix).look_ahead(sources)?;
     Ok(())
-}
-
-/// Copies the input's records to `annotated/` with fields that tell their groups.
-pub(crate) fn annotate_records(
-    run: &Run<'_>,
-    dir: &OutputDir,
-    work: &Path,
-    progress: &dyn Progress,
-) -> Result<Option<OrderReport>, DedupError> {
-    let documents = &run.corpus.documents;
-    let records = u64::from(documents.len()) + documents.rejected();
-    let mut document_at = vec![u32::MAX; records as usize];
-    for (document, ordinal) in (0u32..).zip(documents.record_ordinals()) {
-        document_at[ordinal as usize] = document;
-    }
-    let (sizes, places) = (run.sizes(), places(run));
-    let of = |ordinal: u64| {
-        let document = *document_at.get(ordinal as usize).filter(|&&d| d != u32::MAX)?;
-        let verdict = run.verdict(document);
-        let class = documents.class[document as usize];
-        Some(Annotation {
-            document,
-            cluster_id: verdict.leader,
-            cluster_size: sizes[verdict.items.1 as usize],
-            duplicate_of: verdict.duplicate_of(&run.names),
-            hamming: verdict.hamming(),
-            jaccard: verdict.jaccard().filter(|_| run.options.verify),
-            is_leader: verdict.kept(),
-            dup_count: run.corpus.classes.size[class as usize],
-            place: places[document as usize],
-        })
-    };
-    let annotate = Annotate {
-        annotator: Annotator::new(run.options.columns, &run.options.prefix),
-        sources: run.sources,
-        of,
-    };
-    let fate = |ordinal: u64| match document_at.get(ordinal as usize) {
-        Some(&document) if document != u32::MAX => Fate::Annotate,
-        _ => Fate::Reject,
-    };
-    copy(run, &fate, Some(&annotate), dir, work, progress)
 }
 
 /// The place of every document in its group: 0 leads, the others follow in input order.

@@ -42,6 +42,8 @@ pub(crate) struct Counts {
     pub(crate) record_bytes: u64,
     /// Bytes of text.
     pub(crate) text_bytes: u64,
+    /// Bytes of the longest record or text.
+    pub(crate) longest: u64,
     pub(crate) blank_lines: u64,
     /// Records that are no documents by their kind, by kind.
     pub(crate) other_records: std::collections::BTreeMap<&'static str, u64>,
@@ -75,6 +77,7 @@ impl Counts {
         self.input_bytes += other.input_bytes;
         self.record_bytes += other.record_bytes;
         self.text_bytes += other.text_bytes;
+        self.longest = self.longest.max(other.longest);
         self.blank_lines += other.blank_lines;
         for (kind, n) in &other.rejects {
             *self.rejects.entry(kind).or_default() += n;
@@ -90,6 +93,7 @@ struct Analysed {
     ids: String,
     record_bytes: u64,
     text_bytes: u64,
+    longest: u64,
     blank_lines: u64,
     other_records: std::collections::BTreeMap<&'static str, u64>,
 }
@@ -152,6 +156,7 @@ pub(crate) fn read(
         } else {
             None
         };
+        let longest = budget.longest_record(memory::tables_of(&corpus));
         let (analysed, merged) = rayon::join(
             || {
                 let chunks = batch.as_ref().map_or(&[][..], |batch| &batch.chunks);
@@ -160,6 +165,7 @@ pub(crate) fn read(
                     key,
                     known: &known,
                     batch: number,
+                    longest,
                 };
                 let analyse_one = |chunk| {
                     let mut analyzer = idle.take().map_or_else(|| options.analyzer(), Ok)?;
@@ -174,7 +180,14 @@ pub(crate) fn read(
             },
             || {
                 for chunk in std::mem::take(&mut before) {
-                    merge(chunk, sources, &mut corpus, &mut counts, spool.as_mut(), rejects)?;
+                    merge(
+                        chunk,
+                        sources,
+                        &mut corpus,
+                        &mut counts,
+                        spool.as_mut(),
+                        (rejects, budget),
+                    )?;
                 }
                 spool.as_mut().map_or(Ok(()), SpoolWriter::flush)
             },
@@ -225,6 +238,8 @@ struct Texts<'t> {
     known: &'t KnownTexts,
     /// The number of the batch at hand.
     batch: u32,
+    /// Bytes of the longest record that there is memory for.
+    longest: u64,
 }
 
 impl Texts<'_> {
@@ -244,6 +259,19 @@ impl Texts<'_> {
                 });
             }
             RecordKind::Document { id, text, sort_value } => {
+                let length = record.raw_len.max(text.len() as u64);
+                out.longest = out.longest.max(length);
+                if length > self.longest {
+                    out.rows.push(Row::Reject {
+                        source: record.source,
+                        line: record.line,
+                        reason: RejectReason::BeyondMemory {
+                            bytes: Some(length),
+                            limit: self.longest,
+                        },
+                    });
+                    return;
+                }
                 out.record_bytes += record.raw_len;
                 out.text_bytes += text.len() as u64;
                 let (key, first) = self.class(&text, analyzer, &mut out.texts);
@@ -321,8 +349,9 @@ fn merge(
     corpus: &mut Corpus,
     counts: &mut Counts,
     mut spool: Option<&mut SpoolWriter>,
-    rejects: &mut OutputFile,
+    (rejects, budget): (&mut OutputFile, Budget),
 ) -> Result<(), DedupError> {
+    counts.longest = counts.longest.max(chunk.longest);
     counts.record_bytes += chunk.record_bytes;
     counts.text_bytes += chunk.text_bytes;
     counts.blank_lines += chunk.blank_lines;
@@ -338,6 +367,14 @@ fn merge(
                 }
                 corpus.documents.reject();
                 let label = &sources.list()[source as usize].label;
+                if let RejectReason::BeyondMemory { bytes, limit } = reason {
+                    let needed = budget.refusal(bytes.unwrap_or(limit), memory::tables_of(corpus));
+                    return Err(DedupError::LongRecord {
+                        label: label.clone(),
+                        line,
+                        source: Box::new(needed),
+                    });
+                }
                 counts.reject(label, line, &reason);
                 crate::rows::write_reject(rejects, label, line, &reason)?;
             }

@@ -50,6 +50,8 @@ pub(crate) struct ClusterRow<'r> {
     pub(crate) hamming: u32,
     pub(crate) jaccard: Option<Ratio>,
     pub(crate) fingerprint: &'r str,
+    /// Documents that this one stands for, see [`Verdict::dup_count`](crate::output::Verdict::dup_count).
+    pub(crate) dup_count: u32,
     /// Present and false where nothing was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verified: Option<bool>,

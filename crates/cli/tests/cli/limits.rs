@@ -51,6 +51,66 @@ fn longer_documents_than_asked_for_are_rejected() {
     assert_eq!(rejected, ["a.txt", "c.txt"]);
 }
 
+/// A text of about so many megabytes in which no two places are alike.
+fn long_text(megabytes: usize, chinese: bool) -> String {
+    let mut state = 7u64;
+    let mut text = String::with_capacity((megabytes + 1) << 20);
+    while text.len() < megabytes << 20 {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        if chinese {
+            text.extend(char::from_u32(0x4E00 + (state >> 40) as u32 % 3000));
+        } else {
+            text.push_str(&format!("w{} ", state >> 44));
+        }
+    }
+    text
+}
+
+#[test]
+fn a_limit_of_memory_holds_or_the_run_is_refused() {
+    for chinese in [false, true] {
+        let sandbox = Sandbox::new();
+        let text = long_text(20, chinese);
+        let records = (0..3).map(|i| format!("{{\"id\":{i},\"text\":\"{text} end{i}\"}}\n"));
+        sandbox.put("in.jsonl", records.collect::<String>());
+        sandbox.put("whole/a.txt", &text);
+        for input in ["in.jsonl", "whole"] {
+            sandbox
+                .run(&format!("dedup {input} -o refused --memory 200MiB"))
+                .fails(
+                    1,
+                    &[
+                        ":1: the record is too long for the memory allowed",
+                        "--memory allows 200 MiB",
+                    ],
+                );
+            assert!(!sandbox.path("refused").exists());
+        }
+        let run = sandbox.run("dedup in.jsonl -o rejected --memory 200MiB --max-document 1MB -q");
+        assert_eq!(sandbox.rows("rejected/rejects.jsonl").len(), 3, "{run:?}");
+        for limit in [450, 700] {
+            for options in ["", "--columns dup-count"] {
+                sandbox
+                    .run(&format!(
+                        "dedup in.jsonl -o out --overwrite --memory {limit}MiB --pairs -q {options}"
+                    ))
+                    .ok();
+                let report = sandbox.json("out/report.json");
+                assert_eq!(report["records"]["removed"], 2);
+                if let Some(peak) = report["run"]["peak_memory_bytes"].as_u64() {
+                    assert!(
+                        peak <= limit << 20,
+                        "{peak} bytes of {limit} MiB, chinese: {chinese} {options}"
+                    );
+                }
+            }
+        }
+        // The estimate knows of long records.
+        let told = sandbox.run("dedup in.jsonl -o none --dry-run --memory 200MiB");
+        assert_eq!(told.code, Some(1), "{told:?}");
+    }
+}
+
 /// Inputs of about three megabytes that do not repeat themselves.
 fn large() -> Sandbox {
     let sandbox = Sandbox::new();

@@ -21,6 +21,7 @@ mod index;
 mod limits;
 mod measuring;
 mod order;
+mod overwrite;
 mod pages;
 mod readme;
 mod recipes;

@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 
 /// Columns in their order, `…` for their values.
 const CLUSTERS: &str = "{\"id\":…,\"source\":…,\"line\":…,\"cluster_id\":…,\"cluster_size\":…,\"is_leader\":…,\
-    \"duplicate_of\":…,\"hamming\":…,\"jaccard\":…,\"fingerprint\":\"…\"}";
+    \"duplicate_of\":…,\"hamming\":…,\"jaccard\":…,\"fingerprint\":\"…\",\"dup_count\":…}";
 const PAIRS: &str = "{\"a\":…,\"b\":…,\"hamming\":…,\"jaccard\":…,\"containment\":…,\"a_source\":…,\"a_line\":…,\
     \"b_source\":…,\"b_line\":…}";
 const REJECTS: &str = "{\"source\":…,\"line\":…,\"reason\":\"…\"}";

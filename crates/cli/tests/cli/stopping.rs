@@ -127,7 +127,7 @@ fn what_a_killed_run_left_is_replaced() {
     let run = sandbox.run("dedup in.jsonl -o out").ok();
     assert!(
         run.stderr
-            .contains("out: what an unfinished run had left is deleted"),
+            .contains("out: the files of an unfinished run are deleted"),
         "{}",
         run.stderr
     );
@@ -174,7 +174,7 @@ fn what_is_not_of_the_killed_run_is_not_touched() {
     sandbox.put("out/kept/mine.txt", "mine");
     sandbox
         .run("dedup in.jsonl -o out")
-        .fails(1, &["out: holds an unfinished run", "out/kept", "move that away"]);
+        .fails(1, &["out: holds an earlier run", "out/kept", "move that away"]);
     let after = sandbox.tree("out");
     assert_eq!(after["kept/mine.txt"], b"mine");
     assert_eq!(after.len(), left.len() + 1);

@@ -1,4 +1,4 @@
-//! `--mode annotate`: every record with fields that say what group it is in.
+//! Fields added to every record that say what group it is in: in `annotated/`, or in `kept/` and `removed/` where they are asked for.
 //!
 //! The record's own bytes stay as they are where it is bytes: the fields go to the end of an object or a row. A record that has a field
 //! of such a name already ends the run with an error rather than with two fields of one name, of which no two readers take the same.
@@ -33,6 +33,8 @@ pub enum Columns {
     TextDedup,
     /// `cc_id`, `cc_size` and `cc_idx` (0 for the one kept).
     Duplodocus,
+    /// `dup_count` alone.
+    DupCount,
 }
 
 impl Columns {
@@ -52,6 +54,7 @@ impl Columns {
             Self::Datatrove => &[("minhash_cluster_id", Integer), ("minhash_cluster_size", Integer)],
             Self::TextDedup => &[("__CLUSTER__", Integer), ("__INDEX__", Integer)],
             Self::Duplodocus => &[("cc_id", Integer), ("cc_size", Integer), ("cc_idx", Integer)],
+            Self::DupCount => &[("dup_count", Integer)],
         }
     }
 
@@ -73,6 +76,7 @@ impl Columns {
             }
             Self::TextDedup => vec![of.cluster_id.into(), of.document.into()],
             Self::Duplodocus => vec![of.cluster_id.into(), of.cluster_size.into(), of.place.into()],
+            Self::DupCount => vec![of.dup_count.into()],
         }
     }
 }
@@ -88,7 +92,7 @@ pub(crate) struct Annotation<'a> {
     pub(crate) duplicate_of: Option<Cow<'a, str>>,
     pub(crate) hamming: u32,
     pub(crate) jaccard: Option<Ratio>,
-    /// Documents of exactly this text, itself included.
+    /// Documents that this one stands for, see [`Verdict::dup_count`](crate::output::Verdict::dup_count).
     pub(crate) dup_count: u32,
     /// Its place in the group: 0 leads, the others follow in input order.
     pub(crate) place: u32,

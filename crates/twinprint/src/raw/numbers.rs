@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::RawError;
-use crate::source::{Codec, Named, Told, named, unpack, unpacking_failed};
+use crate::source::{Codec, Named, Told, Unpacking, named, unpack, unpacking_failed};
 
 /// Bytes read at once; a multiple of 8.
 const BLOCK: usize = 1 << 20;
@@ -82,7 +82,14 @@ impl NumberFile {
         }
         // However much comes out of it, a block at a time is held.
         let told = Arc::new(Told::default());
-        unpack(&self.path, self.codec, self.bytes, u64::MAX, &told).map_err(self.failed())
+        unpack(
+            &self.path,
+            self.codec,
+            self.bytes,
+            Unpacking::of_any_length(),
+            &told,
+        )
+        .map_err(self.failed())
     }
 
     fn unpacked_length(&self) -> Result<u64, RawError> {

@@ -103,6 +103,7 @@ pub fn copy_records_to(
 ) -> Result<Written, SinkError> {
     let how = Copying {
         fate,
+        main: Fate::Keep,
         edit: None,
         order: None,
     };
@@ -114,7 +115,9 @@ pub fn copy_records_to(
 pub(crate) struct Copying<'a> {
     /// As in [`copy_records_to`].
     pub(crate) fate: &'a dyn Fn(u64) -> Fate,
-    /// Rewrites records, which then go to `annotated/`.
+    /// The fate of records that are not removed, [`Fate::Keep`] or [`Fate::Annotate`].
+    pub(crate) main: Fate,
+    /// Rewrites records.
     pub(crate) edit: Option<&'a dyn Edit>,
     /// Puts what is kept in order, in files with a record a line.
     pub(crate) order: Option<Order<'a>>,
@@ -131,11 +134,6 @@ pub(crate) fn copy_all(
     let mut copy = Copy {
         sources,
         how,
-        main: if how.edit.is_some() {
-            Fate::Annotate
-        } else {
-            Fate::Keep
-        },
         out,
         written: Written::default(),
         counted: 0,
@@ -168,8 +166,6 @@ pub(crate) fn copy_all(
 struct Copy<'a> {
     sources: &'a Sources,
     how: Copying<'a>,
-    /// Where most records go.
-    main: Fate,
     out: &'a OutputDir,
     written: Written,
     /// Records so far of the file being gone through.
@@ -228,7 +224,13 @@ impl<'a> Copy<'a> {
     fn record_file(&mut self, source: u32) -> Result<&mut RecordFile<'a>, SinkError> {
         if self.records.is_none() {
             let charset = self.sources.charset(source).unwrap_or(Charset::UTF_8);
-            let outputs = RecordFile::new(self.file(source), charset, self.out, self.main, self.how.order)?;
+            let outputs = RecordFile::new(
+                self.file(source),
+                charset,
+                self.out,
+                self.how.main,
+                self.how.order,
+            )?;
             self.records = Some(outputs);
         }
         Ok(self.records.as_mut().expect("it was begun above"))
@@ -266,9 +268,9 @@ impl<'a> Copy<'a> {
     #[cfg(feature = "tables")]
     fn end_table(&mut self, input: &SourceFile) -> Result<(), SinkError> {
         if let Some(table) = self.table.take() {
-            let written = table.finish(input, self.sources, self.out, self.main)?;
+            let written = table.finish(input, self.sources, self.out, self.how.main)?;
             self.written
-                .add(self.main, written.kept_bytes, written.kept_records);
+                .add(self.how.main, written.kept_bytes, written.kept_records);
             self.written
                 .add(Fate::Remove, written.removed_bytes, written.removed_records);
         }

@@ -13,7 +13,17 @@ use index::storage::{Disk, Storage};
 
 use super::error::SinkError;
 use super::file::OutputFile;
-use super::unfinished::Unfinished;
+use super::unfinished::{PARTIAL, TEMPORARY, Unfinished};
+
+/// The treatment of a finished result in the output directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the run is refused.
+    #[default]
+    Refuse,
+    /// It is deleted, if all of it was written by twinprint.
+    Replace,
+}
 
 /// A directory for the output of one job. Clones share its counters.
 #[derive(Debug, Clone)]
@@ -43,20 +53,54 @@ impl OutputDir {
         Self::create_on(path, Disk)
     }
 
-    /// As [`create`](Self::create), for a run that comes to its end or leaves nothing: unless [`finish`](Self::finish) is called, what
-    /// was written is deleted with the last clone. What a killed run left is deleted first, see [`replaced`](Self::replaced).
+    /// As [`create`](Self::create), for a run that comes to its end or leaves nothing: unless [`finish`](Self::finish) is called, its files
+    /// are deleted with the last clone. The files of a killed run are deleted first, see [`replaced`](Self::replaced), and so is the result of
+    /// a finished one under [`Existing::Replace`].
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`].
-    pub fn begin(path: &Path) -> Result<Self, SinkError> {
-        if Unfinished::is_in(path) {
-            let unfinished = Unfinished::take_over(path)?;
-            return Ok(Self::on(path, Box::new(Disk), Some(unfinished)));
+    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`].
+    pub fn begin(path: &Path, existing: Existing) -> Result<Self, SinkError> {
+        let taken_over = if Unfinished::is_in(path) {
+            Some(Unfinished::take_over(path)?)
+        } else if existing == Existing::Replace && Unfinished::is_result(path) {
+            Some(Unfinished::replace(path)?)
+        } else {
+            None
+        };
+        if taken_over.is_some() {
+            return Ok(Self::on(path, Box::new(Disk), taken_over));
         }
         let is_new = !path.exists();
-        Self::create(path)?;
+        Self::create(path).map_err(|error| match error {
+            SinkError::NotEmpty { path } if existing == Existing::Replace => SinkError::NotAResult { path },
+            error => error,
+        })?;
         let unfinished = Unfinished::begin(path, is_new)?;
         Ok(Self::on(path, Box::new(Disk), Some(unfinished)))
+    }
+
+    /// Refuses inputs in an output directory whose files [`begin`](Self::begin) would delete.
+    ///
+    /// # Errors
+    /// [`SinkError::InputInside`].
+    pub fn check_inputs<'i>(
+        path: &Path,
+        inputs: impl IntoIterator<Item = &'i Path>,
+    ) -> Result<(), SinkError> {
+        let Ok(root) = fs::canonicalize(path) else {
+            return Ok(());
+        };
+        if !root.is_dir() {
+            return Ok(());
+        }
+        let inside = |input: &&Path| fs::canonicalize(input).is_ok_and(|input| input.starts_with(&root));
+        match inputs.into_iter().find(inside) {
+            None => Ok(()),
+            Some(input) => Err(SinkError::InputInside {
+                path: path.to_owned(),
+                input: input.to_owned(),
+            }),
+        }
     }
 
     /// Ends a run that was [begun](Self::begin): its files stay.
@@ -169,7 +213,7 @@ impl OutputDir {
         }
         let number = self.shared.files.fetch_add(1, Ordering::Relaxed);
         // Short, since the final name may be as long as the file system allows.
-        let temporary = folder.join(format!(".twinprint-{number}.partial"));
+        let temporary = folder.join(format!("{TEMPORARY}{number}{PARTIAL}"));
         // Most files go where others have gone before, so that their folder is there already.
         let created = self.shared.storage.create(&temporary).or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {

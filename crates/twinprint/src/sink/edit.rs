@@ -16,7 +16,7 @@ pub(crate) struct Under<'a> {
     pub(crate) header: Option<&'a Header>,
 }
 
-/// Rewrites records; they then go to `annotated/`. Called on all threads.
+/// Rewrites records. Called on all threads.
 pub(crate) trait Edit: Sync {
     /// Appends the record of an ordinal as it is to be written.
     ///

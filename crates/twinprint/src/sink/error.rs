@@ -12,7 +12,7 @@ use crate::source::SourceError;
 #[non_exhaustive]
 pub enum SinkError {
     /// The output directory has files in it already.
-    #[error("{}: the output directory is not empty; choose another, or empty it first", .path.display())]
+    #[error("{}: the output directory is not empty; choose another, or empty it first (--overwrite replaces a result of twinprint's own)", .path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
@@ -23,13 +23,27 @@ pub enum SinkError {
         /// The directory.
         path: PathBuf,
     },
-    /// An unfinished run left files in the directory, and something else is there too.
-    #[error("{}: holds an unfinished run, which would be replaced, but also {}, which is not of it; move that away or choose another directory", .path.display(), .entry.display())]
+    /// The directory is to be replaced, and is not empty, but holds no result.
+    #[error("{}: not a result of twinprint's, so it is not overwritten; choose another directory, or empty this one first", .path.display())]
+    NotAResult {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// An earlier run in the directory is to be replaced, and something else is there too.
+    #[error("{}: holds an earlier run, which would be replaced, but also {}, which is not part of it; move that away, or choose another directory", .path.display(), .entry.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
         /// Something that the run did not write.
         entry: PathBuf,
+    },
+    /// An input is part of the earlier run that would be deleted.
+    #[error("{}: the input {} is in it, which would be deleted; choose another output directory", .path.display(), .input.display())]
+    InputInside {
+        /// The output directory.
+        path: PathBuf,
+        /// The input.
+        input: PathBuf,
     },
     /// The output path is a file.
     #[error("{}: not a directory; choose another place for the output", .path.display())]

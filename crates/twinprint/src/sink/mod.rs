@@ -20,7 +20,7 @@ pub(crate) use arrange::Order;
 pub use arrange::Zstd;
 pub(crate) use copy::{Copying, copy_all};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
-pub use dir::OutputDir;
+pub use dir::{Existing, OutputDir};
 pub(crate) use edit::{Edit, Kind, Under};
 pub use error::SinkError;
 pub use file::OutputFile;

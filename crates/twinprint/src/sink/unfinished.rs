@@ -1,8 +1,11 @@
-//! Marks an output directory as that of a run that is not finished, and clears away what such a run leaves.
+//! Marks an output directory as that of a run that is not finished, and deletes the files of such a run.
 //!
-//! The marker is the first file of a run and the last to go. It names every output file before that file is begun, so that what is
-//! deleted is what the run wrote and nothing else: not even a file that somebody put beside it. A run that fails deletes its files itself; what a
-//! killed one left is deleted by the next run into the same directory. A lock on the marker tells a dead run from one that is still going.
+//! The marker is the first file of a run. It names every output file before that file is begun, so only files of the run are deleted, never one
+//! that somebody put there. A run that fails deletes its files itself. The files of a killed run are deleted by the next run into the same
+//! directory. A lock on the marker tells a dead run from a live one.
+//!
+//! A finished run replaces the marker by a list of its files, so that a later run can replace the whole result. That run first turns the list
+//! into a marker: killed at any moment, it leaves a finished result or an unfinished run.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -15,6 +18,11 @@ use super::error::SinkError;
 
 /// The name of the marker.
 const MARKER: &str = ".twinprint-unfinished";
+/// The name of the list of the files of a finished run.
+const LIST: &str = ".twinprint-output";
+/// The beginning and the end of the names of files that are not whole yet.
+pub(super) const TEMPORARY: &str = ".twinprint-";
+pub(super) const PARTIAL: &str = ".partial";
 /// How the names of work directories begin; they stand in the output directory unless the user names another place.
 pub(crate) const WORK_DIR: &str = ".twinprint-work-";
 
@@ -26,7 +34,7 @@ pub(crate) struct Unfinished {
     /// The directory was not there before.
     made_root: bool,
     finished: AtomicBool,
-    /// What an earlier run left was deleted.
+    /// Files of an earlier run were deleted.
     pub(super) replaced: bool,
 }
 
@@ -36,10 +44,19 @@ impl Unfinished {
         fs::symlink_metadata(root.join(MARKER)).is_ok_and(|metadata| metadata.is_file())
     }
 
+    /// Whether `root` holds the result of a finished run.
+    pub(crate) fn is_result(root: &Path) -> bool {
+        fs::symlink_metadata(root.join(LIST)).is_ok_and(|metadata| metadata.is_file())
+    }
+
     /// Marks `root`, an empty directory.
     pub(super) fn begin(root: &Path, made_root: bool) -> Result<Self, SinkError> {
         let path = root.join(MARKER);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path);
         let marker = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SinkError::InUse {
                 path: root.to_owned(),
@@ -50,27 +67,31 @@ impl Unfinished {
         Ok(Self::new(root, marker, made_root, false))
     }
 
-    /// Takes over `root` from a run that was killed, having deleted what that one wrote.
+    /// Takes over `root` from a run that was killed, having deleted its files.
     pub(super) fn take_over(root: &Path) -> Result<Self, SinkError> {
-        let path = root.join(MARKER);
-        let file = OpenOptions::new().read(true).write(true).open(&path);
-        let mut marker = file.map_err(failed(&path, "open it"))?;
-        lock(&marker, root)?;
-        let left = Left::find(root, &mut marker)
-            .map_err(failed(root, "look through what an unfinished run left in it"))?;
-        if let Some(entry) = left.foreign.into_iter().next() {
-            return Err(SinkError::Foreign {
-                path: root.to_owned(),
-                entry,
-            });
-        }
-        left.ours
+        let marker = claim(root, MARKER)?;
+        Self::clear(root, marker)
+    }
+
+    /// Takes over `root` from a finished run, having deleted its files.
+    pub(super) fn replace(root: &Path) -> Result<Self, SinkError> {
+        let mut list = claim(root, LIST)?;
+        // Checked before anything changes, so that a refused run leaves the result as it was.
+        Left::of_ours(root, &mut list)?;
+        let path = root.join(LIST);
+        fs::rename(&path, root.join(MARKER)).map_err(failed(&path, "rename it"))?;
+        Self::clear(root, list)
+    }
+
+    /// Deletes the files that a marker names, and begins a run with the marker.
+    fn clear(root: &Path, mut marker: File) -> Result<Self, SinkError> {
+        Left::of_ours(root, &mut marker)?
             .delete()
-            .map_err(failed(root, "delete what an unfinished run left in it"))?;
+            .map_err(failed(root, "delete the files of an earlier run in it"))?;
         marker
             .set_len(0)
             .and_then(|()| marker.rewind())
-            .map_err(failed(&path, "write it"))?;
+            .map_err(failed(&root.join(MARKER), "write it"))?;
         Ok(Self::new(root, marker, false, true))
     }
 
@@ -95,10 +116,11 @@ impl Unfinished {
         }
     }
 
-    /// Takes the mark away: the files stay.
+    /// Replaces the marker by the list of the run's files, which stay.
     pub(super) fn finish(&self) -> io::Result<()> {
-        if let Ok(marker) = self.marker.lock() {
-            // Emptied first, so that whoever has it open finds nothing to delete.
+        if let Ok(mut marker) = self.marker.lock() {
+            write_list(&self.root, &mut marker)?;
+            // Emptied before it goes: another process may have it open, and must find nothing to delete.
             marker.set_len(0)?;
         }
         fs::remove_file(self.root.join(MARKER))?;
@@ -123,6 +145,40 @@ impl Drop for Unfinished {
             let _ = fs::remove_dir(&self.root);
         }
     }
+}
+
+/// Writes the list of the files that a marker names, in the order of their names: threads note them in any order.
+fn write_list(root: &Path, marker: &mut File) -> io::Result<()> {
+    let mut noted = Vec::new();
+    marker.rewind()?;
+    marker.read_to_end(&mut noted)?;
+    let mut names: Vec<&[u8]> = noted
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty())
+        .collect();
+    names.sort_unstable();
+    let mut list = names.join(&0);
+    list.push(0);
+    let temporary = root.join(format!("{TEMPORARY}list{PARTIAL}"));
+    let mut file = File::create(&temporary)?;
+    file.write_all(&list)?;
+    file.sync_all()?;
+    fs::rename(&temporary, root.join(LIST))
+}
+
+/// Opens the marker or the list of a directory for this process alone.
+fn claim(root: &Path, name: &str) -> Result<File, SinkError> {
+    let path = root.join(name);
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    let file = file.map_err(failed(&path, "open it"))?;
+    lock(&file, root)?;
+    // Its owner may have finished, or another run may have replaced it, before the lock was free.
+    if fs::symlink_metadata(&path).is_err() {
+        return Err(SinkError::InUse {
+            path: root.to_owned(),
+        });
+    }
+    Ok(file)
 }
 
 /// A file system without locks cannot tell; then the run is taken for dead.
@@ -160,6 +216,19 @@ struct Ours {
 }
 
 impl Left {
+    /// The files of a run, in whose directory there must be no others.
+    fn of_ours(root: &Path, marker: &mut File) -> Result<Ours, SinkError> {
+        let left =
+            Self::find(root, marker).map_err(failed(root, "list the files of an earlier run in it"))?;
+        match left.foreign.into_iter().next() {
+            None => Ok(left.ours),
+            Some(entry) => Err(SinkError::Foreign {
+                path: root.to_owned(),
+                entry,
+            }),
+        }
+    }
+
     fn find(root: &Path, marker: &mut File) -> io::Result<Self> {
         let mut noted = Vec::new();
         marker.rewind()?;
@@ -192,7 +261,9 @@ impl Left {
             if top && name == MARKER.as_bytes() {
                 continue;
             }
-            if top && is_dir && name.starts_with(WORK_DIR.as_bytes()) {
+            if top && !is_dir && name == LIST.as_bytes() {
+                self.ours.files.push(entry.path());
+            } else if top && is_dir && name.starts_with(WORK_DIR.as_bytes()) {
                 self.ours.work_dirs.push(entry.path());
             } else if is_dir && noted.dirs.contains(relative_name) {
                 self.look(root, &relative, noted)?;
@@ -240,5 +311,5 @@ impl Ours {
 }
 
 fn is_temporary(name: &[u8]) -> bool {
-    name.starts_with(b".twinprint-") && name.ends_with(b".partial")
+    name.starts_with(TEMPORARY.as_bytes()) && name.ends_with(PARTIAL.as_bytes())
 }

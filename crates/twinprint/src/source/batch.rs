@@ -9,9 +9,10 @@ use super::chunk::{Body, Chunk};
 use text::charset::Charset;
 
 use super::charset::told;
-use super::decode::{self, Told};
+use super::decode::{self, Told, Unpacking};
 use super::error::SourceError;
 use super::format::Format;
+use super::longest::Longest;
 use super::scan::scanner;
 use super::sources::Shared;
 use super::split::{Cut, PIECE, Splitter};
@@ -215,15 +216,15 @@ impl Reading {
             &file.path,
             file.codec,
             file.bytes,
-            shared.options.max_ratio,
+            Unpacking::of(&shared.options),
             &read,
         ) {
             Ok(stream) => {
-                let max = shared.options.max_document;
+                let longest = Longest::of(&shared.options);
                 let told = told(stream, file.format, &shared.options);
                 shared.set_charset(source, told.charset);
                 let scan = scanner(file.format, told.read_as, &shared.options);
-                let mut splitter = Splitter::new(told.stream, scan, PIECE, max, limit);
+                let mut splitter = Splitter::new(told.stream, scan, PIECE, longest, limit);
                 while let Some(mut cut) = splitter.next(|e| decode::reason(e, file.codec)) {
                     if let Cut::Piece(piece) = &mut cut {
                         piece.members = read.take_members();

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use text::charset::{self, Charset};
 
 use super::charset::hints;
-use super::decode;
+use super::decode::{self, Unpacking};
 use super::delimited::RowParser;
 use super::format::{Codec, Format};
 use super::json;
+use super::longest::Longest;
 use super::options::SourceOptions;
 use super::page::Pages;
 use super::record::{Record, RecordKind};
@@ -97,7 +98,7 @@ impl Chunk {
                         (None, _) => Fields::None,
                     },
                     charset: *charset,
-                    max: self.shared.options.max_document,
+                    longest: Longest::of(&self.shared.options),
                     pages: options.html.then(Pages::default),
                 };
                 parser.each(piece, &mut |line, raw_len, kind| {
@@ -125,8 +126,8 @@ impl Chunk {
             #[cfg(feature = "tables")]
             Body::Rows { source, stretch } => {
                 let file = &self.shared.files[*source as usize];
-                let max = self.shared.options.max_document;
-                stretch.each(file, options, max, &mut |line, raw_len, kind| {
+                let longest = Longest::of(&self.shared.options);
+                stretch.each(file, options, longest, &mut |line, raw_len, kind| {
                     f(Record {
                         source: *source,
                         line,
@@ -159,7 +160,7 @@ impl Chunk {
 struct Parser<'o> {
     fields: Fields<'o>,
     charset: Charset,
-    max: u64,
+    longest: Longest,
     /// Where the field holds markup.
     pages: Option<Pages>,
 }
@@ -207,16 +208,12 @@ impl Parser<'_> {
 
     /// Yields a record, whose bytes are `text` if they are known to be UTF-8.
     fn record(&mut self, bytes: &[u8], text: Option<&str>, f: &mut impl FnMut(RecordKind<'_>)) {
-        if bytes.len() as u64 > self.max {
-            let reason = RejectReason::TooLong {
-                bytes: Some(bytes.len() as u64),
-                limit: self.max,
-            };
+        if let Err(reason) = self.longest.check(bytes.len() as u64) {
             return f(RecordKind::Rejected { reason });
         }
         if let Fields::Archive(options) = self.fields {
             let pages = self.pages.get_or_insert_default();
-            return f(match warc::document(bytes, options, self.max, pages) {
+            return f(match warc::document(bytes, options, self.longest, pages) {
                 Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
                 Err(reason) => RecordKind::Rejected { reason },
             });
@@ -257,43 +254,31 @@ fn whole_file<'b>(
     file: &SourceFile,
     buffer: &'b mut Vec<u8>,
 ) -> (u64, RecordKind<'b>) {
-    let max = shared.options.max_document;
+    let longest = Longest::of(&shared.options);
     buffer.clear();
     let rejected = |raw_len, reason| (raw_len, RecordKind::Rejected { reason });
-    if file.codec == Codec::Plain && file.bytes > max.saturating_add(BOM.len() as u64) {
-        return rejected(
-            file.bytes,
-            RejectReason::TooLong {
-                bytes: Some(file.bytes),
-                limit: max,
-            },
-        );
+    if file.codec == Codec::Plain && file.bytes > longest.held().saturating_add(BOM.len() as u64) {
+        return rejected(file.bytes, longest.reason(Some(file.bytes)));
     }
     let stream = match decode::open(
         &file.path,
         file.codec,
         file.bytes,
-        shared.options.max_ratio,
+        Unpacking::of(&shared.options),
         &Arc::default(),
     ) {
         Ok(stream) => stream,
         Err(error) => return rejected(0, decode::reason(&error, Codec::Plain)),
     };
     // A mark does not count; one byte more shows that the limit is passed.
-    let most = max.saturating_add(BOM.len() as u64 + 1);
+    let most = longest.held().saturating_add(BOM.len() as u64 + 1);
     if let Err(error) = stream.take(most).read_to_end(buffer) {
         return rejected(buffer.len() as u64, decode::reason(&error, file.codec));
     }
     let bytes = buffer.strip_prefix(BOM).unwrap_or(buffer);
     let raw_len = bytes.len() as u64;
-    if raw_len > max {
-        return rejected(
-            raw_len,
-            RejectReason::TooLong {
-                bytes: None,
-                limit: max,
-            },
-        );
+    if raw_len > longest.held() {
+        return rejected(raw_len, longest.reason(None));
     }
     let decoded = match file.format {
         Format::Html => Pages::default().of_bytes(buffer, hints(file.format, &shared.options).declared),

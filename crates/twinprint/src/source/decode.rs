@@ -15,6 +15,7 @@ use text::charset::Undecodable;
 pub(crate) use self::gzip::Member;
 use self::gzip::{Gzip, Junk};
 use super::format::Codec;
+use super::options::SourceOptions;
 use super::reject::RejectReason;
 
 /// The largest zstd window taken: 2^31 bytes, what `zstd --long=31` writes.
@@ -78,13 +79,55 @@ impl Read for Counted {
     }
 }
 
-/// Opens `path` and unpacks it while reading, to at most `max_ratio` times its size or 1 GiB, whichever is more.
-/// `bytes` is the file's size; `told` tells of the reading.
+/// The limits on unpacking a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unpacking {
+    /// A file may unpack to so many times its size, or to 1 GiB.
+    max_ratio: u64,
+    /// The bytes that a window or dictionary may take.
+    window: u64,
+}
+
+impl Default for Unpacking {
+    fn default() -> Self {
+        Self::of(&SourceOptions::default())
+    }
+}
+
+impl Unpacking {
+    /// No limit on what a file may unpack to, for readers that hold a block at a time.
+    pub(crate) fn of_any_length() -> Self {
+        Self {
+            max_ratio: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// The limits of a run.
+    pub(crate) fn of(options: &SourceOptions) -> Self {
+        Self {
+            max_ratio: options.max_ratio,
+            window: options.most_held,
+        }
+    }
+
+    /// The logarithm of the largest zstd window. Streams of the usual levels need windows of 8 MiB.
+    fn zstd_window(self) -> u32 {
+        self.window.max(8 << 20).ilog2().min(ZSTD_WINDOW_LOG)
+    }
+
+    /// The most memory for unpacking an xz stream, in KiB.
+    fn xz_memory(self) -> u32 {
+        u32::try_from(self.window >> 10).map_or(XZ_MEMORY, |kib| kib.clamp(16 << 10, XZ_MEMORY))
+    }
+}
+
+/// Opens `path` and unpacks it while reading, within `limits`. `bytes` is the file's size; `told` tells of the reading.
 pub(crate) fn open(
     path: &Path,
     codec: Codec,
     bytes: u64,
-    max_ratio: u64,
+    limits: Unpacking,
     told: &Arc<Told>,
 ) -> io::Result<Box<dyn Read + Send>> {
     let file = Counted {
@@ -105,19 +148,23 @@ pub(crate) fn open(
             let dictionary = dictionary(&mut packed)?;
             // Without a dictionary this is a plain decoder.
             let mut decoder = zstd::Decoder::with_dictionary(packed, &dictionary)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            decoder.window_log_max(limits.zstd_window())?;
             Box::new(decoder)
         }
         Codec::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
-        Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_MEMORY)),
+        Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(
+            file,
+            true,
+            limits.xz_memory(),
+        )),
         Codec::Lz4 => Box::new(Lz4Frames::new(file)),
     };
-    let most = FREE.max(bytes.saturating_mul(max_ratio));
+    let most = FREE.max(bytes.saturating_mul(limits.max_ratio));
     Ok(Box::new(Bounded {
         stream,
         left: most,
         most,
-        max_ratio,
+        max_ratio: limits.max_ratio,
     }))
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::prelude::*;
 use tempfile::TempPath;
 
-use super::decode;
+use super::decode::{self, Unpacking};
 use super::error::SourceError;
 use super::format::{Codec, Format, Named, named};
 use super::layout;
@@ -292,7 +292,7 @@ fn source_file(
 /// it reports why.
 fn sniffs_as_text(path: &Path, codec: Codec) -> bool {
     let mut head = Vec::new();
-    let Ok(stream) = decode::open(path, codec, SNIFF, 1, &Arc::default()) else {
+    let Ok(stream) = decode::open(path, codec, SNIFF, Unpacking::default(), &Arc::default()) else {
         return true;
     };
     if stream.take(SNIFF).read_to_end(&mut head).is_err() {

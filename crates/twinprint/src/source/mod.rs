@@ -27,6 +27,7 @@ mod error;
 mod format;
 mod json;
 mod layout;
+mod longest;
 mod options;
 mod page;
 mod record;
@@ -55,10 +56,11 @@ pub use sources::{SourceFile, Sources};
 #[cfg(feature = "tables")]
 pub use table::catches_panics;
 pub use text::charset::Charset;
+pub(crate) use walk::root_of;
 
 pub(crate) use charset::to_utf16;
 pub(crate) use chunk::Body;
-pub(crate) use decode::{Member, Told, open as unpack, reason as unpacking_failed};
+pub(crate) use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
 #[cfg(test)]
 pub(crate) use delimited::Form;
 pub(crate) use delimited::Header;

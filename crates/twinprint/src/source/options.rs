@@ -39,6 +39,9 @@ pub struct SourceOptions {
     pub any_text: bool,
     /// Longer records are rejected without being held, in bytes.
     pub max_document: u64,
+    /// The bytes of the longest record that memory is there for. A longer one that `max_document` allows is yielded as
+    /// [`RejectReason::BeyondMemory`](super::RejectReason::BeyondMemory) without being held. It bounds the windows of packed files as well.
+    pub most_held: u64,
     /// A packed file may unpack to so many times its size, or to 1 GiB; what lies beyond is rejected.
     pub max_ratio: u64,
     /// Read only so many records (documents and rejects; blank lines do not count).
@@ -62,6 +65,7 @@ impl Default for SourceOptions {
             extra_extensions: Vec::new(),
             any_text: false,
             max_document: 64 << 20,
+            most_held: u64::MAX,
             max_ratio: 1000,
             limit: None,
             sort_key: None,

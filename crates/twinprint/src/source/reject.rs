@@ -199,6 +199,14 @@ pub enum RejectReason {
         /// The limit in bytes.
         limit: u64,
     },
+    /// The record is longer than there is memory for. A run with a limit of memory ends with it.
+    #[error("{} {limit} bytes, the longest that the memory allowed is enough for", longer(*.bytes))]
+    BeyondMemory {
+        /// Length in bytes where it is known.
+        bytes: Option<u64>,
+        /// The longest record that there is memory for, in bytes.
+        limit: u64,
+    },
     /// A compressed stream ends before its end. Everything from this record on is lost.
     #[error("the {codec} stream is cut off: nothing from here on can be read; records before it were taken")]
     Truncated {
@@ -293,6 +301,7 @@ impl RejectReason {
             Self::DamagedTable { .. } => "damaged table",
             Self::EmptyText => "empty text",
             Self::TooLong { .. } => "too long",
+            Self::BeyondMemory { .. } => "beyond memory",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",
             Self::Junk => "junk after the stream",

@@ -11,6 +11,7 @@ use memchr::memchr_iter;
 
 use super::decode::Member;
 use super::delimited::Header;
+use super::longest::Longest;
 use super::reject::{RejectReason, Rest};
 use super::scan::{Part, Scan, Span};
 
@@ -66,7 +67,7 @@ pub(crate) struct Splitter<R> {
     /// Bytes to read before cutting, at least 1.
     piece: usize,
     /// Longest record, in bytes without the line feed.
-    max: u64,
+    longest: Longest,
     /// Records that may still be yielded.
     left: u64,
     /// Where `data` begins in the stream.
@@ -104,13 +105,13 @@ enum Over {
 
 impl<R: Read> Splitter<R> {
     /// Splits `stream` into pieces of about `piece` bytes; yields at most `limit` records.
-    pub(crate) fn new(stream: R, scan: Box<dyn Scan>, piece: usize, max: u64, limit: u64) -> Self {
+    pub(crate) fn new(stream: R, scan: Box<dyn Scan>, piece: usize, longest: Longest, limit: u64) -> Self {
         Self {
             stream,
             scan,
             // The first reading must hold a whole mark.
             piece: piece.max(BOM.len()),
-            max,
+            longest,
             left: limit,
             start: 0,
             data: Vec::new(),
@@ -148,11 +149,11 @@ impl<R: Read> Splitter<R> {
                 self.over = Over::Records;
             } else if !matches!(self.end, End::Open) {
                 self.fault = self.fault_at_end(&broken);
-            } else if self.data.len() as u64 > self.max {
+            } else if self.data.len() as u64 > self.longest.held() {
                 if self.scan.in_record() {
                     return Some(self.skip_record(broken));
                 }
-                self.fault = Some(self.too_long(None));
+                self.fault = Some(self.longest.reason(None));
             } else {
                 self.go_on(&broken);
             }
@@ -245,7 +246,7 @@ impl<R: Read> Splitter<R> {
     fn fill(&mut self) {
         let held = self.data.len();
         // A record that fills the piece grows by doubling, but never beyond what shows that it is too long.
-        let most = usize::try_from(self.max)
+        let most = usize::try_from(self.longest.held())
             .unwrap_or(usize::MAX)
             .saturating_add(1)
             .max(self.piece);
@@ -296,7 +297,7 @@ impl<R: Read> Splitter<R> {
                 for span in &mut self.spans {
                     span.end -= end;
                 }
-                let reason = self.too_long(Some(length));
+                let reason = self.longest.reason(Some(length));
                 return self.rejected(line, length, reason);
             }
             lost.add(&self.data);
@@ -309,7 +310,7 @@ impl<R: Read> Splitter<R> {
             }
             if self.ended {
                 self.over = Over::Records;
-                let reason = self.too_long(Some(lost.bytes));
+                let reason = self.longest.reason(Some(lost.bytes));
                 return self.rejected(line, lost.bytes, reason);
             }
         }
@@ -328,13 +329,6 @@ impl<R: Read> Splitter<R> {
         }
         self.data.clear();
         lost.rest()
-    }
-
-    fn too_long(&self, bytes: Option<u64>) -> RejectReason {
-        RejectReason::TooLong {
-            bytes,
-            limit: self.max,
-        }
     }
 
     fn rejected(&mut self, line: u64, raw_len: u64, reason: RejectReason) -> Cut {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use text::charset::Charset;
 
 use super::discover::discover;
+use super::longest::Longest;
 use super::reject::RejectReason;
 use super::scan::{Lines, Part, Scan, content, scanner};
 use super::split::{BOM, Cut, Splitter};
@@ -20,16 +21,23 @@ fn broken(error: &io::Error) -> RejectReason {
     }
 }
 
-fn lines_to(max: u64) -> Box<dyn Scan> {
-    let options = SourceOptions {
+fn up_to(max: u64) -> SourceOptions {
+    SourceOptions {
         max_document: max,
         ..SourceOptions::default()
-    };
-    scanner(Format::Lines, Charset::UTF_8, &options)
+    }
+}
+
+fn longest(max: u64) -> Longest {
+    Longest::of(&up_to(max))
+}
+
+fn lines_to(max: u64) -> Box<dyn Scan> {
+    scanner(Format::Lines, Charset::UTF_8, &up_to(max))
 }
 
 fn split(stream: impl Read, piece: usize, max: u64, limit: u64) -> (Vec<Told>, u64, Option<RejectReason>) {
-    let mut splitter = Splitter::new(stream, lines_to(max), piece, max, limit);
+    let mut splitter = Splitter::new(stream, lines_to(max), piece, longest(max), limit);
     let (mut told, mut count, mut lost) = (Vec::new(), 0, None);
     while let Some(next) = splitter.next(broken) {
         assert!(lost.is_none(), "nothing follows the rest of a broken stream");
@@ -157,7 +165,7 @@ fn a_long_line_is_not_held() {
     let long = 512u64 << 20;
     let stream = io::repeat(b'x').take(long).chain(&b"\nshort\n"[..]);
     let max = 1 << 18;
-    let mut splitter = Splitter::new(stream, lines_to(max), 1 << 16, max, u64::MAX);
+    let mut splitter = Splitter::new(stream, lines_to(max), 1 << 16, longest(max), u64::MAX);
     let first = splitter.next(broken);
     assert!(matches!(first, Some(Cut::Rejected { line: 1, raw_len, .. }) if raw_len == long));
     let Some(Cut::Piece(piece)) = splitter.next(broken) else {

@@ -42,6 +42,22 @@ pub(crate) fn is_pattern(input: &str) -> bool {
     input.contains(['*', '?', '[', '{'])
 }
 
+/// The path that an input names itself, or the folder where the matches of a glob begin.
+pub(crate) fn root_of(input: &str) -> PathBuf {
+    let path = Path::new(input);
+    if path.exists() || !is_pattern(input) {
+        return path.to_owned();
+    }
+    literal(path)
+}
+
+/// The components before the first one with a wildcard.
+fn literal(path: &Path) -> PathBuf {
+    path.components()
+        .take_while(|component| !is_pattern(&component.as_os_str().to_string_lossy()))
+        .collect()
+}
+
 impl Pattern {
     /// Parses a glob. `*` stays within a folder, `**` crosses them.
     pub(crate) fn new(pattern: &str) -> Result<Self, SourceError> {
@@ -50,11 +66,8 @@ impl Pattern {
             source,
         };
         let components: Vec<_> = Path::new(pattern).components().collect();
-        let plain = components
-            .iter()
-            .take_while(|c| !is_pattern(&c.as_os_str().to_string_lossy()))
-            .count();
-        let root = components.iter().take(plain).collect();
+        let root = literal(Path::new(pattern));
+        let plain = root.components().count();
         // Put together again without doubled separators, as the walk spells its paths.
         let whole: PathBuf = components.iter().collect();
         let glob = GlobBuilder::new(&whole.to_string_lossy())
@@ -85,8 +98,9 @@ const RESULTS: [[&str; 3]; 2] = [
 
 /// Whether a folder is the output directory of a run.
 fn is_result(folder: &Path) -> bool {
+    // Runs of versions that left no list are known by their files.
     let there = |name: &&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_file());
-    RESULTS.iter().any(|files| files.iter().all(there))
+    Unfinished::is_result(folder) || RESULTS.iter().any(|files| files.iter().all(there))
 }
 
 /// A folder still to be listed.

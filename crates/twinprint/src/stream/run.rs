@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,8 +21,8 @@ use super::{Stream, StreamOptions};
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
 use crate::rows::{Ratio, write, write_reject};
-use crate::sink::{OutputDir, OutputFile};
-use crate::source::{SourceError, SourceOptions, Sources};
+use crate::sink::{Existing, OutputDir, OutputFile};
+use crate::source::{SourceError, SourceOptions, Sources, root_of};
 use crate::threads;
 use crate::work_dir::WorkDir;
 
@@ -40,6 +40,8 @@ pub struct ClusterRun {
     pub vectors: bool,
     /// Whether texts without features are rejected. Otherwise each is a group of its own.
     pub reject_empty: bool,
+    /// The treatment of an earlier result in the output directory.
+    pub existing: Existing,
 }
 
 impl Default for ClusterRun {
@@ -49,6 +51,7 @@ impl Default for ClusterRun {
             ahead: 2000,
             vectors: false,
             reject_empty: false,
+            existing: Existing::Refuse,
         }
     }
 }
@@ -106,7 +109,9 @@ pub fn cluster(
     options.check()?;
     let pool = threads::pool(how.threads)?;
     let result = pool.install(|| {
-        let dir = OutputDir::begin(out)?;
+        let named: Vec<_> = inputs.iter().map(|input| root_of(input)).collect();
+        OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
+        let dir = OutputDir::begin(out, how.existing)?;
         // After that, since it may lie in there.
         let mut state = state.map(StateFile::hold).transpose()?;
         let stream = match &state {

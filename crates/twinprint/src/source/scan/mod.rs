@@ -19,6 +19,7 @@ use text::charset::Charset;
 
 use super::delimited::{Form, Header};
 use super::format::Format;
+use super::longest::Longest;
 use super::options::SourceOptions;
 use super::reject::RejectReason;
 
@@ -93,16 +94,15 @@ pub(crate) fn scanner(format: Format, charset: Charset, options: &SourceOptions)
             headless: options.no_header,
         }))
     };
+    let longest = Longest::of(options).held();
     match format {
-        Format::Text | Format::Html | Format::Lines | Format::Jsonl => {
-            Box::new(LineScan::new(options.max_document))
-        }
+        Format::Text | Format::Html | Format::Lines | Format::Jsonl => Box::new(LineScan::new(longest)),
         Format::Json => Box::new(ArrayScan::new()),
         Format::Csv => rows(b','),
         Format::Tsv => rows(b'\t'),
-        Format::Warc => Box::new(warc::WarcScan::new(options.max_document)),
+        Format::Warc => Box::new(warc::WarcScan::new(longest)),
         // Tables are planned, not scanned, so that this is never asked for.
         #[cfg(feature = "tables")]
-        Format::Arrow | Format::Parquet => Box::new(LineScan::new(options.max_document)),
+        Format::Arrow | Format::Parquet => Box::new(LineScan::new(longest)),
     }
 }

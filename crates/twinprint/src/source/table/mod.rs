@@ -20,6 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::format::{Codec, Format};
+use super::longest::Longest;
 use super::options::SourceOptions;
 use super::record::RecordKind;
 use super::reject::RejectReason;
@@ -140,7 +141,7 @@ impl Stretch {
         &self,
         file: &SourceFile,
         options: &SourceOptions,
-        max: u64,
+        longest: Longest,
         f: &mut impl FnMut(u64, u64, RecordKind<'_>),
     ) {
         let format = file.format;
@@ -154,7 +155,7 @@ impl Stretch {
                 if !guarded(format, || rows.next_batch((self.rows.end - row) as usize))? {
                     return Err(damaged(format, "it has fewer rows than it claims"));
                 }
-                rows.each(max, &mut |raw_len, kind| {
+                rows.each(longest, &mut |raw_len, kind| {
                     row += 1;
                     f(row, raw_len, kind);
                 });

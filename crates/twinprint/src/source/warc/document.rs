@@ -10,6 +10,7 @@ use text::charset::{Charset, Hints, detect, is_binary, of_content_type};
 use super::header::{Begun, Header};
 use super::kind::{Form, Http, form};
 use crate::source::json::Picked;
+use crate::source::longest::Longest;
 use crate::source::options::SourceOptions;
 use crate::source::page::Pages;
 use crate::source::record::SortValue;
@@ -18,11 +19,11 @@ use crate::source::reject::RejectReason;
 /// Bytes that the brotli decoder takes at a time.
 const BROTLI_BUFFER: usize = 16 << 10;
 
-/// Turns the bytes of a record, with what stands up to the next, into a document of at most `max` bytes.
+/// Turns the bytes of a record, with what stands up to the next, into a document within the limits on length.
 pub(crate) fn document<'a>(
     bytes: &'a [u8],
     options: &SourceOptions,
-    max: u64,
+    longest: Longest,
     pages: &mut Pages,
 ) -> Result<Picked<'a>, RejectReason> {
     let not = |found| RejectReason::NotWarc { found };
@@ -49,7 +50,7 @@ pub(crate) fn document<'a>(
             there: there as u64,
         });
     };
-    let text = text(&header, content, max, pages)?;
+    let text = text(&header, content, longest, pages)?;
     let field = |key: &Option<String>| key.as_deref().and_then(|key| value(&header, content, key));
     Ok(Picked {
         text,
@@ -86,7 +87,7 @@ fn essence(media_type: &str) -> &str {
 fn text<'a>(
     header: &Header<'_>,
     content: &'a [u8],
-    max: u64,
+    longest: Longest,
     pages: &mut Pages,
 ) -> Result<Cow<'a, str>, RejectReason> {
     let http = if header.record_type() == "response" {
@@ -96,7 +97,7 @@ fn text<'a>(
     };
     let (body, media_type) = match &http {
         Some(http) => (
-            decoded(content.get(http.length..).unwrap_or_default(), http, max)?,
+            decoded(content.get(http.length..).unwrap_or_default(), http, longest)?,
             http.content_type.as_deref().unwrap_or_default(),
         ),
         None => (
@@ -127,7 +128,7 @@ fn lossy<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Cow<'a, str> {
 
 /// Undoes what HTTP did to a body. Writers often leave the head as it was sent but store the body decoded, so that a
 /// body that is not what the head says is taken as it is.
-fn decoded<'a>(body: &'a [u8], http: &Http, max: u64) -> Result<Cow<'a, [u8]>, RejectReason> {
+fn decoded<'a>(body: &'a [u8], http: &Http, longest: Longest) -> Result<Cow<'a, [u8]>, RejectReason> {
     let body = match http.chunked.then(|| unchunked(body)).flatten() {
         Some(joined) => Cow::Owned(joined),
         None => Cow::Borrowed(body),
@@ -140,17 +141,17 @@ fn decoded<'a>(body: &'a [u8], http: &Http, max: u64) -> Result<Cow<'a, [u8]>, R
         .to_ascii_lowercase();
     match encoding.as_str() {
         "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
-            unpacked(MultiGzDecoder::new(&*body), "gzip", max)
+            unpacked(MultiGzDecoder::new(&*body), "gzip", longest)
         }
         "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => {
-            unpacked(ZlibDecoder::new(&*body), "deflate", max)
+            unpacked(ZlibDecoder::new(&*body), "deflate", longest)
         }
         "zstd" if body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => match zstd::Decoder::new(&*body) {
-            Ok(decoder) => unpacked(decoder, "zstd", max),
+            Ok(decoder) => unpacked(decoder, "zstd", longest),
             Err(error) => Err(damaged("zstd", &error)),
         },
         // Nothing marks brotli, but what it packs does not read as text.
-        "br" if !reads_as_text(&body) => unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", max),
+        "br" if !reads_as_text(&body) => unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", longest),
         "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
         _ if reads_as_text(&body) => Ok(body),
         _ => Err(RejectReason::ContentEncoding { encoding }),
@@ -164,15 +165,17 @@ fn reads_as_text(body: &[u8]) -> bool {
     start.starts_with(b"<") || !is_binary(start)
 }
 
-/// Reads a packed body, as much of it as is whole; no more than `max` bytes.
-fn unpacked(stream: impl Read, encoding: &'static str, max: u64) -> Result<Cow<'static, [u8]>, RejectReason> {
+/// Reads a packed body, as much of it as is whole; no more than the longest record has bytes.
+fn unpacked(
+    stream: impl Read,
+    encoding: &'static str,
+    longest: Longest,
+) -> Result<Cow<'static, [u8]>, RejectReason> {
     let mut body = Vec::new();
-    let read = stream.take(max.saturating_add(1)).read_to_end(&mut body);
-    if body.len() as u64 > max {
-        return Err(RejectReason::TooLong {
-            bytes: None,
-            limit: max,
-        });
+    let most = longest.held();
+    let read = stream.take(most.saturating_add(1)).read_to_end(&mut body);
+    if body.len() as u64 > most {
+        return Err(longest.reason(None));
     }
     read.map_err(|error| damaged(encoding, &error))?;
     Ok(Cow::Owned(body))

@@ -5,6 +5,7 @@ use arrow_array::RecordBatch;
 use super::super::row::{Rows, record};
 use super::field::Column;
 use super::{ArrowTable, Batches};
+use crate::source::longest::Longest;
 use crate::source::options::SourceOptions;
 use crate::source::record::RecordKind;
 use crate::source::reject::RejectReason;
@@ -63,7 +64,7 @@ impl Rows for ArrowRows {
         Ok(false)
     }
 
-    fn each(&self, max: u64, f: &mut dyn FnMut(u64, RecordKind<'_>)) {
+    fn each(&self, longest: Longest, f: &mut dyn FnMut(u64, RecordKind<'_>)) {
         let Some(batch) = &self.batch else { return };
         let array = |number: usize| batch.columns().get(number);
         for row in 0..batch.num_rows() {
@@ -77,7 +78,7 @@ impl Rows for ArrowRows {
                 .sort
                 .as_ref()
                 .and_then(|(column, i)| column.sort_value(array(*i)?, row));
-            let (length, kind) = record(cell, id, sort, &self.text_key, max);
+            let (length, kind) = record(cell, id, sort, &self.text_key, longest);
             f(length, kind);
         }
     }

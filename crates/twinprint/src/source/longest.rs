@@ -1,0 +1,76 @@
+//! The longest record that is read.
+
+use super::options::SourceOptions;
+use super::reject::RejectReason;
+
+/// Two limits on the length of a record, in bytes: the one that the user set, and the one that memory sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Longest {
+    document: u64,
+    memory: u64,
+}
+
+impl Longest {
+    /// The limits of a run.
+    pub(crate) fn of(options: &SourceOptions) -> Self {
+        Self {
+            document: options.max_document,
+            memory: options.most_held,
+        }
+    }
+
+    /// The bytes of the longest record that may be held.
+    pub(crate) fn held(self) -> u64 {
+        self.document.min(self.memory)
+    }
+
+    /// Whether a record of so many bytes may be held; else why not.
+    pub(crate) fn check(self, bytes: u64) -> Result<(), RejectReason> {
+        if bytes > self.held() {
+            Err(self.reason(Some(bytes)))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Why a record longer than [`held`](Self::held) is not taken. One whose length is not known is as long as the user allows.
+    pub(crate) fn reason(self, bytes: Option<u64>) -> RejectReason {
+        let beyond_memory = self.memory < self.document && bytes.is_none_or(|bytes| bytes <= self.document);
+        if beyond_memory {
+            RejectReason::BeyondMemory {
+                bytes,
+                limit: self.memory,
+            }
+        } else {
+            RejectReason::TooLong {
+                bytes,
+                limit: self.document,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_the_user_allows_is_beyond_memory_and_a_longer_one_too_long() {
+        let of = |max_document, most_held| {
+            Longest::of(&SourceOptions {
+                max_document,
+                most_held,
+                ..SourceOptions::default()
+            })
+        };
+        let tight = of(100, 10);
+        assert!(tight.check(10).is_ok());
+        assert!(matches!(tight.check(11), Err(RejectReason::BeyondMemory { .. })));
+        assert!(matches!(tight.check(101), Err(RejectReason::TooLong { .. })));
+        assert!(matches!(tight.reason(None), RejectReason::BeyondMemory { .. }));
+        assert!(matches!(
+            of(100, u64::MAX).check(101),
+            Err(RejectReason::TooLong { .. })
+        ));
+    }
+}
