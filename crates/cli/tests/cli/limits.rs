@@ -70,7 +70,7 @@ fn long_text(megabytes: usize, chinese: bool) -> String {
 fn a_limit_of_memory_holds_or_the_run_is_refused() {
     for chinese in [false, true] {
         let sandbox = Sandbox::new();
-        let text = long_text(20, chinese);
+        let text = long_text(10, chinese);
         let records = (0..3).map(|i| format!("{{\"id\":{i},\"text\":\"{text} end{i}\"}}\n"));
         sandbox.put("in.jsonl", records.collect::<String>());
         sandbox.put("whole/a.txt", &text);
@@ -88,21 +88,16 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
         }
         let run = sandbox.run("dedup in.jsonl -o rejected --memory 200MiB --max-document 1MB -q");
         assert_eq!(sandbox.rows("rejected/rejects.jsonl").len(), 3, "{run:?}");
-        for limit in [450, 700] {
-            for options in ["", "--columns dup-count"] {
-                sandbox
-                    .run(&format!(
-                        "dedup in.jsonl -o out --overwrite --memory {limit}MiB --pairs -q {options}"
-                    ))
-                    .ok();
-                let report = sandbox.json("out/report.json");
-                assert_eq!(report["records"]["removed"], 2);
-                if let Some(peak) = report["run"]["peak_memory_bytes"].as_u64() {
-                    assert!(
-                        peak <= limit << 20,
-                        "{peak} bytes of {limit} MiB, chinese: {chinese} {options}"
-                    );
-                }
+        for options in ["", "--columns dup-count"] {
+            sandbox
+                .run(&format!(
+                    "dedup in.jsonl -o out --overwrite --memory 400MiB --pairs -q {options}"
+                ))
+                .ok();
+            let report = sandbox.json("out/report.json");
+            assert_eq!(report["records"]["removed"], 2);
+            if let Some(peak) = report["run"]["peak_memory_bytes"].as_u64() {
+                assert!(peak <= 400 << 20, "{peak} bytes, chinese: {chinese} {options}");
             }
         }
         // The estimate knows of long records.
