@@ -258,6 +258,95 @@ class ClusterTable(Case):
                 self.assertEqual(len(polars.read_parquet(self.work / bits / "clusters.parquet")), DOCUMENTS)
 
 
+class ClusterIds(Case):
+    """Ids of whole numbers keep their type in clusters.parquet, so that it joins with the input as it is."""
+
+    TEXTS = ["one two three four five six seven eight", "something else altogether in these words", "one two three four five six seven eight"]
+
+    def clusters(self, inputs, *flags, out="out"):
+        self.dedup(inputs, *flags, out=out)
+        return self.work / out / "clusters.parquet"
+
+    def test_every_type_of_whole_numbers_is_kept(self):
+        for kind, ids in [
+            (pa.int64(), [-(2**63), 5, 2**63 - 1]),
+            (pa.uint64(), [0, 5, 2**64 - 1]),
+            (pa.int32(), [-(2**31), 5, 2**31 - 1]),
+            (pa.uint32(), [0, 5, 2**32 - 1]),
+            (pa.int16(), [-(2**15), 5, 2**15 - 1]),
+            (pa.uint16(), [0, 5, 2**16 - 1]),
+            (pa.int8(), [-128, 5, 127]),
+            (pa.uint8(), [0, 5, 255]),
+        ]:
+            table = pa.table({"id": pa.array(ids, kind), "text": self.TEXTS})
+            for name, write in ("t.parquet", pq.write_table), ("t.arrow", feather.write_feather):
+                with self.subTest(f"{kind} {name}"):
+                    out = f"{kind}-{name}"
+                    write(table, str(self.work / name))
+                    path = self.clusters([self.work / name], out=out)
+                    found = pq.read_table(path)
+                    self.assertEqual((found.schema.field("id").type, found.schema.field("duplicate_of").type), (kind, kind))
+                    self.assertEqual(found["id"].to_pylist(), ids)
+                    self.assertEqual(found["duplicate_of"].to_pylist(), [None, None, ids[0]])
+                    rows = lines(self.work / out / "clusters.jsonl")
+                    self.assertEqual([row["id"] for row in rows], [str(i) for i in ids])
+                    self.joins(self.work / name, path, len(ids))
+
+    def joins(self, documents, clusters, count):
+        """Joins by id and by what is duplicated, in every engine, without a cast."""
+        if documents.suffix == ".parquet":
+            frame, found = polars.read_parquet(documents), polars.read_parquet(clusters)
+            query = "select count(*), count(d2.id) from read_parquet('{}') d join read_parquet('{}') c on d.id = c.id left join read_parquet('{}') d2 on c.duplicate_of = d2.id"
+            self.assertEqual(duckdb.sql(query.format(documents, clusters, documents)).fetchall(), [(count, 1)])
+            left, right = pandas.read_parquet(documents), pandas.read_parquet(clusters)
+            self.assertEqual(left["id"].dtype, right["id"].dtype)
+            self.assertEqual(len(left.merge(right, on="id")), count)
+        else:
+            frame, found = polars.read_ipc(documents), polars.read_parquet(clusters)
+        self.assertEqual(len(frame.join(found, on="id")), count)
+        self.assertEqual(len(frame.join(found, left_on="id", right_on="duplicate_of")), 1)
+
+    def test_anything_else_is_a_string(self):
+        whole = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": self.TEXTS})
+        small = pa.table({"id": pa.array([4, 5, 6], pa.int32()), "text": self.TEXTS})
+        words = pa.table({"id": ["a", "b", "c"], "text": self.TEXTS})
+        holes = pa.table({"id": pa.array([1, None, 3], pa.int64()), "text": self.TEXTS})
+        reals = pa.table({"id": pa.array([1.0, 2.0, 3.0]), "text": self.TEXTS})
+        lists = pa.table({"id": pa.array([[1], [2], [3]]), "text": self.TEXTS})
+        others = {"whole": whole, "small": small, "words": words, "holes": holes, "reals": reals, "lists": lists}
+        for name, table in others.items():
+            pq.write_table(table, self.work / f"{name}.parquet")
+        (self.work / "json.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(self.TEXTS)))
+        paths = {path.stem: path for path in self.work.iterdir()}
+        for names in ["holes"], ["words"], ["reals"], ["lists"], ["json"], ["whole", "small"], ["whole", "words"], ["whole", "json"], ["whole", "holes"]:
+            with self.subTest(str(names)):
+                found = pq.read_table(self.clusters([paths[name] for name in names], out="-".join(names)))
+                self.assertEqual((found.schema.field("id").type, found.schema.field("duplicate_of").type), (pa.string(), pa.string()))
+                expected = lines(self.work / "-".join(names) / "clusters.jsonl")
+                self.assertEqual(found["id"].to_pylist(), [row["id"] for row in expected])
+                self.assertEqual(found["duplicate_of"].to_pylist(), [row["duplicate_of"] for row in expected])
+        # Of several files with one type, rows that are rejected, and another column, the type stays.
+        nulls = pa.table({"id": pa.array([7, 8, 9], pa.int64()), "text": [self.TEXTS[0], None, self.TEXTS[1]]})
+        pq.write_table(nulls, self.work / "nulls.parquet")
+        self.dedup([paths["whole"], self.work / "nulls.parquet"], out="both")
+        found = pq.read_table(self.work / "both/clusters.parquet")
+        self.assertEqual((found.schema.field("id").type, found["id"].to_pylist()), (pa.int64(), [1, 2, 3, 7, 9]))
+        self.assertEqual(found["duplicate_of"].to_pylist(), [None, None, 1, 1, 2])
+
+    def test_what_is_known_from_elsewhere_has_ids_of_its_own(self):
+        table = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": self.TEXTS})
+        pq.write_table(table, self.work / "d.parquet")
+        (self.work / "old.jsonl").write_text(json.dumps({"id": "old", "text": self.TEXTS[1]}) + "\n")
+        for words in ["create"], ["add", "-q"]:
+            command = [BINARY, "collection", words[0], str(self.work / "known"), *words[1:]]
+            command += [str(self.work / "old.jsonl")] * (words[0] == "add")
+            done = subprocess.run(command, capture_output=True, encoding="utf-8")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        found = pq.read_table(self.clusters([self.work / "d.parquet"], "--against", str(self.work / "known")))
+        self.assertEqual((found.schema.field("id").type, found.schema.field("duplicate_of").type), (pa.int64(), pa.string()))
+        self.assertEqual(found["duplicate_of"].to_pylist(), [None, "old", "1"])
+
+
 class Columns(Case):
     LONG = "one two three four five six seven eight nine ten eleven twelve"
 

@@ -1,12 +1,13 @@
-//! What the targets of an index's own files do: an index of one segment is opened with a file in place of its manifest or its deleted ids,
-//! as it is, and with a right checksum at its end, behind which the rest of the reader lies.
+//! What the targets of an index's own files do: an index of two segments, as version 2 of the format has it, is opened with a file in place of its manifest or its
+//! deleted ids, as it is, and with a right checksum at its end, behind which the rest of the reader lies. A manifest of that version has no digests, which would
+//! refuse every other file of deleted ids.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use twinprint::segment::{Codec, Scratch};
-use twinprint::store::{Index, Options, Settings, Upkeep, check, read};
+use twinprint::segment::Scratch;
+use twinprint::store::{check, read};
 
 /// A small index and its two files.
 struct Small {
@@ -19,27 +20,14 @@ fn small() -> &'static Small {
     static SMALL: OnceLock<Small> = OnceLock::new();
     SMALL.get_or_init(|| {
         let path = super::directory().join("index");
-        let options = Options {
-            upkeep: Upkeep::FlushOnly,
-            ..Options::default()
-        };
-        let settings = Settings {
-            radius: 3,
-            codec: Codec::default(),
-            label: "label".into(),
-        };
-        let index = Index::<u64>::create(&path, &settings, &options).expect("an index can be made");
-        for id in 0..20 {
-            index.add(id, id.wrapping_mul(0x9E37_79B9_7F4A_7C15)).expect("added");
+        let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/index/testdata/index");
+        fs::create_dir_all(&path).expect("made");
+        for name in ["00000001.seg", "00000002.del", "00000004.seg"] {
+            fs::copy(testdata.join(name), path.join(name)).expect("copied");
         }
-        index.commit().expect("committed");
-        index.delete(7).expect("deleted");
-        index.commit().expect("committed");
-        let files = fs::read_dir(&path).expect("listed").map(|entry| entry.expect("listed").path());
-        let tombstones = files.into_iter().find(|file| file.extension().is_some_and(|e| e == "del"));
-        let tombstones = tombstones.expect("a deletion was committed");
+        let tombstones = path.join("00000002.del");
         Small {
-            manifest: fs::read(path.join("manifest")).expect("read"),
+            manifest: fs::read(testdata.join("manifest-2")).expect("read"),
             tombstones: (tombstones.clone(), fs::read(&tombstones).expect("read")),
             path,
         }

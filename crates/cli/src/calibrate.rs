@@ -32,8 +32,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Documents of the whole corpus; as many as are read unless given
-    #[arg(long, value_name = "N")]
+    /// Documents of the whole corpus, such as 50000000 or 5e7; as many as are read unless given
+    #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     n: Option<u64>,
 
     /// Least Jaccard similarity of a duplicate

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use clap::builder::RangedU64ValueParser;
 use twinprint::stream::{
     AgreementReport, ClusterRun, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions,
     parse_span,
@@ -111,7 +110,7 @@ pub(crate) struct Args {
     equal_bits: Option<u32>,
 
     /// Count the words of so many documents before placing the first of a new stream
-    #[arg(long, default_value_t = 2000, value_name = "N", help_heading = "Stories")]
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = crate::number::parse_count::<u64>, help_heading = "Stories")]
     ahead: u64,
 
     /// Also write vectors.jsonl: the terms and weights that documents are compared by
@@ -122,7 +121,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         default_value_t = 1_000_000,
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_parser = crate::number::parse_count_in(1..=usize::MAX),
         value_name = "N",
         help_heading = "Running"
     )]

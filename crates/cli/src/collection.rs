@@ -95,7 +95,7 @@ struct CreateArgs {
     canonical: CanonicalArg,
 
     /// Seconds after which documents expire
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::number::parse_count::<u64>)]
     ttl: Option<u64>,
 
     /// Texts without words (empty, or punctuation alone) duplicate nothing; keep them, or reject them
@@ -103,7 +103,7 @@ struct CreateArgs {
     empty: EmptyArg,
 
     /// Texts looked at for one document at most
-    #[arg(long, default_value_t = 64, value_name = "N")]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = crate::number::parse_count::<u32>)]
     max_texts: u32,
 
     /// Make fingerprints under a secret key, which is kept in the collection
@@ -118,7 +118,7 @@ struct CreateArgs {
     forming: StoryArgs,
 
     /// Live stories at most; those idle for longest end beyond that
-    #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = "Stories")]
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = crate::number::parse_count::<u32>, help_heading = "Stories")]
     live: u32,
 }
 

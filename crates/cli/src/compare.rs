@@ -137,7 +137,8 @@ fn explain(text: &mut String, e: &Explanation) -> std::fmt::Result {
     }
     writeln!(
         text,
-        "\nfeatures that weigh differently in A and B (1 + ln tf in sixteenths):"
+        "\nfeatures that weigh differently in A and B (weight: {}):",
+        e.weight_formula
     )?;
     for feature in e.features.iter().take(LISTED) {
         let weight = |w: u16| if w == 0 { "-".to_owned() } else { w.to_string() };

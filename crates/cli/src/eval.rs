@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueHint;
-use twinprint::eval::{EvalOptions, Evaluation, evaluate, page};
+use twinprint::Auto;
+use twinprint::eval::{EvalOptions, Evaluation, FurtherProfile, evaluate, page};
 use twinprint::stream::LabelledDocuments;
-use twinprint::{Auto, Profile};
 
 use crate::cluster::agreement_rows;
-use crate::dedup::{parse_auto, profile_named};
+use crate::dedup::{parse_auto, profile_named, width_named};
 use crate::input::InputArgs;
 use crate::measure::MeasureArgs;
 use crate::number::{count, counted, seconds, towards_zero};
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     )]
     at: Vec<f64>,
 
-    /// A further profile whose fingerprints are judged; may be given more than once
+    /// A further profile whose fingerprints are judged, at the width that it names (16, 32, 64, 128) or else at 64 and 128 bits; may be given more than once
     #[arg(long, value_name = "PROFILE")]
     also: Vec<String>,
 
@@ -108,14 +108,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut dedup = args.measure.options()?;
     dedup.hamming = args.hamming;
-    let profiles = args.also.iter().map(|id| profile_named(id, None));
+    let profiles = args.also.iter().map(|id| further(id));
     let options = EvalOptions {
         dedup,
         thresholds: args.at.clone(),
         pairs: args.pairs.clone(),
         truth_field: args.truth_field.clone(),
         complete: args.complete,
-        profiles: profiles.collect::<anyhow::Result<Vec<Profile>>>()?,
+        profiles: profiles.collect::<anyhow::Result<_>>()?,
     };
     let bars = Bars::new(args.measure.quiet);
     let evaluation = evaluate(
@@ -131,6 +131,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.measure.write(|| page(&evaluation), json)?;
     terminal::out(&text(&evaluation))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The profile of an id, at the width that it names, or at the usual ones.
+fn further(id: &str) -> anyhow::Result<FurtherProfile> {
+    let profile = profile_named(id, None)?;
+    let widths = width_named(id).map_or_else(|| FurtherProfile::WIDTHS.to_vec(), |bits| vec![bits]);
+    Ok(FurtherProfile { profile, widths })
 }
 
 /// Clusters against labels.

@@ -47,7 +47,7 @@ struct BuildArgs {
     name: Option<String>,
 
     /// Words in the table at most, those of most documents; others weigh as the rarest of them
-    #[arg(long, default_value_t = 50_000, value_name = "N")]
+    #[arg(long, default_value_t = 50_000, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     words: usize,
 
     /// The profile whose features are counted

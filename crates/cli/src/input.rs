@@ -70,11 +70,11 @@ pub(crate) struct InputArgs {
     max_document: u64,
 
     /// Let a packed file unpack to so many times its size; up to 1 GiB is always fine
-    #[arg(long, default_value_t = 1000, value_name = "N")]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     max_ratio: u64,
 
     /// Read only the first N records
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     limit: Option<u64>,
 
     /// Take options from a file, such as the config.toml of an earlier run; the command line has precedence

@@ -144,3 +144,60 @@ fn is_wrong_usage(error: &anyhow::Error) -> bool {
             Some(Thresholds | Incomplete { .. } | Dedup(DedupError::Option(_)))
         )
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+    use clap::{Arg, Command};
+
+    use super::*;
+
+    /// Options called N that count nothing: threads, bits, a seed.
+    const NO_COUNTS: [&str; 3] = ["threads", "equal-bits", "seed"];
+
+    /// Calls `each` with every option of a command and those below it, behind the words that lead to it.
+    fn options(command: &Command, path: &[String], each: &mut impl FnMut(&[String], &Arg)) {
+        for arg in command.get_arguments() {
+            each(path, arg);
+        }
+        for below in command.get_subcommands() {
+            let path = [path, &[below.get_name().to_owned()]].concat();
+            options(below, &path, each);
+        }
+    }
+
+    #[test]
+    fn every_count_and_every_size_is_read_as_people_write_it() {
+        let mut command = Cli::command();
+        command.build();
+        let (mut counts, mut sizes) = (0, 0);
+        options(&command, &["twinprint".to_owned()], &mut |path, arg| {
+            let (Some(long), Some([name])) = (arg.get_long(), arg.get_value_names()) else {
+                return;
+            };
+            let values: &[&str] = match name.as_str() {
+                "N" | "SECONDS" if !NO_COUNTS.contains(&long) => {
+                    counts += 1;
+                    &["1e2", "1_00", "100"]
+                }
+                "SIZE" | "BYTES" => {
+                    sizes += 1;
+                    &["1e9", "1.5 GiB", "4_096"]
+                }
+                _ => return,
+            };
+            for value in values {
+                let line = [path, &[format!("--{long}={value}")]].concat();
+                // What is missing beside the option is told after its value.
+                let refused = command
+                    .clone()
+                    .try_get_matches_from(&line)
+                    .err()
+                    .map(|error| error.kind());
+                let wrong = [ErrorKind::ValueValidation, ErrorKind::InvalidValue];
+                assert!(!refused.is_some_and(|kind| wrong.contains(&kind)), "{line:?}");
+            }
+        });
+        assert!(counts > 15 && sizes > 8, "{counts} counts, {sizes} sizes");
+    }
+}

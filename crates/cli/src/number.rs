@@ -1,14 +1,22 @@
 //! Numbers as people write them and read them.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 pub(crate) use twinprint::number::{bytes, count, counted, percent, seconds, towards_zero};
 
-/// Reads a size such as `64MiB`, `1GB` or `4096`.
+/// Reads a size such as `64MiB`, `1.5 GB`, `1e9` or `4096`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    const WANTED: &str = "write a size such as 64MiB, 1GB or 1e9";
     let text = text.trim();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
+    // An exponent follows the digits and has digits itself; no unit begins like one.
+    let exponent = unit.strip_prefix(['e', 'E']).map(|after| {
+        let after = after.strip_prefix('+').unwrap_or(after);
+        after.trim_start_matches(|c: char| c.is_ascii_digit())
+    });
+    let unit = exponent.unwrap_or(unit);
+    let (number, unit) = text.split_at(text.len() - unit.len());
     let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kib" => 1 << 10,
@@ -17,32 +25,59 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         "mb" => 1_000_000,
         "g" | "gib" => 1 << 30,
         "gb" => 1_000_000_000,
-        _ => {
-            return Err(format!(
-                "{unit:?} is no unit of bytes; write such as 64MiB or 1GB"
-            ));
-        }
+        "t" | "tib" => 1 << 40,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(format!("{unit:?} is no unit of bytes; {WANTED}")),
     };
-    let number: f64 = number
-        .parse()
-        .map_err(|_| "write a size such as 64MiB or 1GB".to_owned())?;
-    Ok((number * factor as f64) as u64)
+    let bytes = decimal(number).ok_or(WANTED)? * factor as f64;
+    if bytes < u64::MAX as f64 {
+        Ok(bytes as u64)
+    } else {
+        Err("there are no sizes from 2^64 bytes up".to_owned())
+    }
 }
 
-/// Reads a whole number such as `1000000`, `1_000_000` or `1e6`.
-pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
-    let plain = text.replace('_', "");
-    if let Ok(count) = plain.parse() {
+/// Reads a whole number such as `1000000`, `1_000_000` or `1e6`: the parser of every option that counts something.
+pub(crate) fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let count = whole(text)?;
+    N::try_from(count).map_err(|_| format!("{} is too large here", self::count(count)))
+}
+
+/// As [`parse_count`] for a count that has bounds.
+pub(crate) fn parse_count_in<N: TryFrom<u64> + PartialOrd + Display>(
+    range: RangeInclusive<N>,
+) -> impl Fn(&str) -> Result<N, String> + Clone
+where
+    RangeInclusive<N>: Clone,
+{
+    move |text| {
+        let (least, most) = (range.start(), range.end());
+        match parse_count(text)? {
+            count if count < *least => Err(format!("write {least} or more")),
+            count if count > *most => Err(format!("write {most} or less")),
+            count => Ok(count),
+        }
+    }
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    if let Ok(count) = text.replace('_', "").parse() {
         return Ok(count);
     }
-    let wide: f64 = plain
-        .parse()
-        .map_err(|_| "write a number such as 1000000 or 1e9".to_owned())?;
+    let wide = decimal(text).ok_or("write a number such as 1000000 or 1e9")?;
     if wide.fract().abs() < f64::EPSILON && (0.0..1e15).contains(&wide) {
         Ok(wide as u64)
     } else {
         Err("write a whole number below 10^15".to_owned())
     }
+}
+
+/// A number with or without fraction and exponent, of digits alone: no sign, and no word such as `inf`.
+fn decimal(text: &str) -> Option<f64> {
+    let plain = text.replace('_', "");
+    let begins = plain.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    plain.parse().ok().filter(|_| begins)
 }
 
 #[cfg(test)]
@@ -51,19 +86,57 @@ mod tests {
 
     #[test]
     fn sizes_are_read() {
-        assert_eq!(parse_bytes("64MiB"), Ok(64 << 20));
-        assert_eq!(parse_bytes("1.5 GB"), Ok(1_500_000_000));
-        assert_eq!(parse_bytes("4096"), Ok(4096));
-        assert!(parse_bytes("64 furlongs").is_err());
-        assert!(parse_bytes("").is_err());
+        for (text, bytes) in [
+            ("64MiB", 64 << 20),
+            ("1.5 GB", 1_500_000_000),
+            ("4096", 4096),
+            ("1e9", 1_000_000_000),
+            ("1.5e3 kb", 1_500_000),
+            ("2E+6", 2_000_000),
+            ("1_000_000B", 1_000_000),
+            ("2 TiB", 2 << 40),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for wrong in [
+            "64 furlongs",
+            "",
+            "-1",
+            "e9",
+            "1e",
+            "1e9e9",
+            "nan",
+            "inf",
+            "1e30",
+            "GB",
+            "1 2",
+        ] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
     fn counts_are_read_as_people_write_them() {
-        assert_eq!(parse_count("1e9"), Ok(1_000_000_000));
-        assert_eq!(parse_count("1_000"), Ok(1000));
-        for wrong in ["", "-1", "1.5", "1e99", "nan", "ten"] {
-            assert!(parse_count(wrong).is_err(), "{wrong}");
+        for (text, count) in [
+            ("1e9", 1_000_000_000),
+            ("1_000", 1000),
+            ("1.5e3", 1500),
+            ("5000000.0", 5_000_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_count(text), Ok(count), "{text}");
+        }
+        assert_eq!(parse_count::<u32>("4294967295"), Ok(u32::MAX));
+        assert_eq!(
+            parse_count::<u32>("1e10"),
+            Err("10,000,000,000 is too large here".to_owned())
+        );
+        let some = parse_count_in(1..=1000u16);
+        assert_eq!((some("1e3"), some("1")), (Ok(1000), Ok(1)));
+        assert!(some("0").is_err() && some("1001").is_err() && some("1e9").is_err());
+        for wrong in ["", "-1", "1.5", "1e99", "nan", "ten", "1e-3", "inf"] {
+            assert!(parse_count::<u64>(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use twinprint::planner::{self, Ask, LookupPrices, Medium, Mode};
 
+use crate::index::CodecArg;
 use crate::{number, terminal};
 
 const EXAMPLES: &str = "\
@@ -25,7 +26,7 @@ const IMITATED: u64 = 512 << 20;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Fingerprints: a number such as 1000000 or 1e9
-    #[arg(short, long, value_name = "N", value_parser = number::parse_count)]
+    #[arg(short, long, value_name = "N", value_parser = number::parse_count::<u64>)]
     n: u64,
 
     /// Radius of lookups
@@ -47,6 +48,10 @@ pub(crate) struct Args {
     /// How queries come
     #[arg(long, value_enum, default_value_t = ModeArg::Batch, value_name = "HOW")]
     mode: ModeArg,
+
+    /// How fingerprints are stored
+    #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
+    codec: CodecArg,
 
     /// Bits by which the entropy of addresses falls short, where fingerprints are clumped
     #[arg(long, default_value_t = 0.0, value_name = "BITS", value_parser = parse_skew)]
@@ -93,6 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ModeArg::Batch => Mode::Batch,
         },
         skew_bits: args.skew,
+        codec: args.codec.into(),
     };
     let prices = if args.measure {
         planner::measure(args.n.saturating_mul(5).min(IMITATED) as usize)

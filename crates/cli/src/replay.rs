@@ -36,7 +36,7 @@ pub(crate) struct Args {
     to: String,
 
     /// Documents sent with one request
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = crate::number::parse_count_in(1..=1000u16))]
     batch: u16,
 
     #[command(flatten)]

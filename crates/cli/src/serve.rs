@@ -43,7 +43,7 @@ pub(crate) struct Args {
     max_body: u64,
 
     /// Connections at a time
-    #[arg(long, default_value_t = Limits::default().connections, value_name = "N")]
+    #[arg(long, default_value_t = Limits::default().connections, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     max_connections: usize,
 
     /// Form of the log on stderr

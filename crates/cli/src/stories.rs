@@ -35,11 +35,11 @@ pub(crate) struct Args {
     until: Option<i64>,
 
     /// Only stories of so many documents or more
-    #[arg(long, default_value_t = 2, value_name = "N")]
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     min_size: u64,
 
     /// So many stories at most
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     limit: usize,
 }
 

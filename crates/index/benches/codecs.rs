@@ -1,9 +1,10 @@
 //! Segments by the way their rows are stored: bytes a fingerprint, time to build, lookups singly and in batches.
 //!
 //! ```text
-//! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …] [codec …] [clumped]
+//! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …] [planned] [codec …] [clumped]
 //! ```
 //!
+//! With `planned` the tables are those that the planner chooses for each codec, as `twinprint index build` has them.
 //! Fingerprints of 64 bits, uniform, or clumped: seven of eight then differ from one of n / 8 in up to 12 bits. A codec is named by any part of what
 //! is printed. Half of the queries lie exactly `radius` bits from a stored one, half anywhere, and every planted neighbour must
 //! be found. The segment is loaded. Times are those of the processor, on one thread for lookups and all of them for the build, so that
@@ -22,6 +23,7 @@ use std::time::Instant;
 use index::Segment;
 use index::plan::Plan;
 use index::segment::{Builder, Codec, Form, Options, Scratch, SegmentError};
+use index::store::{Settings, segment_options};
 
 use self::splitmix::number;
 
@@ -142,8 +144,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .skip(1)
         .filter(|a| a.parse::<u64>().is_err() && !a.starts_with("--"))
         .collect();
-    let clumped = named.iter().any(|name| name == "clumped");
-    named.retain(|name| name != "clumped");
+    let mut word = |word: &str| {
+        let before = named.len();
+        named.retain(|name| name != word);
+        named.len() < before
+    };
+    let (clumped, planned) = (word("clumped"), word("planned"));
+    if planned {
+        tables = vec![0];
+    }
     let directory = tempfile::tempdir()?;
     for tables in tables {
         for (name, codec) in [
@@ -153,12 +162,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("Huffman, 128 a page", Codec::HUFFMAN),
             ("Huffman, 512 a page", Codec::Huffman { page_rows: 512 }),
         ] {
-            let options = Options {
-                plan: Some(Plan::even_parts(64, k, tables as u32)?),
-                codec,
-                ..Options::default()
+            let options = if planned {
+                let settings = Settings {
+                    radius: k,
+                    codec,
+                    label: String::new(),
+                };
+                segment_options::<u64>(n, &settings)?
+            } else {
+                Options {
+                    plan: Some(Plan::even_parts(64, k, tables as u32)?),
+                    codec,
+                    ..Options::default()
+                }
             };
-            let name = format!("{tables} tables, {name}");
+            let chosen = options.plan.as_ref().map_or(0, |plan| plan.tables.len());
+            let name = format!("{chosen} tables by {:?}, {name}", options.address_bits);
             if named.is_empty() || named.iter().any(|part| name.contains(part.as_str())) {
                 run(&directory.path().join("a.seg"), &name, (n, k, clumped), &options)?;
             }

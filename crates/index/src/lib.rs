@@ -16,6 +16,7 @@
 mod address;
 mod bucket;
 mod bytes;
+mod digest;
 mod flips;
 pub mod join;
 pub mod plan;

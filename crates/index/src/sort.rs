@@ -36,7 +36,18 @@ pub struct Sorter {
     merged: u64,
 }
 
+/// Bytes read at once of a run, at least.
+const LEAST_READ: u64 = 1 << 12;
+
 impl Sorter {
+    /// The bytes that sorting so many numbers takes, about, however few are allowed: a run in memory, and then a buffer for each run.
+    pub fn least_memory(count: u64) -> u64 {
+        // With runs of m / (2 · HELD) numbers, all buffers fit into m where m² ≥ 2 · HELD · LEAST_READ · count.
+        let all = count.saturating_mul(2 * HELD);
+        let merged = u64::isqrt(all.saturating_mul(LEAST_READ));
+        merged.max(2 * HELD * LEAST).min(all)
+    }
+
     /// For numbers up to `top`, within about `memory` bytes; what does not fit goes to a file without a name in `directory`.
     pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
         // A sort of whole runs in place, and room for the bytes that are written.
@@ -111,7 +122,7 @@ impl Sorter {
         let Some(file) = &self.file else {
             return Ok(());
         };
-        let a_run = (self.merged / self.ends.len() as u64).max(1 << 12) as usize / self.width;
+        let a_run = (self.merged / self.ends.len() as u64).max(LEAST_READ) as usize / self.width;
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let mut runs: Vec<Run<'_>> = starts
             .zip(&self.ends)
@@ -225,6 +236,24 @@ mod tests {
                 expected.sort_unstable();
                 assert!(sorted == expected, "{count} up to {top} within {memory}");
             }
+        }
+    }
+
+    #[test]
+    fn the_least_memory_holds_a_buffer_for_every_run() {
+        assert_eq!(
+            [0, 1, 4096, 100_000].map(Sorter::least_memory),
+            [0, 32, 1 << 17, 1 << 17]
+        );
+        for count in [1 << 20, 1 << 30, 1 << 40] {
+            let least = Sorter::least_memory(count);
+            let sorter = Sorter::new(Path::new("."), u128::MAX, least);
+            let runs = count.div_ceil(sorter.most as u64);
+            let buffers = runs * LEAST_READ;
+            assert!(
+                buffers > least / 2 && buffers <= least + least / 100,
+                "{count}: {buffers} and {least}"
+            );
         }
     }
 

@@ -290,6 +290,28 @@ impl Profile {
         self.weight
     }
 
+    /// How the weight of a feature follows from its frequency in the text (tf), as people write it.
+    pub fn weight_formula(&self) -> String {
+        let of_tf = match self.weight {
+            Weight::Set => "1",
+            Weight::Tf => "tf",
+            Weight::LogTf => "(1 + ln tf)",
+            Weight::Levels => "a level from 1 to 5 by tf",
+        };
+        let idf = self.idf.as_ref().map(|(_, power)| match power {
+            IdfPower::Whole => " · idf",
+            IdfPower::Root => " · √idf",
+        });
+        // Logarithms and idf are integers by being multiplied by 16 each.
+        let unit = match (self.weight, idf) {
+            (Weight::LogTf, None) => return "1 + ln tf, in sixteenths".to_owned(),
+            (Weight::LogTf, Some(_)) => ", in 256ths",
+            (_, None) => "",
+            (_, Some(_)) => ", in sixteenths",
+        };
+        format!("{of_tf}{}{unit}", idf.unwrap_or_default())
+    }
+
     /// The width of the fingerprint.
     pub fn bits(&self) -> u32 {
         self.bits

@@ -47,6 +47,8 @@ pub struct Comparison {
 pub struct Explanation {
     /// The bits that differ, with the sum of votes on either side: a small sum is easily turned.
     pub bits: Vec<BitVotes>,
+    /// How features are weighed, such as "1 + ln tf, in sixteenths".
+    pub weight_formula: String,
     /// Features that weigh differently, the largest difference first.
     pub features: Vec<FeatureWeights>,
 }
@@ -108,7 +110,7 @@ pub fn compare(a: &str, b: &str, profile: &Profile, explain: bool) -> Comparison
         manhattan: manhattan(&x, &y),
         chebyshev: chebyshev(&x, &y),
         features: [a.count, b.count],
-        explanation: explain.then(|| explanation(&a, &b, profile.bits())),
+        explanation: explain.then(|| explanation(&a, &b, profile)),
     }
 }
 
@@ -130,7 +132,7 @@ pub(crate) fn hex(fingerprint: u128, bits: u32) -> String {
     }
 }
 
-fn explanation(a: &Side, b: &Side, bits: u32) -> Explanation {
+fn explanation(a: &Side, b: &Side, profile: &Profile) -> Explanation {
     let sums = |side: &Side| {
         let hashes: Vec<u128> = side.features.iter().map(|feature| feature.hash).collect();
         let weights: Vec<i64> = side
@@ -141,7 +143,7 @@ fn explanation(a: &Side, b: &Side, bits: u32) -> Explanation {
         fingerprint::accumulate(&hashes, &weights)
     };
     let (left, right) = (sums(a), sums(b));
-    let differing = (0..bits).filter(|&bit| a.fingerprint.bit(bit) != b.fingerprint.bit(bit));
+    let differing = (0..profile.bits()).filter(|&bit| a.fingerprint.bit(bit) != b.fingerprint.bit(bit));
     let sum = |sums: &[i64], bit: u32| sums.get(bit as usize).copied().unwrap_or(0);
     let bits = differing
         .map(|bit| BitVotes {
@@ -165,7 +167,11 @@ fn explanation(a: &Side, b: &Side, bits: u32) -> Explanation {
         .collect();
     // The map gave them in order of their bytes, which a stable sort keeps among equals.
     features.sort_by_key(|f| std::cmp::Reverse(f.weights[0].abs_diff(f.weights[1])));
-    Explanation { bits, features }
+    Explanation {
+        bits,
+        weight_formula: profile.weight_formula(),
+        features,
+    }
 }
 
 #[cfg(test)]
@@ -199,5 +205,23 @@ mod tests {
             assert!((votes.sums[0] > 0) != (votes.sums[1] > 0));
         }
         assert!((differ.manhattan - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn weights_are_explained_by_the_formula_of_the_profile() {
+        // Of "five", twice in one text.
+        for (id, formula, weight) in [
+            ("tp1-words-lntf-64", "1 + ln tf, in sixteenths", 27),
+            ("tp1-words-tf-64", "tf", 2),
+            ("tp1-words-set-64", "1", 1),
+            ("tp1-words-levels-64", "a level from 1 to 5 by tf", 2),
+        ] {
+            let profile = Profile::parse(id).unwrap();
+            let explanation = compare("one five five", "one", &profile, true)
+                .explanation
+                .unwrap();
+            assert_eq!(explanation.weight_formula, formula, "{id}");
+            assert_eq!(explanation.features[0].weights, [weight, 0], "{id}");
+        }
     }
 }

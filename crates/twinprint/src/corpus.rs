@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use text::Measure;
 
 use crate::error::DedupError;
-use crate::source::SortValue;
+use crate::source::{IntegerType, SortValue};
 use crate::spool::TextRef;
 
 /// Tells classes apart: a hash of the text under a key drawn anew for every run, so that nobody can prepare two texts
@@ -31,6 +31,7 @@ pub(crate) struct Documents {
     pub(crate) class: Vec<u32>,
     line: Vec<u64>,
     ids: Labels,
+    id_type: IdType,
     /// First document of each source that has any, ascending.
     sources: Vec<(u32, u32)>,
     /// Ordinals, among documents, before which a record was rejected; ascending, once a reject.
@@ -57,11 +58,25 @@ pub(crate) struct Classes {
     by_key: FxHashMap<ClassKey, u32>,
 }
 
+/// What is known of the types of all ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum IdType {
+    /// There are none yet.
+    #[default]
+    None,
+    /// Every document has an id from a column of this type.
+    Integer(IntegerType),
+    /// Anything else.
+    Text,
+}
+
 /// A document as reading yields it.
 pub(crate) struct NewDocument<'a> {
     pub(crate) source: u32,
     pub(crate) line: u64,
     pub(crate) id: Option<&'a str>,
+    /// That of the column of ids, where it has whole numbers.
+    pub(crate) id_type: Option<IntegerType>,
     pub(crate) sort: SortKey,
 }
 
@@ -94,6 +109,12 @@ impl Documents {
         }
         self.class.push(class);
         self.line.push(document.line);
+        let id_type = document.id.and(document.id_type).map(IdType::Integer);
+        self.id_type = match (self.id_type, id_type.unwrap_or(IdType::Text)) {
+            (IdType::None, first) => first,
+            (before, next) if before == next => before,
+            _ => IdType::Text,
+        };
         self.ids.push(document.id.unwrap_or_default());
         if document.sort != SortKey::Input {
             self.sort.push(document.sort);
@@ -151,6 +172,15 @@ impl Documents {
     /// Bytes of all ids.
     pub(crate) fn id_bytes(&self) -> u64 {
         self.ids.bytes.len() as u64
+    }
+
+    /// The type of all ids, where every document has one and all come from columns of one type of whole numbers.
+    #[cfg(feature = "tables")]
+    pub(crate) fn id_type(&self) -> Option<IntegerType> {
+        match self.id_type {
+            IdType::Integer(id_type) => Some(id_type),
+            IdType::None | IdType::Text => None,
+        }
     }
 
     /// The record's own id; `None` where it had none.
@@ -246,6 +276,7 @@ mod tests {
                         source,
                         line,
                         id,
+                        id_type: None,
                         sort: SortKey::Input,
                     },
                 )

@@ -18,7 +18,7 @@ const STRETCH: u64 = 1 << 16;
 /// goes to a file without a name in `directory` meanwhile.
 ///
 /// # Errors
-/// A damaged file; `Stopped` of the segment's errors once `cancel` is set; whatever `each` gives.
+/// A damaged file; `Memory` of the segment's errors where there is too little; `Stopped` once `cancel` is set; whatever `each` gives.
 pub fn export<E: From<StoreError> + From<SegmentError>>(
     snapshot: &Snapshot<u64>,
     (directory, memory): (&Path, u64),
@@ -32,6 +32,7 @@ pub fn export<E: From<StoreError> + From<SegmentError>>(
         }
         Ok(())
     };
+    SegmentError::check_memory(Sorter::least_memory(snapshot.rows()), memory)?;
     let mut sorter = Sorter::new(directory, u128::MAX, memory);
     let mut count = 0;
     progress.stage("read", snapshot.rows(), Unit::Fingerprints);

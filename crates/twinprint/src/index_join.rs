@@ -41,10 +41,61 @@ pub struct JoinOptions {
     pub all_pairs: bool,
     /// Rows at most; a fingerprint with many ids counts as so many.
     pub max_rows: u64,
-    /// Bytes of memory to stay within, about.
+    /// Bytes of memory to stay within, about; too few are refused.
     pub memory: u64,
     /// Where what does not fit goes; the system's place for temporary files unless given.
     pub work_dir: Option<PathBuf>,
+}
+
+impl JoinOptions {
+    /// For the join itself; the rest is for the pairs.
+    fn for_join(&self) -> u64 {
+        self.memory - self.memory / 4
+    }
+
+    /// How a side becomes one segment: nothing is looked up in it, so a table that holds it is enough.
+    fn gathering(&self, side: &Side) -> Result<segment::Options, SegmentError> {
+        let ids_below = match side {
+            Side::Index(_) => None,
+            Side::Files(files) => (!files.has_ids()).then(|| files.len()),
+        };
+        Ok(segment::Options {
+            plan: Some(Plan::one_table(u64::BITS, 0)?),
+            memory: self.memory,
+            ids_below,
+            ..segment::Options::default()
+        })
+    }
+
+    /// # Errors
+    /// `Memory` of the segment's errors, with the least that joining these sides takes.
+    fn check_memory(&self, sides: &[&Side]) -> Result<(), SegmentError> {
+        let rows: Vec<u64> = sides.iter().map(|side| side.len()).collect();
+        let join = StoredJoin::least_memory::<u64>(self.k, &rows);
+        let mut needed = join.saturating_add(join.div_ceil(3));
+        for side in sides.iter().filter(|side| side.stored().is_none()) {
+            needed = needed.max(self.gathering(side)?.least_memory::<u64>(side.len())?);
+        }
+        SegmentError::check_memory(needed, self.memory)
+    }
+}
+
+impl Side {
+    /// Ids, deleted ones counted.
+    fn len(&self) -> u64 {
+        match self {
+            Self::Index(snapshot) => snapshot.rows(),
+            Self::Files(files) => files.len(),
+        }
+    }
+
+    /// The one segment that is all there is, if so.
+    fn stored(&self) -> Option<&Segment<u64>> {
+        match self {
+            Self::Index(snapshot) => snapshot.single(),
+            Self::Files(_) => None,
+        }
+    }
 }
 
 /// A row.
@@ -113,6 +164,8 @@ pub fn join<E: From<JoinError> + From<SegmentError>>(
     cancel: &Arc<AtomicBool>,
     mut row: impl FnMut(JoinRow<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
+    let sides: Vec<&Side> = std::iter::once(a).chain(b).collect();
+    options.check_memory(&sides).map_err(JoinError::from)?;
     let work = match &options.work_dir {
         Some(path) => WorkDir::create(path),
         None => WorkDir::temporary(),
@@ -159,23 +212,15 @@ impl<'s> Gathered<'s> {
         progress: &dyn Progress,
         cancel: &Arc<AtomicBool>,
     ) -> Result<Self, JoinError> {
-        let (count, ids_below) = match side {
-            Side::Index(snapshot) => match snapshot.single() {
-                Some(segment) => return Ok(Self::Stored(segment)),
-                None => (snapshot.rows(), None),
-            },
-            Side::Files(files) => (files.len(), (!files.has_ids()).then(|| files.len())),
-        };
+        if let Some(segment) = side.stored() {
+            return Ok(Self::Stored(segment));
+        }
         let build = segment::Options {
-            // Nothing is looked up in it, so a table that holds it is enough.
-            plan: Some(Plan::one_table(u64::BITS, 0).map_err(SegmentError::from)?),
-            memory: options.memory,
-            ids_below,
             stop: Some(Arc::clone(cancel)),
-            ..segment::Options::default()
+            ..options.gathering(side)?
         };
         let mut builder = Builder::new(path, &build)?;
-        progress.stage("gather", count, Unit::Fingerprints);
+        progress.stage("gather", side.len(), Unit::Fingerprints);
         match side {
             Side::Index(snapshot) => {
                 for (i, row) in (1..).zip(snapshot.iter()) {
@@ -256,7 +301,7 @@ impl Job<'_> {
         let stop = || enough.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed);
         let join = StoredJoin {
             k: self.options.k,
-            memory: self.options.memory - self.options.memory / 4,
+            memory: self.options.for_join(),
             stop: &stop,
             done: &|rows| progress.advance(rows),
         };

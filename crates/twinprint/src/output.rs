@@ -9,7 +9,7 @@ use crate::against::{Known, KnownClasses};
 use crate::annotate::{Annotate, Annotation, Annotator, Columns};
 use crate::candidates::Candidates;
 #[cfg(feature = "tables")]
-use crate::cluster_table::ClusterTable;
+use crate::cluster_table::{ClusterTable, IdTypes};
 use crate::compare::hex;
 use crate::config::Config;
 use crate::corpus::Corpus;
@@ -129,6 +129,16 @@ impl Run<'_> {
         sizes
     }
 
+    /// The types of ids in tables. What is duplicated has that of the documents where it is one of them.
+    #[cfg(feature = "tables")]
+    fn id_types(&self) -> IdTypes {
+        let own = self.corpus.documents.id_type();
+        IdTypes {
+            own,
+            duplicate_of: own.filter(|_| self.options.against.is_none()),
+        }
+    }
+
     fn full_fingerprint(&self, item: u32) -> u128 {
         self.corpus.classes.fingerprint[self.keep.classes[item as usize] as usize]
     }
@@ -147,7 +157,10 @@ pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), Dedup
         .transpose()?;
     #[cfg(feature = "tables")]
     let mut table = matches!(wanted, ClusterFiles::Parquet | ClusterFiles::Both)
-        .then(|| ClusterTable::create(dir, run.radius.bits, run.options.verify && run.known.verified()))
+        .then(|| {
+            let verified = run.options.verify && run.known.verified();
+            ClusterTable::create(dir, run.radius.bits, verified, run.id_types())
+        })
         .transpose()?;
     let mut buffer = Vec::new();
     for document in 0..run.corpus.documents.len() {

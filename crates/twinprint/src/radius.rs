@@ -5,8 +5,9 @@
 //! them, which gives the number of candidates a document at every radius at the true n, not an extrapolation.
 //!
 //! The largest radius within [`CANDIDATE_BUDGET`] is taken, at the width that is expected to find more. Where that would
-//! miss duplicates, because the corpus is full of relatives (revisions, templates) that no radius can tell from duplicates, the radius is
-//! widened until it suffices, up to [`CANDIDATE_LIMIT`]: those candidates are the work there is.
+//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius can tell from duplicates, the radius is
+//! widened until it is [sufficient](SUFFICIENT), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`Choice`] says
+//! which of these it was.
 
 use fingerprint::kernel::hamming_one_to_many;
 use rayon::prelude::*;
@@ -63,10 +64,14 @@ pub enum Choice {
     /// The user.
     #[default]
     Given,
-    /// The largest radius within [`CANDIDATE_BUDGET`].
+    /// The largest radius within [`CANDIDATE_BUDGET`]; the next one is beyond it.
     Affordable,
-    /// The smallest radius that suffices for the threshold, dearer than the budget.
+    /// The smallest radius that is expected to hold nine in ten of the pairs at the threshold, which is beyond the budget.
     Sufficient,
+    /// The largest radius within [`CANDIDATE_LIMIT`], which is less than sufficient.
+    Limited,
+    /// The widest radius that is considered.
+    Widest,
     /// Nothing is verified, so the radius is the verdict.
     Verdict,
 }
@@ -214,16 +219,38 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
         .unwrap_or(most);
     let k = cheap.max(sufficient);
     let candidates = histogram.within[k as usize];
-    let (choice, why) = if k == cheap {
-        let why = format!(
-            "the largest radius at {bits} bits with about {CANDIDATE_BUDGET} candidates a document or fewer"
-        );
-        (Choice::Affordable, why)
+    let expected_recall = recall(bits, k, threshold);
+    let choice = if k > cheap && expected_recall >= SUFFICIENT {
+        Choice::Sufficient
+    } else if k as usize + 1 == histogram.within.len() {
+        Choice::Widest
+    } else if k == cheap {
+        Choice::Affordable
     } else {
-        let why = format!(
-            "the smallest radius at {bits} bits that suffices for the threshold, since this corpus is full of relatives"
-        );
-        (Choice::Sufficient, why)
+        Choice::Limited
+    };
+    let most = |budget| {
+        if candidates > budget {
+            return format!("the narrowest radius at {bits} bits");
+        }
+        format!("the largest radius at {bits} bits with about {budget} candidates a document or fewer")
+    };
+    let why = match choice {
+        Choice::Sufficient => format!(
+            "the smallest radius at {bits} bits that is expected to find {} of the pairs at the threshold",
+            per_cent(SUFFICIENT)
+        ),
+        Choice::Widest => format!("the widest radius that is considered at {bits} bits"),
+        Choice::Limited => most(CANDIDATE_LIMIT),
+        _ => most(CANDIDATE_BUDGET),
+    };
+    let short = if expected_recall < SUFFICIENT {
+        format!(
+            ", expected to find {} of the pairs at the threshold",
+            per_cent(expected_recall)
+        )
+    } else {
+        String::new()
     };
     let (sample, all) = sampled;
     Radius {
@@ -231,10 +258,17 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
         k,
         choice,
         sampled,
-        reason: format!("{why}: {candidates:.1}, from {sample} sampled fingerprints against all {all}"),
+        reason: format!(
+            "{why}{short}: {candidates:.1} candidates a document, from {sample} sampled fingerprints against all {all}"
+        ),
         expected_candidates: Some(candidates),
-        expected_recall: recall(bits, k, threshold),
+        expected_recall,
     }
+}
+
+/// A share in whole per cent, rounded down.
+fn per_cent(share: f64) -> String {
+    format!("{:.0} %", (100.0 * share + 1e-9).floor())
 }
 
 fn given(bits: u32, k: u32, threshold: f64) -> Radius {
@@ -377,6 +411,86 @@ mod tests {
             radius.expected_candidates.unwrap() > CANDIDATE_BUDGET,
             "{radius:?}"
         );
+    }
+
+    /// The choice at 128 bits where so many candidates a document lie within each radius, of which the last is repeated up to `widest`.
+    fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
+        let last = within[within.len() - 1];
+        let histogram = Histogram {
+            bits: 128,
+            within: (0..=widest as usize)
+                .map(|k| within.get(k).copied().unwrap_or(last))
+                .collect(),
+        };
+        from_histogram(&histogram, threshold, (100, 1000))
+    }
+
+    #[test]
+    fn the_reason_is_what_stopped_the_choice() {
+        let sufficient = (0..40).find(|&k| recall(128, k, 0.8) >= SUFFICIENT).unwrap();
+        let steps = |steps: &[(u32, f64)]| -> Vec<f64> {
+            let of = |k: u32| {
+                steps
+                    .iter()
+                    .rev()
+                    .find(|step| step.0 <= k)
+                    .map_or(0.0, |step| step.1)
+            };
+            (0..=40).map(of).collect()
+        };
+        let (budget, limit) = (CANDIDATE_BUDGET + 1.0, CANDIDATE_LIMIT + 1.0);
+        for (within, widest, k, choice, said) in [
+            // The next radius is beyond the budget, and this one suffices.
+            (
+                steps(&[(20, budget)]),
+                24,
+                19,
+                Choice::Affordable,
+                "with about 5 candidates a document or fewer: 0.0",
+            ),
+            // The budget ends below what suffices, and the next radius is beyond the limit.
+            (
+                steps(&[(4, limit)]),
+                24,
+                3,
+                Choice::Affordable,
+                "about 5 candidates a document or fewer, expected to find 0 % of",
+            ),
+            (
+                steps(&[(4, budget)]),
+                24,
+                sufficient,
+                Choice::Sufficient,
+                "is expected to find 90 % of the pairs at the threshold: 6.0",
+            ),
+            (
+                steps(&[(4, budget), (9, limit)]),
+                24,
+                8,
+                Choice::Limited,
+                "with about 100 candidates a document or fewer, expected to find",
+            ),
+            (
+                steps(&[(4, budget)]),
+                10,
+                10,
+                Choice::Widest,
+                "the widest radius that is considered at 128 bits, expected to find",
+            ),
+            (
+                steps(&[]),
+                24,
+                24,
+                Choice::Widest,
+                "the widest radius that is considered at 128 bits: 0.0 candidates",
+            ),
+        ] {
+            let radius = chosen(&within, widest, 0.8);
+            assert_eq!((radius.k, radius.choice), (k, choice), "{radius:?}");
+            assert!(radius.reason.contains(said), "{}", radius.reason);
+            let claims = radius.choice == Choice::Sufficient;
+            assert!(!claims || radius.expected_recall >= SUFFICIENT, "{radius:?}");
+        }
     }
 
     #[test]

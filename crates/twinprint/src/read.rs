@@ -17,7 +17,7 @@ use crate::options::{DedupOptions, EmptyTexts};
 use crate::progress::Progress;
 use crate::report::RejectExample;
 use crate::sink::OutputFile;
-use crate::source::{Chunk, RecordKind, RejectReason, SourceError, SourceOptions, Sources};
+use crate::source::{Chunk, IntegerType, RecordKind, RejectReason, SourceError, SourceOptions, Sources};
 use crate::spool::{Spool, SpoolWriter, TextRef};
 
 /// Bytes of input analysed at a time.
@@ -91,6 +91,8 @@ struct Analysed {
     rows: Vec<Row>,
     texts: String,
     ids: String,
+    /// That of the column of ids, where it has whole numbers.
+    id_type: Option<IntegerType>,
     record_bytes: u64,
     text_bytes: u64,
     longest: u64,
@@ -246,6 +248,7 @@ impl Texts<'_> {
     fn analyse(&self, chunk: &Chunk, source_options: &SourceOptions, analyzer: &mut Analyzer) -> Analysed {
         let mut out = Analysed {
             rows: Vec::with_capacity(chunk.records() as usize),
+            id_type: chunk.id_type(source_options),
             ..Analysed::default()
         };
         chunk.documents(source_options, &mut |record| match record.kind {
@@ -400,6 +403,7 @@ fn merge(
                     source: row.source,
                     line: row.line,
                     id,
+                    id_type: chunk.id_type,
                     sort: row.sort,
                 };
                 corpus.documents.push(class, document)?;

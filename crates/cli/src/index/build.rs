@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
-use twinprint::raw::RawFiles;
-use twinprint::segment::{self, Builder, Codec, Form, Interrupted, Left, Segment, Written};
+use twinprint::raw::{InputDigest, RawFiles};
+use twinprint::segment::{self, Builder, Interrupted, Left, Segment, SegmentError, Written};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
 
+use super::codec::CodecArg;
 use super::files::IdArgs;
+use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
 use super::resume::{self, INTERRUPTED, Known, ended};
 use crate::progress::Bars;
@@ -21,8 +23,8 @@ use crate::{interrupt, number, terminal};
 
 /// Makes an index of files of fingerprints
 ///
-/// Ended on the way, by Ctrl-C, a kill or a power cut, the same command goes on after the last table that was whole, if there is one, and does
-/// not read the files again. It begins anew if one of them or an option has changed.
+/// After an interruption (Ctrl-C, a kill, a power cut) the same command resumes after the last table that was whole, if there is one. It reads
+/// the files once to compare them with what was read before, and starts over if a fingerprint, an id or an option has changed.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
@@ -33,7 +35,7 @@ pub(super) struct Args {
     #[command(flatten)]
     ids: IdArgs,
 
-    /// Directory for the index, made if it is not there
+    /// Directory for the index, made if it is not there; it must not hold files of another index
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: PathBuf,
 
@@ -56,28 +58,6 @@ pub(super) struct Args {
     quiet: bool,
 }
 
-/// How fingerprints are stored.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum CodecArg {
-    /// The quickest to search, and the largest
-    Packed,
-    /// 5 to 16 % smaller than packed up to some ten million fingerprints, no smaller at a hundred million; queries take two to three times as long
-    EliasFano,
-    /// Huffman-coded differences in pages of 128, found by the last of each: 4 to 14 % smaller than packed; a query takes ten times as long and more, one among many
-    /// four to eight times
-    Huffman,
-}
-
-impl From<CodecArg> for Codec {
-    fn from(arg: CodecArg) -> Self {
-        match arg {
-            CodecArg::Packed => Self::Packed(Form::Plain),
-            CodecArg::EliasFano => Self::Packed(Form::EliasFano),
-            CodecArg::Huffman => Self::HUFFMAN,
-        }
-    }
-}
-
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
     let settings = Settings {
@@ -95,10 +75,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         );
     }
     let gather = Gather::new(args.quiet, &args.memory)?;
-    let options = store::Options::default();
-    let work = resume::work(&args.inputs, &args.ids, &settings);
-    let built = store::create_from(&args.output, &settings, &options, |path| {
-        let gathered = gather.segment(&files, 0, &settings, path, work)?;
+    let segment = segment::Options {
+        resume: Some(resume::work(files.has_ids(), &settings)),
+        ..gather.options(&files, 0, &settings)?
+    };
+    let built = store::create_from(&args.output, &settings, &store::Options::default(), |path| {
+        let gathered = gather.segment(&files, 0, path, &segment)?;
         anyhow::Ok((gathered.segment, gathered.next))
     });
     gather.finish();
@@ -108,14 +90,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         args.output.display(),
         number::counted(files.len(), "fingerprint")
     ))
-}
-
-/// Memory that building takes.
-#[derive(clap::Args)]
-pub(super) struct MemoryArgs {
-    /// Memory to stay within, about; what does not fit waits on disk, beside the index
-    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
-    memory: u64,
 }
 
 /// Reads files into a segment, and shows how far it is.
@@ -137,20 +111,20 @@ impl Gather {
         Ok(Self {
             bars: Arc::new(Bars::new(quiet)),
             cancel: interrupt::flag()?,
-            memory: memory.memory,
+            memory: memory.bytes(),
         })
     }
 
-    /// Makes a segment of fingerprints for an index with these settings. Those without ids of their own get ids from `first` on. Where `work` says
-    /// what is built, it goes on with what an interrupted build of the same left.
-    pub(super) fn segment(
+    /// How a segment of fingerprints is built for an index with these settings. Fingerprints without ids of their own will get ids from `first` on.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub(super) fn options(
         &self,
         files: &RawFiles,
         first: u64,
         settings: &Settings,
-        path: &Path,
-        work: Option<Vec<u8>>,
-    ) -> anyhow::Result<Gathered> {
+    ) -> anyhow::Result<segment::Options> {
         let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
         let bars = Arc::clone(&self.bars);
         let options = segment::Options {
@@ -158,12 +132,25 @@ impl Gather {
             stop: Some(Arc::clone(&self.cancel)),
             memory: self.memory,
             written: Some(Written::new(move |rows| bars.advance(rows))),
-            resume: work,
             ..store::segment_options::<u64>(files.len(), settings)?
         };
-        let (segment, known) = match self.left(files.len(), path, &options)? {
-            Some(segment) => segment,
-            None => self.anew(files, first, path, &options)?,
+        let needed = options.least_memory::<u64>(files.len())?;
+        SegmentError::check_memory(needed, options.memory).map_err(|error| within_memory(error.into()))?;
+        Ok(options)
+    }
+
+    /// Makes a segment of all files, with [options](Self::options) for them. With [`segment::Options::resume`] it resumes an interrupted build of the same
+    /// input.
+    pub(super) fn segment(
+        &self,
+        files: &RawFiles,
+        first: u64,
+        path: &Path,
+        options: &segment::Options,
+    ) -> anyhow::Result<Gathered> {
+        let (segment, known) = match self.resumed(files, first, path, options)? {
+            Some(resumed) => resumed,
+            None => self.read(files, first, path, options)?,
         };
         if !known.ascending {
             self.bars.stage("check ids", 0, Unit::Steps);
@@ -180,7 +167,7 @@ impl Gather {
     }
 
     /// Reads all files into a segment.
-    fn anew(
+    fn read(
         &self,
         files: &RawFiles,
         first: u64,
@@ -191,8 +178,12 @@ impl Gather {
         let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
+        let mut digest = InputDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             self.go_on()?;
+            if options.resume.is_some() {
+                digest.add(fingerprints, ids);
+            }
             for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
                 builder.push(fingerprint, id)?;
                 ascending &= largest < Some(id);
@@ -203,7 +194,11 @@ impl Gather {
         })?;
         let next = largest.map_or(Some(first), |id| id.checked_add(1));
         let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
-        let known = Known { next, ascending };
+        let known = Known {
+            digest: digest.finish(),
+            next,
+            ascending,
+        };
         builder.note(known.written());
         self.bars
             .stage("write", files.len().saturating_mul(tables), Unit::Fingerprints);
@@ -211,10 +206,11 @@ impl Gather {
         Ok((segment, known))
     }
 
-    /// Goes on with what an interrupted build left, if that can be.
-    fn left(
+    /// Resumes an interrupted build of the same input, if there is one.
+    fn resumed(
         &self,
-        rows: u64,
+        files: &RawFiles,
+        first: u64,
         path: &Path,
         options: &segment::Options,
     ) -> anyhow::Result<Option<(Segment<u64>, Known)>> {
@@ -225,30 +221,46 @@ impl Gather {
         self.bars.stage("verify", 0, Unit::Steps);
         let left = Interrupted::find(path, options);
         self.bars.finish();
+        let starting_over = |why: &str| {
+            terminal::note(&format!(
+                "an interrupted build cannot be resumed: {why}; starting over"
+            ));
+            Ok(None)
+        };
         let interrupted = match left.map_err(|error| ended(path, error))? {
             Left::Nothing => return Ok(None),
-            Left::Unusable(error) => {
-                let why = anyhow::Error::from(error);
-                terminal::note(&format!(
-                    "an interrupted build cannot be gone on with: {why:#}; beginning anew"
-                ));
-                return Ok(None);
-            }
+            Left::Unusable(error) => return starting_over(&format!("{:#}", anyhow::Error::from(error))),
             Left::Tables(interrupted) => interrupted,
         };
-        let Some(known) = Known::read(interrupted.notes()) else {
-            return Ok(None);
+        let known = Known::read(interrupted.notes());
+        let known = known.filter(|_| interrupted.len() == files.len());
+        let Some(known) = known.map_or(Ok(None), |known| self.same_input(files, first, known))? else {
+            return starting_over("its input was another");
         };
         let (whole, tables) = (interrupted.whole(), interrupted.tables());
         terminal::note(&format!(
-            "going on after table {whole} of {tables} of an interrupted build"
+            "resuming an interrupted build after table {whole} of {tables}"
         ));
         // One of them is read back.
         let to_come = (tables - whole) as u64 + 1;
         self.bars
-            .stage("write", rows.saturating_mul(to_come), Unit::Fingerprints);
+            .stage("write", files.len().saturating_mul(to_come), Unit::Fingerprints);
         let segment = interrupted.finish().map_err(|error| ended(path, error))?;
         Ok(Some((segment, known)))
+    }
+
+    /// What is known of input, if the files still hold it.
+    fn same_input(&self, files: &RawFiles, first: u64, known: Known) -> anyhow::Result<Option<Known>> {
+        self.bars.stage("compare", files.len(), Unit::Fingerprints);
+        let mut digest = InputDigest::new(files.has_ids());
+        files.read(first, |fingerprints, ids| {
+            self.go_on()?;
+            digest.add(fingerprints, ids);
+            self.bars.advance(fingerprints.len() as u64);
+            anyhow::Ok(())
+        })?;
+        self.bars.finish();
+        Ok((digest.finish() == known.digest).then_some(known))
     }
 
     /// Whether no id is there twice: it could be replaced or deleted once only.

@@ -9,14 +9,15 @@ use twinprint::store::{Index, Options, Upkeep};
 use twinprint::{DedupError, ProfileLabel};
 
 use super::Directory;
-use super::build::{Gather, MemoryArgs};
+use super::build::Gather;
 use super::files::IdArgs;
+use super::memory::MemoryArgs;
 use super::profile::{self, ProfileArgs};
 use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
 ///
-/// An interrupted one begins anew when it is run again.
+/// An interrupted one starts over when it is run again.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -36,7 +37,7 @@ pub(super) struct AddArgs {
     memory: MemoryArgs,
 
     /// Id of the first fingerprint, in place of the next that is free. An id that is there already gets the new fingerprint
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = number::parse_count::<u64>)]
     first_id: Option<u64>,
 
     /// No progress
@@ -87,12 +88,25 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let stored = ProfileLabel::read(&index.settings().label);
     profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
-    first
-        .checked_add(files.len())
-        .with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
+    if !files.has_ids() && first.checked_add(files.len()).is_none() {
+        let free = u64::MAX - first;
+        let whose = match args.first_id {
+            Some(_) => format!("--first-id {first}"),
+            None => format!(
+                "the next free id of {} is {first}",
+                args.directory.index.display()
+            ),
+        };
+        let refused = format!(
+            "{whose}: there are ids for {} only; name another with --first-id, or give ids with --ids",
+            number::counted(free, "fingerprint")
+        );
+        return Err(DedupError::Option(refused).into());
+    }
     let gather = Gather::new(args.quiet, &args.memory)?;
+    let options = gather.options(&files, first, index.settings())?;
     let added = index.add_segment(|path| {
-        let gathered = gather.segment(&files, first, index.settings(), path, None)?;
+        let gathered = gather.segment(&files, first, path, &options)?;
         // What is free from then on, known with the same commit.
         index.mark(index.checkpoint().max(gathered.next))?;
         anyhow::Ok(gathered.segment)

@@ -12,6 +12,7 @@ use twinprint::segment::SegmentError;
 use twinprint::store::Committed;
 
 use super::Directory;
+use super::memory::within_memory;
 use super::rows::{Form, RowArgs};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
@@ -131,7 +132,7 @@ impl Args {
         bars.finish();
         done.map_err(|error: anyhow::Error| match error.downcast_ref() {
             Some(SegmentError::Stopped) => anyhow!("interrupted"),
-            _ => error,
+            _ => within_memory(error),
         })
     }
 }

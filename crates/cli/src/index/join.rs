@@ -7,6 +7,7 @@ use twinprint::ProfileLabel;
 use twinprint::index_join::{JoinOptions, Side, join};
 use twinprint::raw::{Column, Ids, Kind, RawFiles, Value};
 
+use super::memory::{MemoryArgs, within_memory};
 use super::profile;
 use super::rows::RowArgs;
 use crate::progress::Bars;
@@ -51,7 +52,7 @@ pub(super) struct Args {
     all_pairs: bool,
 
     /// Write nothing where there would be more rows; a fingerprint that many ids have counts as so many
-    #[arg(long, default_value = "100000000", value_name = "N", value_parser = number::parse_count)]
+    #[arg(long, default_value = "100000000", value_name = "N", value_parser = number::parse_count::<u64>)]
     max_rows: u64,
 
     /// Take positions as ids though a Parquet file has a column of ids
@@ -61,9 +62,8 @@ pub(super) struct Args {
     #[command(flatten)]
     rows: RowArgs,
 
-    /// Memory to stay within, about; what does not fit is joined in parts, and waits on disk
-    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
-    memory: u64,
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Where to keep what does not fit into memory; the system's place for temporary files unless given
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         k: args.hamming.or(a.radius).unwrap_or(RADIUS),
         all_pairs: args.all_pairs,
         max_rows: args.max_rows,
-        memory: args.memory,
+        memory: args.memory.bytes(),
         work_dir: args.work_dir.clone(),
     };
     let columns = if args.all_pairs { PAIRS } else { GROUPS };
@@ -128,7 +128,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         out.row(&[Value::Numbers(row.a), Value::Numbers(row.b), hamming])
     });
     bars.finish();
-    joined?;
+    joined.map_err(within_memory)?;
     out.finish()?;
     Ok(())
 }

@@ -99,6 +99,12 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<()> {
             path.display()
         ));
     }
+    if checked.unbound > 0 {
+        terminal::note(&format!(
+            "{}: an earlier version wrote the manifest, which does not say by checksum which files are meant; the next change of the index adds that",
+            args.directory.index.display()
+        ));
+    }
     terminal::out(&format!(
         "{}: whole; {} in {}\n",
         args.directory.index.display(),

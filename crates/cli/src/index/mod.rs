@@ -2,10 +2,12 @@
 
 mod build;
 mod change;
+mod codec;
 mod export;
 mod files;
 mod join;
 mod look;
+mod memory;
 mod profile;
 mod query;
 mod resume;
@@ -17,6 +19,8 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueHint};
 use twinprint::store;
+
+pub(crate) use self::codec::CodecArg;
 
 const EXAMPLES: &str = "\
 Examples:

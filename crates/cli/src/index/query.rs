@@ -124,7 +124,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         if args.scan == Scan::Auto {
             let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCANNED as u64));
             let prices = LookupPrices::default();
-            answers.scan = scan_is_cheaper::<u64>(rows, queries, answers.k, &prices)?;
+            let codec = committed.settings.codec;
+            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &prices)?;
         }
         let mut out = args.rows.open(NUMBERED, &[])?;
         let at_once = answers.at_once();

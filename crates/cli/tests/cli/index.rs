@@ -1,6 +1,7 @@
 //! `twinprint index`: what it finds, and what a writer that is killed leaves.
 
 mod exports;
+mod foreign;
 mod formats;
 mod joins;
 mod profiles;

@@ -27,6 +27,18 @@ fn an_evaluation_writes_tables_a_page_and_figures() {
     assert!(json["true_pairs"][0].as_u64().unwrap() > 0);
     assert!(sandbox.text("eval.html").contains("<polyline"));
     sandbox.run("eval --docs docs.jsonl --at 1.5").fails(2, &["--at"]);
+    // A further profile is judged at the width that it names, and at the usual ones if it names none.
+    let said = sandbox
+        .run("eval --docs docs.jsonl --at 0.8 --also tp1-words-lntf-16 --also tp1-chars4-tf -q")
+        .ok()
+        .stdout;
+    let rows = |name: &str| said.matches(&format!("best k ({name})")).count();
+    let named = ["tp1-words-lntf-16", "tp1-chars4-tf-64", "tp1-chars4-tf-128"].map(rows);
+    assert_eq!((named, rows("tp1-words-lntf-64")), ([1; 3], 1), "{said}");
+    assert!(said.contains("16 bits, k = "), "{said}");
+    sandbox
+        .run("eval --docs docs.jsonl --also tp1-words-lntf-24")
+        .fails(2, &["tp1-words-lntf-24"]);
     sandbox.run("eval --docs - ").fails(2, &["--docs", "stdin"]);
     sandbox.run("eval").fails(2, &["--docs"]);
 }
@@ -35,7 +47,7 @@ fn an_evaluation_writes_tables_a_page_and_figures() {
 fn a_calibration_writes_options_that_dedup_takes() {
     let sandbox = sandbox();
     let said = sandbox
-        .run("calibrate docs.jsonl --n 1000000 --write choice.toml --html page.html --threshold 0.75 -q")
+        .run("calibrate docs.jsonl --n 1e6 --limit 1e3 --write choice.toml --html page.html --threshold 0.75 -q")
         .ok()
         .stdout;
     assert!(

@@ -37,6 +37,21 @@ impl std::fmt::Debug for StoredJoin<'_> {
 }
 
 impl StoredJoin<'_> {
+    /// The bytes that joining segments of so many rows within `k` takes, about, however few are allowed. One number is for a join with itself.
+    pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
+        let at_once = match rows {
+            [rows] => at_once::<W>(*rows),
+            _ => u64::MAX,
+        };
+        let few = rows.iter().copied().min().unwrap_or_default();
+        let chunk = few.min(LEAST as u64);
+        let tables = Between::<W>::tables_for(chunk as usize, PASSING, k);
+        let passing = rows.iter().copied().max().unwrap_or_default();
+        let row = u64::from(W::BITS / 8) + Between::<W>::bytes_a_row(tables);
+        let by_chunks = passing_bytes::<W>(passing) + chunk * row;
+        at_once.min(by_chunks)
+    }
+
     /// How many rows [`done`](Self::done) will be told of when a segment of so many is joined with itself.
     pub fn work_with_itself<W: Width>(&self, rows: u64) -> u64 {
         let chunk = self.self_chunk::<W>(rows) as u64;
@@ -118,9 +133,7 @@ impl StoredJoin<'_> {
 
     /// Rows of a chunk that is joined with itself and with what follows.
     fn self_chunk<W: Width>(&self, rows: u64) -> usize {
-        let row = u64::from(W::BITS / 8);
-        // The rows, and two copies of rows and ids with a directory while they are ordered.
-        if rows.saturating_mul(row + 2 * (row + 4) + 8) <= self.memory {
+        if at_once::<W>(rows) <= self.memory {
             return (rows as usize).max(1);
         }
         self.chunk::<W>(rows)
@@ -129,8 +142,7 @@ impl StoredJoin<'_> {
     /// Rows of a chunk with tables over it.
     fn chunk<W: Width>(&self, rows: u64) -> usize {
         let row = u64::from(W::BITS / 8);
-        let passing = PASSING as u64 * (row + 2 * (row + 4));
-        let left = self.memory.saturating_sub(passing);
+        let left = self.memory.saturating_sub(passing_bytes::<W>(u64::MAX));
         let mut chunk = rows as usize;
         // The number of tables depends on the rows; it settles at once.
         for _ in 0..2 {
@@ -148,6 +160,18 @@ impl StoredJoin<'_> {
             Ok(())
         }
     }
+}
+
+/// Bytes for joining all rows of a segment with one another at once: the rows, and two copies of rows and ids with a directory while they are ordered.
+fn at_once<W: Width>(rows: u64) -> u64 {
+    let row = u64::from(W::BITS / 8);
+    rows.saturating_mul(row + 2 * (row + 4) + 8)
+}
+
+/// Bytes of the rows that go past the tables at a time, of `rows` in all.
+fn passing_bytes<W: Width>(rows: u64) -> u64 {
+    let row = u64::from(W::BITS / 8);
+    rows.min(PASSING as u64) * (row + 2 * (row + 4))
 }
 
 /// The rows of a chunk.
@@ -360,6 +384,16 @@ mod tests {
         // A hundred bytes a row and the rows that pass.
         let some = join(1 << 30).chunk::<u64>(1 << 30);
         assert!((4_000_000..20_000_000).contains(&some), "{some}");
+    }
+
+    #[test]
+    fn the_least_memory_is_that_of_the_smallest_chunk() {
+        let least = |rows: &[u64]| StoredJoin::least_memory::<u64>(3, rows);
+        assert_eq!((least(&[0]), least(&[1000])), (0, 40_000));
+        let [some, many] = [1 << 22, 1 << 32].map(|rows| least(&[rows]));
+        assert_eq!(some, many);
+        assert!((32 << 20..36 << 20).contains(&many), "{many}");
+        assert!(least(&[10, 1 << 32]) < many && least(&[10, 10]) < 3000);
     }
 
     #[test]

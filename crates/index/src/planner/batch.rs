@@ -5,13 +5,16 @@ use fingerprint::Width;
 use super::segment::{Ask, LookupPrices, Medium, Mode, plan_segment};
 use crate::join::between;
 use crate::plan::PlanError;
+use crate::segment::Codec;
 use crate::store::PASSING;
 
-/// Whether one pass over `n` stored fingerprints answers so many queries at once sooner than a lookup of each, in memory and on one core.
+/// Whether one pass over `n` stored fingerprints answers so many queries at once sooner than a lookup of each, in memory and on one core, in an index of
+/// this codec.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.
 pub fn scan_is_cheaper<W: Width>(
+    codec: Codec,
     n: u64,
     queries: u64,
     k: u32,
@@ -25,6 +28,7 @@ pub fn scan_is_cheaper<W: Width>(
         medium: Medium::Memory,
         mode: Mode::Batch,
         skew_bits: 0.0,
+        codec,
     };
     let choice = plan_segment(&ask, prices)?;
     let lookup = choice.alternatives.first().map_or(0.0, |chosen| chosen.cost);
@@ -40,12 +44,20 @@ mod tests {
 
     #[test]
     fn a_scan_is_for_queries_without_number() {
+        let codec = Codec::default();
         let cheaper =
-            |n, queries, k| scan_is_cheaper::<u64>(n, queries, k, &LookupPrices::default()).unwrap();
+            |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupPrices::default()).unwrap();
         // Measured in docs/scale.md: ten million a second go past a million queries, which take a second or two of lookups.
         assert!(!cheaper(100_000_000, 1_000_000, 3));
         assert!(!cheaper(10_000_000, 1000, 3) && !cheaper(1 << 20, 1, 10));
         assert!(cheaper(1_000_000, 100_000_000, 3) && cheaper(10_000_000, 10_000_000, 10));
         assert!(!cheaper(0, 0, 3));
+        // Lookups in pages take longer, so that fewer queries are enough.
+        let enough = |codec| {
+            let is_cheaper =
+                |queries| scan_is_cheaper::<u64>(codec, 10_000_000, queries, 3, &LookupPrices::default());
+            (10..40).find(|log| is_cheaper(1 << log).unwrap()).unwrap()
+        };
+        assert!(enough(Codec::HUFFMAN) < enough(Codec::default()));
     }
 }

@@ -10,6 +10,7 @@ mod lookup;
 mod measure;
 mod segment;
 mod skew;
+mod stored;
 #[cfg(test)]
 mod tests;
 

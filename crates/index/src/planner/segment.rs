@@ -2,9 +2,12 @@
 //!
 //! Cost of a lookup = Σ over the tables of probes · price of a probe + candidates · price of a candidate, with V(u, ρ) probes and
 //! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
-//! a probe is a read. Size = every table's rows without their address bits, its directory, and the ids once. Address widths around log₂ n
+//! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
 //! disk, where space is cheap, it is the least cost.
+//!
+//! Another codec than packed rows with plain directories is asked for to save space. So tables are not chosen with it that plain ones with fewer or
+//! other tables beat in both space and time: three tables in Elias–Fano coding take more than two packed ones and answer more slowly.
 //!
 //! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
 //! their order. The designs and the naive ways are priced beside them, so that the choice can be seen to be one.
@@ -12,9 +15,10 @@
 use std::fmt;
 
 use super::cost::Load;
+use super::stored;
 use super::{Alternative, CHOSEN, Choice, catalogue, duration, memory};
 use crate::plan::{Plan, PlanError};
-use crate::segment::MAX_ADDRESS_BITS;
+use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
 /// What a segment is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +37,8 @@ pub struct Ask {
     pub mode: Mode,
     /// How many bits of entropy an address lacks: u − H₂, 0 for uniform fingerprints.
     pub skew_bits: f64,
+    /// How rows are stored.
+    pub codec: Codec,
 }
 
 /// Where a segment is read.
@@ -56,7 +62,7 @@ pub enum Mode {
 /// Nanoseconds of the steps of a lookup on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupPrices {
-    /// A probe of a single query, other probes being under way.
+    /// A probe of packed rows with plain directories for a single query, other probes being under way. What others cost follows from it.
     pub online: f64,
     /// A probe of a query among many that are ordered by address.
     pub batch: f64,
@@ -92,6 +98,7 @@ pub struct SegmentPlan {
 }
 
 /// A way to look up with its price.
+#[derive(Clone)]
 struct Priced {
     plan: SegmentPlan,
     cost: f64,
@@ -116,14 +123,30 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
     let scan = Plan::scan(ask.bits, ask.k)?;
     let mut plans = catalogue(ask.bits, ask.k);
     plans.push(scan);
-    let mut priced: Vec<Priced> = plans.into_iter().map(|plan| price(plan, ask, prices)).collect();
+    let priced_for = |ask: &Ask| -> Vec<Priced> {
+        plans
+            .iter()
+            .map(|plan| price(plan.clone(), ask, prices))
+            .collect()
+    };
+    let mut priced = priced_for(ask);
     priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let plain = if ask.codec == Codec::default() {
+        Vec::new()
+    } else {
+        let codec = Codec::default();
+        priced_for(&Ask { codec, ..*ask })
+    };
+    let beaten = |p: &Priced| {
+        let mut plain = plain.iter().filter(|plain| plain.eligible);
+        plain.any(|plain| plain.cost <= p.cost && plain.bytes <= p.bytes)
+    };
     let fits = |p: &Priced| ask.memory.is_none_or(|most| p.bytes <= most as f64);
     let parts = || priced.iter().enumerate().filter(|(_, p)| p.eligible);
     let chosen = parts()
-        .filter(|(_, p)| fits(p))
+        .filter(|(_, p)| fits(p) && !beaten(p))
         .min_by(|a, b| aim(ask, a.1.cost, a.1.bytes).total_cmp(&aim(ask, b.1.cost, b.1.bytes)));
-    // Where nothing fits, the smallest that is no scan has the best claim.
+    // Where there is none, the smallest that is no scan has the best claim.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = priced.remove(best);
@@ -133,6 +156,8 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
         .map(|p| {
             let verdict = if !fits(p) {
                 format!("needs {}", memory(p.bytes))
+            } else if p.eligible && beaten(p) {
+                "packed rows in other tables are both smaller and faster".to_owned()
             } else if p.eligible || p.cost >= best.cost {
                 format!(
                     "{:.1} times the cost, {:.1} times the space",
@@ -172,8 +197,8 @@ fn row(p: &Priced, verdict: String) -> Alternative {
 fn probe(ask: &Ask, prices: &LookupPrices) -> f64 {
     match (ask.medium, ask.mode) {
         (Medium::Disk, _) => prices.read,
-        (Medium::Memory, Mode::Online) => prices.online,
-        (Medium::Memory, Mode::Batch) => prices.batch,
+        (Medium::Memory, Mode::Online) => prices.online * stored::online_factor(ask.codec),
+        (Medium::Memory, Mode::Batch) => prices.batch * stored::batch_factor(ask.codec),
     }
 }
 
@@ -197,9 +222,7 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
             }
             .lookup();
             cost += probes * probe(ask, prices) + candidates * prices.candidate;
-            let space = 2f64.powi(u as i32);
-            // The first sixteen bits below a group of 256 addresses.
-            bytes += n * f64::from(plan.bits - u) / 8.0 + space * (2.0 + 4.0 / 256.0);
+            bytes += stored::table_bytes(ask.codec, n, plan.bits, u);
             address_bits.push(u);
         }
         (cost, bytes, address_bits)

@@ -4,6 +4,7 @@ use super::*;
 use crate::Tables;
 use crate::plan::check::is_exact;
 use crate::samples::{Shape, rows};
+use crate::segment::{Builder, Codec, Form, Options};
 
 #[test]
 fn few_rows_are_scanned_and_many_are_not() {
@@ -150,6 +151,77 @@ fn ask(n: u64, k: u32) -> Ask {
         medium: Medium::Memory,
         mode: Mode::Batch,
         skew_bits: 0.0,
+        codec: Codec::default(),
+    }
+}
+
+const SMALLER: [Codec; 2] = [Codec::Packed(Form::EliasFano), Codec::HUFFMAN];
+
+#[test]
+fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
+    let prices = LookupPrices::default();
+    for n in [10_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
+        for k in [1, 3, 6, 10] {
+            let plain = plan_segment(&ask(n, k), &prices).unwrap();
+            for codec in SMALLER {
+                let coded = plan_segment(&Ask { codec, ..ask(n, k) }, &prices).unwrap();
+                assert_eq!(is_exact(&coded.plan.plan), Ok(()));
+                let [plain, coded] = [&plain, &coded].map(|choice| &choice.alternatives[0]);
+                assert!(
+                    coded.bytes < 0.985 * plain.bytes,
+                    "{n}, {k}, {codec:?}: {} of {} bytes",
+                    coded.bytes,
+                    plain.bytes
+                );
+                assert!(coded.cost > plain.cost);
+            }
+        }
+    }
+    // Three tables are beaten by two packed ones.
+    let codec = Codec::Packed(Form::EliasFano);
+    let choice = plan_segment(
+        &Ask {
+            codec,
+            ..ask(10_000_000, 3)
+        },
+        &prices,
+    )
+    .unwrap();
+    assert_eq!(choice.plan.plan.tables.len(), 2);
+    let three = choice.alternatives.iter().find(|a| a.tables == 3).unwrap();
+    assert!(three.verdict.contains("packed rows"), "{}", three.verdict);
+}
+
+#[test]
+fn the_sizes_of_tables_are_those_that_are_written() {
+    let mut random = crate::samples::Random(8);
+    let rows: Vec<u64> = (0..200_000).map(|_| random.next()).collect();
+    let directory = tempfile::tempdir().unwrap();
+    for codec in [Codec::default(), SMALLER[0], SMALLER[1]] {
+        let choice = plan_segment(
+            &Ask {
+                codec,
+                ..ask(rows.len() as u64, 3)
+            },
+            &LookupPrices::default(),
+        )
+        .unwrap();
+        let options = Options {
+            plan: Some(choice.plan.plan.clone()),
+            address_bits: choice.plan.address_bits.clone(),
+            codec,
+            ..Options::default()
+        };
+        let mut builder = Builder::new(&directory.path().join("a.seg"), &options).unwrap();
+        for (id, &row) in (0..).zip(&rows) {
+            builder.push(row, id).unwrap();
+        }
+        let written = builder.finish().unwrap().bytes() as f64;
+        let expected = choice.alternatives[0].bytes;
+        assert!(
+            (written / expected - 1.0).abs() < 0.02,
+            "{codec:?}: {written} bytes, not {expected}"
+        );
     }
 }
 

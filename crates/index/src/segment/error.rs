@@ -1,7 +1,7 @@
 //! Why a segment cannot be written or trusted.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use crate::plan::PlanError;
 use crate::plan::check::Counterexample;
@@ -65,6 +65,14 @@ pub enum SegmentError {
     /// More distinct fingerprints than a segment can number.
     #[error("a segment holds fewer than 2^32 distinct fingerprints; split the input")]
     TooMany,
+    /// Less memory is allowed than the work takes however it is divided.
+    #[error("this takes {} of memory or more; {} is allowed", Size(*.needed, u64::div_ceil), Size(*.allowed, |bytes, unit| bytes / unit))]
+    Memory {
+        /// Bytes it takes.
+        needed: u64,
+        /// Bytes it may take.
+        allowed: u64,
+    },
     /// What an interrupted build left is of other work than what it should go on with.
     #[error("{} is of a build from other input or with other settings", path.display())]
     OtherWork {
@@ -76,7 +84,32 @@ pub enum SegmentError {
     Stopped,
 }
 
+/// Bytes as whole MiB or KiB, by a division that rounds up or down.
+struct Size(u64, fn(u64, u64) -> u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self(bytes, divide) = self;
+        match bytes {
+            0..1024 => write!(f, "{bytes} B"),
+            1024..0x10_0000 => write!(f, "{} KiB", divide(bytes, 1 << 10)),
+            _ => write!(f, "{} MiB", divide(bytes, 1 << 20)),
+        }
+    }
+}
+
 impl SegmentError {
+    /// Whether something that takes `needed` bytes of memory or more may be done within `allowed`.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub fn check_memory(needed: u64, allowed: u64) -> Result<(), Self> {
+        if needed <= allowed {
+            return Ok(());
+        }
+        Err(Self::Memory { needed, allowed })
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),

@@ -1,6 +1,6 @@
 //! The journal of a build that another process may go on with: how far the file that is being written has come, and what it is of.
 //!
-//! It lies beside that file as `NAME.seg.resume` and is replaced as a whole, by a rename, when a further table is whole; what it tells of is
+//! It lies in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is whole; what it tells of is
 //! on disk before it is. `FORMAT.md` beside the crate shows it byte by byte.
 //!
 //! Invariants of a journal that decodes: the checksum holds; some tables are whole and some are not; every section ends before the length

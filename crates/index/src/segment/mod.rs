@@ -39,11 +39,12 @@ pub use directory::Form;
 pub use error::SegmentError;
 pub use iterate::Rows;
 pub use lookup::{Scratch, Stats};
+pub(crate) use open::digest_of;
 
 /// The widest address of a table: its directory has that many bits' worth of entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
-/// What a build of the segment `path` may have left of itself: the file so far, and the journal from which the next build goes on.
+/// The files that an interrupted build of the segment `path` may have left: the file so far, and the journal from which the next build resumes.
 pub fn unfinished(path: &Path) -> [PathBuf; 2] {
     [write::temporary(path), journal::place(path)]
 }

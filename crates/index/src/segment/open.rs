@@ -13,11 +13,31 @@ use super::sectors::{Sectors, Sums};
 use super::table::Stored;
 use super::{Segment, SegmentError, lookup};
 use crate::bytes::Reader;
+use crate::digest::Digest;
 use crate::plan::Plan;
 use crate::plan::check::is_exact;
 
 /// Files up to this size are verified when opened; larger ones sector by sector as they are touched.
 const VERIFIED_AT_ONCE: usize = 64 << 20;
+
+/// The digest of the segment in a file, of whatever width, without a look at its pages; see [`Segment::digest`].
+///
+/// # Errors
+/// The file cannot be read, or has not the end of a segment.
+pub(crate) fn digest_of(path: &Path) -> Result<Digest, SegmentError> {
+    let data = Mapping::map(path)?;
+    let footer = footer(&data).ok_or_else(|| SegmentError::NotSegment {
+        path: path.to_owned(),
+        what: "its end is missing or damaged",
+    })?;
+    Ok(digest(&data, &footer))
+}
+
+fn digest(data: &[u8], footer: &Footer) -> Digest {
+    let sums = footer.range(Kind::Sums, 0);
+    let end = sums.and_then(|sums| data.get(sums.start..));
+    Digest::of(end.unwrap_or(data))
+}
 
 /// The width that a header names.
 fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
@@ -171,6 +191,12 @@ impl<W: Width> Segment<W> {
             offset,
             what,
         }
+    }
+
+    /// The digest of the end of the file, from the section of checksums on. The checksums cover all that is before them, so it identifies the whole
+    /// file, and takes a thousandth of its bytes.
+    pub(crate) fn digest(&self) -> Digest {
+        digest(&self.data, &self.footer)
     }
 
     /// How many distinct fingerprints there are.

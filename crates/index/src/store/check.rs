@@ -19,6 +19,8 @@ pub struct Checked {
     pub rows: u64,
     /// Ids that lookups find.
     pub living: u64,
+    /// Segments that the manifest does not bind by a digest, because an earlier version wrote it. The next commit binds them.
+    pub unbound: usize,
     /// Files that an interrupted writer left; the next one removes them.
     pub left_over: Vec<PathBuf>,
 }
@@ -50,6 +52,7 @@ pub fn check<W: Width>(directory: &Path) -> Result<Checked, StoreError> {
         segments: view.segments.len(),
         rows: manifest.segments.iter().map(|e| e.rows).sum(),
         living,
+        unbound: manifest.segments.iter().filter(|e| !e.is_bound()).count(),
         left_over: files.left_over(Some(&manifest))?,
     })
 }

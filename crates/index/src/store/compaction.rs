@@ -29,7 +29,7 @@ impl<W: Width> Index<W> {
         self.shared.commit()?;
         let _one = held(&self.shared.compacting);
         self.shared.compact(|entries| {
-            let is_one = entries.len() <= 1 && entries.iter().all(|e| e.deleted == 0);
+            let is_one = entries.len() <= 1 && entries.iter().all(|e| e.deleted.is_none());
             let all = entries.iter().map(|e| e.number).collect();
             if is_one { HashSet::new() } else { all }
         })?;
@@ -130,7 +130,7 @@ impl<W: Width> Shared<W> {
         drop(writing);
         let gone: Vec<Entry> = gone;
         self.files.remove(gone.iter().flat_map(|e| {
-            let tombstones = e.tombstones.map(|number| self.files.tombstones(number));
+            let tombstones = e.deleted.map(|deleted| self.files.tombstones(deleted.number));
             std::iter::once(self.files.segment(e.number)).chain(tombstones)
         }));
         Ok(())
@@ -149,7 +149,7 @@ impl<W: Width> Shared<W> {
 fn due(entries: &[Entry]) -> HashSet<u64> {
     let mut by_size: Vec<(u64, &Entry)> = entries
         .iter()
-        .map(|e| (e.rows.saturating_sub(e.deleted), e))
+        .map(|e| (e.rows.saturating_sub(e.deleted_ids()), e))
         .collect();
     by_size.sort_by_key(|&(living, e)| (living, e.number));
     let mut smaller = 0;
@@ -163,7 +163,7 @@ fn due(entries: &[Entry]) -> HashSet<u64> {
     if outweighed > 0 {
         return by_size[..outweighed].iter().map(|(_, e)| e.number).collect();
     }
-    let is_sparse = |e: &&Entry| e.deleted * DELETED_SHARE >= e.rows.max(1);
+    let is_sparse = |e: &&Entry| e.deleted_ids() * DELETED_SHARE >= e.rows.max(1);
     entries
         .iter()
         .find(is_sparse)
@@ -174,6 +174,7 @@ fn due(entries: &[Entry]) -> HashSet<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::manifest::Deleted;
     use super::*;
 
     fn entries(rows: &[u64]) -> Vec<Entry> {
@@ -183,8 +184,8 @@ mod tests {
             bytes: 0,
             rows,
             ids: 0..=0,
-            tombstones: None,
-            deleted: 0,
+            digest: None,
+            deleted: None,
         };
         numbered.map(entry).collect()
     }
@@ -229,10 +230,16 @@ mod tests {
 
     #[test]
     fn what_is_mostly_deleted_is_written_anew() {
-        let mut sparse = entries(&[100, 1000]);
-        sparse[1].deleted = 250;
-        assert_eq!(due(&sparse), HashSet::from([2]));
-        sparse[1].deleted = 249;
-        assert!(due(&sparse).is_empty());
+        let sparse = |count| {
+            let mut sparse = entries(&[100, 1000]);
+            sparse[1].deleted = Some(Deleted {
+                number: 3,
+                count,
+                digest: None,
+            });
+            sparse
+        };
+        assert_eq!(due(&sparse(250)), HashSet::from([2]));
+        assert!(due(&sparse(249)).is_empty());
     }
 }

@@ -38,6 +38,17 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
+    /// A new index would be made among files of another, of which there is no manifest.
+    #[error(
+        "{} has no manifest but holds a file of an index, {}; restore the manifest from a backup, or name another directory (nothing was removed)",
+        path.display(), file.file_name().unwrap_or_default().display()
+    )]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// A segment or a file of deleted ids.
+        file: PathBuf,
+    },
     /// Another process writes to the index.
     #[error("{} is being written by another process; wait for it to end", path.display())]
     InUse {
@@ -51,6 +62,16 @@ pub enum StoreError {
         path: PathBuf,
         /// What does not fit.
         what: &'static str,
+    },
+    /// A whole file is not the one that the manifest names.
+    #[error(
+        "{} is not the file that the manifest names, but one of another index or of another state of this one; restore the whole directory from a backup, or build \
+         the index again",
+        path.display()
+    )]
+    OtherFile {
+        /// The file.
+        path: PathBuf,
     },
     /// Written by another version of the format.
     #[error("{} is of format version {got}, this program reads version {expected}", path.display())]

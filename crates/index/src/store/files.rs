@@ -1,18 +1,21 @@
 //! The directory of an index and the files in it.
 //!
 //! ```text
-//! manifest        which of the others are the index
-//! 00000007.seg    a segment
-//! 00000009.del    ids deleted from one
-//! lock            locked by who writes
-//! *.tmp           a file that is not whole
-//! *.seg.resume    how far a segment is that is being built
+//! manifest             which of the others are the index
+//! 00000007.seg         a segment
+//! 00000009.del         ids deleted from one
+//! lock                 locked by the process that writes
+//! *.tmp                a file that is not whole
+//! 00000001.seg.new     the only segment of an index that has no manifest yet
+//! *.resume             how far a segment is that is being built
 //! ```
 //!
 //! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so whatever it names is durable
 //! before it is; what it no longer names is removed after. A kill at any moment leaves the files of one manifest and perhaps
-//! others, which the next writer removes: only names that this module gives, so that nobody else's file is touched. A build of a whole
-//! index may leave its segment before there is a manifest; whoever makes an index of it goes on from there.
+//! others, which the next writer removes: only names that this module gives, so that nobody else's file is touched.
+//!
+//! Where there is no manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a new index is
+//! made only where there are none, and its segment gets its name only when `manifest.tmp` names it already ([`Files::publish_first`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,13 +24,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::StoreError;
-use super::manifest::{self, Manifest, Wrong};
+use super::manifest::{self, Deleted, Manifest, Wrong};
 use super::tombstones;
-use crate::segment;
+use crate::digest::Digest;
+use crate::segment::{self, digest_of};
 use crate::storage::Storage;
 
 /// The number of the first file.
 pub(super) const FIRST: u64 = 1;
+/// The generation of the first manifest.
+pub(super) const FIRST_GENERATION: u64 = 1;
 /// The name of the manifest.
 const MANIFEST: &str = "manifest";
 /// The name of the file that is locked.
@@ -38,8 +44,18 @@ const TEMPORARY: &str = "tmp";
 const JOURNAL: &str = "resume";
 /// How names of segments end.
 const SEGMENT: &str = "seg";
+/// How the name of the only segment of a new index ends, behind its later name, until the manifest is there.
+const NEW: &str = "new";
 /// How names of files of deleted ids end.
 const TOMBSTONES: &str = "del";
+
+/// The content of a file of deleted ids.
+pub(super) struct DeletedIds {
+    /// Ascending.
+    pub(super) ids: Vec<u64>,
+    /// Of the whole file.
+    pub(super) digest: Digest,
+}
 
 /// A directory that holds an index or is about to.
 #[derive(Clone, Debug)]
@@ -66,11 +82,39 @@ impl Files {
         self.root.join(format!("{number:08}.{SEGMENT}"))
     }
 
-    /// Whether an index was to be made of one segment, which did not come to its end.
+    /// Where the only segment of a new index is until the manifest is there.
+    pub(super) fn new_segment(&self) -> PathBuf {
+        let mut path = self.segment(FIRST).into_os_string();
+        path.push(".");
+        path.push(NEW);
+        path.into()
+    }
+
+    /// Whether an index was to be made of one segment, and the build did not come to its end.
     pub(super) fn unfinished(&self) -> bool {
-        // A whole segment may be that of an index whose manifest was lost, which nobody must be told to build again.
-        let unfinished = segment::unfinished(&self.segment(FIRST));
-        unfinished.iter().any(|path| path.exists())
+        let new = self.new_segment();
+        let [file, journal] = segment::unfinished(&new);
+        [new, file, journal].iter().any(|path| path.exists()) || self.claimed().is_some()
+    }
+
+    /// The only segment of a new index, where its build ended between the name of the segment and that of the manifest.
+    pub(super) fn claimed(&self) -> Option<PathBuf> {
+        let manifest = fs::read(temporary(&self.manifest())).ok()?;
+        let manifest = Manifest::decode(&manifest).ok()?;
+        // A later manifest is of an index that had one before.
+        let [entry] = &manifest.segments[..] else {
+            return None;
+        };
+        let path = self.segment(entry.number);
+        let is_first = manifest.generation == FIRST_GENERATION && entry.deleted.is_none();
+        (is_first && entry.digest.is_some() && digest_of(&path).ok() == entry.digest).then_some(path)
+    }
+
+    /// A segment or a file of deleted ids that is here without a manifest, and is not [claimed](Self::claimed).
+    pub(super) fn unclaimed(&self) -> Result<Option<PathBuf>, StoreError> {
+        let claimed = self.claimed();
+        let whole = self.list(is_whole)?.into_iter();
+        Ok(whole.filter(|path| Some(path) != claimed.as_ref()).min())
     }
 
     /// Where the tombstones of a number are.
@@ -107,6 +151,11 @@ impl Files {
         }
     }
 
+    /// Whether some process has locked the directory, now or before.
+    pub(super) fn is_locked_or_was(&self) -> bool {
+        self.root.join(LOCK).exists()
+    }
+
     /// The manifest, if there is one.
     pub(super) fn read_manifest(&self) -> Result<Option<Manifest>, StoreError> {
         let path = self.manifest();
@@ -130,31 +179,84 @@ impl Files {
         self.write(&self.manifest(), &manifest.encode())
     }
 
-    /// The ids in a file of tombstones.
-    pub(super) fn read_tombstones(&self, number: u64) -> Result<Vec<u64>, StoreError> {
-        let path = self.tombstones(number);
+    /// Gives the only segment of a new index its name, and writes the first manifest, which names it.
+    pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        let (new, path) = (self.new_segment(), self.segment(FIRST));
+        // The temporary manifest is durable before the segment has its name, so that every end between the two is recognized.
+        self.write_temporary(&self.manifest(), &manifest.encode())?;
+        self.sync()?;
+        let renamed = self.storage.rename(&new, &path);
+        renamed.map_err(StoreError::io(&path, "rename a file to it"))?;
+        self.sync()?;
+        self.publish(&self.manifest())
+    }
+
+    /// Removes the [claimed](Self::claimed) segment of a build that is to be done again.
+    pub(super) fn remove_claimed(&self) -> Result<(), StoreError> {
+        let Some(path) = self.claimed() else {
+            return Ok(());
+        };
+        let removed = self.storage.remove(&path);
+        removed.map_err(StoreError::io(&path, "remove it"))?;
+        // Before the temporary manifest may go.
+        self.sync()
+    }
+
+    /// Reads a file of tombstones.
+    pub(super) fn read_tombstones(&self, deleted: &Deleted) -> Result<DeletedIds, StoreError> {
+        let path = self.tombstones(deleted.number);
         let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;
-        tombstones::decode(&bytes).ok_or(StoreError::Damaged {
-            path,
-            what: "it is not a whole file of deleted ids",
-        })
+        let Some(ids) = tombstones::decode(&bytes) else {
+            return Err(StoreError::Damaged {
+                path,
+                what: "it is not a whole file of deleted ids",
+            });
+        };
+        let digest = Digest::of(&bytes);
+        let is_named = deleted.digest.is_none_or(|named| named == digest);
+        if is_named && ids.len() as u64 == deleted.count {
+            Ok(DeletedIds { ids, digest })
+        } else {
+            Err(StoreError::OtherFile { path })
+        }
     }
 
     /// Writes a file of tombstones.
-    pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<(), StoreError> {
-        self.write(&self.tombstones(number), &tombstones::encode(ids))
+    pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<Deleted, StoreError> {
+        let bytes = tombstones::encode(ids);
+        self.write(&self.tombstones(number), &bytes)?;
+        Ok(Deleted {
+            number,
+            count: ids.len() as u64,
+            digest: Some(Digest::of(&bytes)),
+        })
     }
 
     /// Writes a whole file.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        let temporary = path.with_extension(TEMPORARY);
+        self.write_temporary(path, bytes)?;
+        self.publish(path)
+    }
+
+    /// Writes the file that will be called `path`, under its temporary name.
+    fn write_temporary(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        let temporary = temporary(path);
         let written = self.storage.create(&temporary).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync()
         });
-        written.map_err(StoreError::io(&temporary, "write it"))?;
-        let renamed = self.storage.rename(&temporary, path);
+        written.map_err(StoreError::io(&temporary, "write it"))
+    }
+
+    /// Gives a file its name in place of the temporary one.
+    fn publish(&self, path: &Path) -> Result<(), StoreError> {
+        let renamed = self.storage.rename(&temporary(path), path);
         renamed.map_err(StoreError::io(path, "rename a file to it"))?;
+        self.sync()
+    }
+
+    /// Makes the names in the directory durable.
+    fn sync(&self) -> Result<(), StoreError> {
         let synced = self.storage.sync_dir(&self.root);
         synced.map_err(StoreError::io(&self.root, "make its new names durable"))
     }
@@ -166,45 +268,72 @@ impl Files {
         }
     }
 
-    /// Files of an index that a manifest does not name: what a kill left.
+    /// Files of an index that a manifest does not name: what a kill left. Without a manifest only those with temporary names are.
     pub(super) fn left_over(&self, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>, StoreError> {
+        let Some(manifest) = manifest else {
+            return self.list(is_temporary);
+        };
         let named: Vec<PathBuf> = manifest
+            .segments
             .iter()
-            .flat_map(|m| &m.segments)
             .flat_map(|e| {
-                let tombstones = e.tombstones.map(|number| self.tombstones(number));
+                let tombstones = e.deleted.map(|deleted| self.tombstones(deleted.number));
                 [Some(self.segment(e.number)), tombstones]
             })
             .flatten()
             .collect();
+        let mut left = self.list(|name| is_whole(name) || is_temporary(name))?;
+        left.retain(|path| !named.contains(path));
+        Ok(left)
+    }
+
+    /// Files with such names, in the order of their names.
+    fn list(&self, is_such: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, StoreError> {
         let entries = fs::read_dir(&self.root).map_err(StoreError::io(&self.root, "list it"))?;
-        let mut left = Vec::new();
+        let mut such = Vec::new();
         for entry in entries {
             let path = entry.map_err(StoreError::io(&self.root, "list it"))?.path();
-            if path.file_name().is_some_and(is_ours) && !named.contains(&path) {
-                left.push(path);
+            if path.file_name().and_then(OsStr::to_str).is_some_and(&is_such) {
+                such.push(path);
             }
         }
-        left.sort();
-        Ok(left)
+        such.sort();
+        Ok(such)
     }
 }
 
-/// Whether this module gives such names, the manifest's and the lock's aside.
-fn is_ours(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
-    let is_number = |stem: &str| stem.len() >= 8 && stem.bytes().all(|b| b.is_ascii_digit());
-    let is_segment = |name: &str| name.strip_suffix(&format!(".{SEGMENT}")).is_some_and(is_number);
-    let is_journal = |name: &str| name.strip_suffix(&format!(".{JOURNAL}")).is_some_and(is_segment);
-    if let Some(whole) = name.strip_suffix(&format!(".{TEMPORARY}")) {
-        // A segment and its journal are written beside their names, the others in place of their ending.
-        return whole == MANIFEST || is_number(whole) || is_segment(whole) || is_journal(whole);
+/// The name of a file until it is whole.
+fn temporary(path: &Path) -> PathBuf {
+    path.with_extension(TEMPORARY)
+}
+
+/// Whether this module gives such names to segments and files of deleted ids.
+fn is_whole(name: &str) -> bool {
+    is_segment(name) || stem(name, TOMBSTONES).is_some_and(is_number)
+}
+
+/// Whether this module gives such names to files that are not whole, or that belong to no index yet.
+fn is_temporary(name: &str) -> bool {
+    // What is written of a segment that is being built has its ending behind the segment's name.
+    let is_built = |name: &str| is_segment(name) || stem(name, NEW).is_some_and(is_segment);
+    let is_journal = |name: &str| stem(name, JOURNAL).is_some_and(is_built);
+    if let Some(whole) = stem(name, TEMPORARY) {
+        return whole == MANIFEST || is_number(whole) || is_built(whole) || is_journal(whole);
     }
-    if is_journal(name) {
-        return true;
-    }
-    let ending = name.rsplit_once('.');
-    ending.is_some_and(|(stem, ending)| is_number(stem) && [SEGMENT, TOMBSTONES].contains(&ending))
+    is_journal(name) || stem(name, NEW).is_some_and(is_segment)
+}
+
+fn is_segment(name: &str) -> bool {
+    stem(name, SEGMENT).is_some_and(is_number)
+}
+
+fn is_number(name: &str) -> bool {
+    name.len() >= 8 && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What is before an ending and its dot.
+fn stem<'n>(name: &'n str, ending: &str) -> Option<&'n str> {
+    name.strip_suffix(ending)?.strip_suffix('.')
 }
 
 #[cfg(test)]
@@ -213,16 +342,21 @@ mod tests {
 
     #[test]
     fn only_names_that_are_given_here_are_removed() {
-        for ours in [
-            "00000001.seg",
-            "123456789.del",
+        for whole in ["00000001.seg", "123456789.del"] {
+            assert!(is_whole(whole) && !is_temporary(whole), "{whole}");
+        }
+        for temporary in [
             "00000001.seg.tmp",
             "00000001.seg.resume",
             "00000001.seg.resume.tmp",
+            "00000001.seg.new",
+            "00000001.seg.new.tmp",
+            "00000001.seg.new.resume",
+            "00000001.seg.new.resume.tmp",
             "00000001.tmp",
             "manifest.tmp",
         ] {
-            assert!(is_ours(OsStr::new(ours)), "{ours}");
+            assert!(is_temporary(temporary) && !is_whole(temporary), "{temporary}");
         }
         for others in [
             "manifest",
@@ -235,8 +369,10 @@ mod tests {
             "a.del.tmp",
             "00000001.resume",
             "a.seg.resume",
+            "a.seg.new",
+            "00000001.new",
         ] {
-            assert!(!is_ours(OsStr::new(others)), "{others}");
+            assert!(!is_whole(others) && !is_temporary(others), "{others}");
         }
     }
 }

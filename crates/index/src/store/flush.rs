@@ -157,17 +157,17 @@ impl<W: Width> Shared<W> {
         replaced: &mut Vec<PathBuf>,
     ) -> Result<(), StoreError> {
         // Sets only grow, so one of equal size is the same.
-        if tombstones.len() as u64 == entry.deleted {
+        if tombstones.len() as u64 == entry.deleted_ids() {
             return Ok(());
         }
         let ids = tombstones.until(stamp);
-        if ids.len() as u64 == entry.deleted {
+        if ids.len() as u64 == entry.deleted_ids() {
             return Ok(());
         }
         let number = structure.number();
-        self.files.write_tombstones(number, &ids)?;
-        replaced.extend(entry.tombstones.map(|old| self.files.tombstones(old)));
-        (entry.tombstones, entry.deleted) = (Some(number), ids.len() as u64);
+        let written = self.files.write_tombstones(number, &ids)?;
+        let old = entry.deleted.replace(written);
+        replaced.extend(old.map(|old| self.files.tombstones(old.number)));
         Ok(())
     }
 

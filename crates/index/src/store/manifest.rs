@@ -2,6 +2,8 @@
 //!
 //! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
 //! use; the checksum holds, so that it is what was written, to the byte.
+//!
+//! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused although it is whole.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -9,12 +11,14 @@ use std::ops::RangeInclusive;
 use fingerprint::Width;
 
 use crate::bytes::{Reader, sealed, unsealed};
+use crate::digest::Digest;
 use crate::segment::{Codec, Segment};
 
 /// First eight bytes.
 const MAGIC: [u8; 8] = *b"twinidx\n";
-/// The version written. Version 1, read too, had no codec: its rows were packed, with plain directories.
-pub(super) const VERSION: u32 = 2;
+/// The version written. Versions 1 and 2 are read too: neither has digests, and 1 has no codec, since its rows were packed, with plain
+/// directories.
+pub(super) const VERSION: u32 = 3;
 /// Longest label.
 pub(super) const MAX_LABEL: usize = 255;
 
@@ -49,10 +53,21 @@ pub(super) struct Entry {
     pub(super) rows: u64,
     /// All ids lie in it.
     pub(super) ids: RangeInclusive<u64>,
-    /// Names the file of ids that are deleted, where there are any.
-    pub(super) tombstones: Option<u64>,
-    /// How many are deleted.
-    pub(super) deleted: u64,
+    /// That of [`Segment::digest`]; `None` where a manifest before version 3 named the file.
+    pub(super) digest: Option<Digest>,
+    /// The file of deleted ids, where there are any.
+    pub(super) deleted: Option<Deleted>,
+}
+
+/// A file of deleted ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Deleted {
+    /// Names the file.
+    pub(super) number: u64,
+    /// Ids in it, at least one.
+    pub(super) count: u64,
+    /// Of the whole file; `None` where a manifest before version 3 named it.
+    pub(super) digest: Option<Digest>,
 }
 
 impl Entry {
@@ -63,9 +78,19 @@ impl Entry {
             bytes: segment.bytes(),
             rows: segment.len(),
             ids,
-            tombstones: None,
-            deleted: 0,
+            digest: Some(segment.digest()),
+            deleted: None,
         }
+    }
+
+    /// How many ids are deleted.
+    pub(super) fn deleted_ids(&self) -> u64 {
+        self.deleted.map_or(0, |deleted| deleted.count)
+    }
+
+    /// Whether digests bind all of its files.
+    pub(super) fn is_bound(&self) -> bool {
+        self.digest.is_some() && self.deleted.is_none_or(|deleted| deleted.digest.is_some())
     }
 }
 
@@ -95,10 +120,21 @@ impl Manifest {
         out.extend(self.label.as_bytes());
         for e in &self.segments {
             // A number of 0 is none: files are numbered from 1.
-            let tombstones = e.tombstones.unwrap_or(0);
+            let tombstones = e.deleted.map_or(0, |deleted| deleted.number);
             let (first, last) = (*e.ids.start(), *e.ids.end());
-            for number in [e.number, e.bytes, e.rows, first, last, tombstones, e.deleted] {
+            for number in [
+                e.number,
+                e.bytes,
+                e.rows,
+                first,
+                last,
+                tombstones,
+                e.deleted_ids(),
+            ] {
                 out.extend(number.to_le_bytes());
+            }
+            for digest in [e.digest, e.deleted.and_then(|deleted| deleted.digest)] {
+                out.extend(Digest::stored(digest).to_le_bytes());
             }
         }
         sealed(out)
@@ -134,7 +170,7 @@ impl Manifest {
         let label = str::from_utf8(from.take(label as usize)?).ok()?;
         let mut segments = Vec::new();
         while !from.0.is_empty() {
-            segments.push(entry(from)?);
+            segments.push(entry(version, from)?);
         }
         let manifest = Self {
             bits,
@@ -150,7 +186,7 @@ impl Manifest {
         let named = manifest
             .segments
             .iter()
-            .flat_map(|e| [Some(e.number), e.tombstones]);
+            .flat_map(|e| [Some(e.number), e.deleted.map(|deleted| deleted.number)]);
         let distinct = named
             .flatten()
             .all(|number| (1..manifest.next).contains(&number) && numbers.insert(number));
@@ -159,19 +195,28 @@ impl Manifest {
     }
 }
 
-fn entry(from: &mut Reader<'_>) -> Option<Entry> {
+fn entry(version: u32, from: &mut Reader<'_>) -> Option<Entry> {
     let [number, bytes, rows] = [from.u64()?, from.u64()?, from.u64()?];
     let ids = from.u64()?..=from.u64()?;
-    let tombstones = Some(from.u64()?).filter(|&number| number != 0);
+    let [deleted, count] = [from.u64()?, from.u64()?];
+    let [digest, of_deleted] = match version {
+        1 | 2 => [None; 2],
+        _ => [from.u128()?, from.u128()?].map(Digest::from_stored),
+    };
+    let deleted = (deleted != 0).then_some(Deleted {
+        number: deleted,
+        count,
+        digest: of_deleted,
+    });
     let entry = Entry {
         number,
         bytes,
         rows,
         ids,
-        tombstones,
-        deleted: from.u64()?,
+        digest,
+        deleted,
     };
-    (tombstones.is_some() == (entry.deleted > 0)).then_some(entry)
+    (deleted.is_some() == (count > 0) && (deleted.is_some() || of_deleted.is_none())).then_some(entry)
 }
 
 #[cfg(test)]
@@ -190,14 +235,22 @@ mod tests {
     }
 
     fn manifest() -> impl Strategy<Value = Manifest> {
-        let entry = (any::<[u64; 5]>(), any::<bool>()).prop_map(|(n, deleted)| Entry {
+        let digest =
+            || any::<Option<[u8; 8]>>().prop_map(|content| content.map(|content| Digest::of(&content)));
+        let deleted = (1u64.., digest()).prop_map(|(count, digest)| Deleted {
             number: 0,
-            bytes: n[0],
-            rows: n[1],
-            ids: n[2]..=n[3],
-            tombstones: deleted.then_some(0),
-            deleted: if deleted { n[4].max(1) } else { 0 },
+            count,
+            digest,
         });
+        let entry =
+            (any::<[u64; 4]>(), digest(), prop::option::of(deleted)).prop_map(|(n, digest, deleted)| Entry {
+                number: 0,
+                bytes: n[0],
+                rows: n[1],
+                ids: n[2]..=n[3],
+                digest,
+                deleted,
+            });
         let fields = (
             16u32..=128,
             0u32..25,
@@ -210,7 +263,9 @@ mod tests {
                 let mut next = 1..;
                 for e in &mut segments {
                     e.number = next.next().unwrap();
-                    e.tombstones = e.tombstones.and_then(|_| next.next());
+                    if let Some(deleted) = &mut e.deleted {
+                        deleted.number = next.next().unwrap();
+                    }
                 }
                 Manifest {
                     bits,
@@ -255,7 +310,7 @@ mod tests {
             let sum = crc32fast::hash(&body);
             body.extend(sum.to_le_bytes());
             if let Ok(decoded) = Manifest::decode(&body) {
-                // One of version 1 is written anew as one of this.
+                // One of an earlier version is written again as one of this.
                 if body[8] == VERSION as u8 {
                     prop_assert_eq!(decoded.encode(), body);
                 } else {
@@ -279,28 +334,9 @@ mod tests {
         };
         let mut bytes = manifest.encode();
         bytes.truncate(bytes.len() - 4);
-        bytes[8] = 3;
+        bytes[8] = 4;
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
-        assert_eq!(Manifest::decode(&bytes), Err(Wrong::Version(3)));
-    }
-
-    #[test]
-    fn a_manifest_of_version_1_is_read() {
-        let mut body = MAGIC.to_vec();
-        for number in [1u32, 64, 3, 5] {
-            body.extend(number.to_le_bytes());
-        }
-        for number in [3u64, 7, 3, 1] {
-            body.extend(number.to_le_bytes());
-        }
-        body.extend(b"label");
-        for number in [1u64, 1000, 20, 0, 19, 2, 1] {
-            body.extend(number.to_le_bytes());
-        }
-        let manifest = Manifest::decode(&sealed(body)).unwrap();
-        assert_eq!(manifest.codec, Codec::Packed(Form::Plain));
-        assert_eq!((manifest.label.as_str(), manifest.checkpoint), ("label", 7));
-        assert_eq!((manifest.segments.len(), manifest.segments[0].rows), (1, 20));
+        assert_eq!(Manifest::decode(&bytes), Err(Wrong::Version(4)));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use fingerprint::Width;
 
 use super::background::Background;
-use super::files::{FIRST, Files};
+use super::files::{FIRST, FIRST_GENERATION, Files};
 use super::flush::Structure;
 use super::manifest::{Entry, MAX_LABEL, Manifest};
 use super::tombstones::Tombstones;
@@ -42,7 +42,7 @@ impl<W: Width> Index<W> {
     /// Makes an empty index in `directory`, which is made too where it is not there, and opens it for writing.
     ///
     /// # Errors
-    /// `Exists`; `InUse`; a label that is too long; what the system refuses.
+    /// `Exists`; `Occupied`; `InUse`; a label that is too long; what the system refuses.
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         let lock = begin(&files)?;
@@ -64,8 +64,10 @@ impl<W: Width> Index<W> {
     }
 
     fn start(files: Files, lock: File, options: &Options) -> Result<Self, StoreError> {
-        let manifest = required(&files)?;
+        let mut manifest = required(&files)?;
         let view = view(&files, &manifest)?;
+        // With the digests that a manifest of an earlier version lacks.
+        manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
         files.remove(files.left_over(Some(&manifest))?);
         let plan = plan_for::<W>(u64::from(options.memtable), manifest.radius)?;
         let shared = Arc::new(Shared {
@@ -103,8 +105,8 @@ impl<W: Width> Index<W> {
 }
 
 /// Makes an index in `directory` of one segment, which `build` writes to the path it is given, and gives back with a checkpoint as for
-/// [`Index::mark`]. What an interrupted build left of that segment is there for [`segment::Interrupted::find`]; what `build` does not use is
-/// removed at the end.
+/// [`Index::mark`]. The path is temporary. What an interrupted build left of that segment is there for [`segment::Interrupted::find`]; what `build`
+/// does not use is removed at the end.
 ///
 /// # Errors
 /// As [`Index::create`], and whatever `build` gives.
@@ -118,14 +120,17 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     let _lock = begin(&files)?;
     // A wrong label is refused before the work.
     first_manifest::<W>(settings, None)?;
-    let path = files.segment(FIRST);
-    let goes_on = unfinished(&path);
+    files.remove_claimed()?;
+    let path = files.new_segment();
+    let to_resume = unfinished(&path);
     let left_over = files.left_over(None)?.into_iter();
-    files.remove(left_over.filter(|left| !goes_on.contains(left)));
+    files.remove(left_over.filter(|left| !to_resume.contains(left)));
     let (segment, checkpoint) = build(&path)?;
     let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST, &segment)?))?;
     manifest.checkpoint = checkpoint;
-    files.write_manifest(&manifest)?;
+    // Some systems do not rename a file that is mapped.
+    drop(segment);
+    files.publish_first(&manifest)?;
     files.remove(files.left_over(Some(&manifest))?);
     Ok(())
 }
@@ -158,7 +163,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
         generation: manifest.generation,
         checkpoint: manifest.checkpoint,
         bytes: manifest.segments.iter().map(|e| e.bytes).sum(),
-        tombstones: manifest.segments.iter().map(|e| e.deleted).sum(),
+        tombstones: manifest.segments.iter().map(Entry::deleted_ids).sum(),
     })
 }
 
@@ -184,6 +189,7 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
         medium: Medium::Memory,
         mode: Mode::Batch,
         skew_bits: 0.0,
+        codec: settings.codec,
     };
     let SegmentPlan { plan, address_bits } = plan_segment(&ask, &LookupPrices::default())?.plan;
     Ok(segment::Options {
@@ -210,13 +216,24 @@ fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
 /// Locks a directory for a new index.
 fn begin(files: &Files) -> Result<File, StoreError> {
     files.create()?;
-    let lock = files.lock()?;
-    if files.read_manifest()?.is_some() {
-        return Err(StoreError::Exists {
-            path: files.root().to_owned(),
-        });
+    // Before the lock, which would put a file into a directory that is refused. Where there is one already, its holder may be at work.
+    if !files.is_locked_or_was() {
+        check_free(files)?;
     }
+    let lock = files.lock()?;
+    check_free(files)?;
     Ok(lock)
+}
+
+/// Whether a new index may be made in a directory: there is none, and nothing of one.
+fn check_free(files: &Files) -> Result<(), StoreError> {
+    let path = || files.root().to_owned();
+    if files.read_manifest()?.is_some() {
+        return Err(StoreError::Exists { path: path() });
+    }
+    files
+        .unclaimed()?
+        .map_or(Ok(()), |file| Err(StoreError::Occupied { path: path(), file }))
 }
 
 fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result<Manifest, StoreError> {
@@ -231,7 +248,7 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
         radius: settings.radius,
         codec: settings.codec.bounded(),
         label: settings.label.clone(),
-        generation: 1,
+        generation: FIRST_GENERATION,
         checkpoint: 0,
         next: FIRST + entry.iter().len() as u64,
         segments: entry.into_iter().collect(),
@@ -272,25 +289,25 @@ pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<
     for entry in &manifest.segments {
         let path = files.segment(entry.number);
         let segment = Segment::open(&path)?;
-        if (segment.bytes(), segment.len()) != (entry.bytes, entry.rows) {
-            return Err(StoreError::Damaged {
-                path,
-                what: "it is not the segment that the manifest names",
-            });
+        let digest = segment.digest();
+        let is_named = entry.digest.is_none_or(|named| named == digest);
+        if !is_named || (segment.bytes(), segment.len()) != (entry.bytes, entry.rows) {
+            return Err(StoreError::OtherFile { path });
         }
-        let deleted = entry
-            .tombstones
-            .map_or(Ok(Vec::new()), |number| files.read_tombstones(number))?;
-        if deleted.len() as u64 != entry.deleted {
-            return Err(StoreError::Damaged {
-                path: files.manifest(),
-                what: "it names other tombstones than there are",
-            });
-        }
+        let mut entry = entry.clone();
+        entry.digest = Some(digest);
+        let tombstones = match &mut entry.deleted {
+            None => Tombstones::default(),
+            Some(deleted) => {
+                let read = files.read_tombstones(deleted)?;
+                deleted.digest = Some(read.digest);
+                Tombstones::settled(&read.ids)
+            }
+        };
         segments.push(Arc::new(Live {
-            entry: entry.clone(),
+            entry,
             segment,
-            tombstones: Tombstones::settled(&deleted),
+            tombstones,
         }));
     }
     Ok(View {

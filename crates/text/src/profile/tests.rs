@@ -87,3 +87,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_formula_of_weights_is_that_of_the_profile() {
+    for (id, formula) in [
+        ("tp1-words-lntf-64", "1 + ln tf, in sixteenths"),
+        ("tp1-words-tf-128", "tf"),
+        ("tp1-chars5-set-64", "1"),
+        ("tp1-words-levels-64", "a level from 1 to 5 by tf"),
+        ("tp1-words-lntf.zhen1-64", "(1 + ln tf) · idf, in 256ths"),
+        ("tp1-words-lntf.root.zhen1-64", "(1 + ln tf) · √idf, in 256ths"),
+        ("tp1-words-tf.root.zhen1-64", "tf · √idf, in sixteenths"),
+    ] {
+        assert_eq!(Profile::parse(id).unwrap().weight_formula(), formula, "{id}");
+    }
+}

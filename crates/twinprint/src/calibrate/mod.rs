@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use index::planner::{Ask, LookupPrices, Medium, Mode, plan_join_uniform, plan_segment};
+use index::segment::Codec;
 use rayon::prelude::*;
 use serde::Serialize;
 use text::Profile;
@@ -277,6 +278,7 @@ impl<'d> Sample<'d> {
                 medium: Medium::Memory,
                 mode: Mode::Batch,
                 skew_bits: 0.0,
+                codec: Codec::default(),
             };
             let lookup = plan_segment(&ask, &LookupPrices::default()).ok();
             let join = plan_join_uniform(rows, bits, k).ok();
@@ -358,7 +360,7 @@ fn reason(chosen: &radius::Radius, options: &DedupOptions) -> String {
         (Auto::Fixed(_), Auto::Fixed(_), _) | (_, _, None) => chosen.reason.clone(),
         (_, _, Some(candidates)) => {
             let why = chosen.reason.split(':').next().unwrap_or_default();
-            format!("{why}: {candidates:.2} expected")
+            format!("{why}: {candidates:.2} candidates a document expected")
         }
     }
 }

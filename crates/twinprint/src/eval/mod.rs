@@ -52,8 +52,22 @@ pub struct EvalOptions {
     pub truth_field: String,
     /// The list names every pair from this Jaccard up; otherwise what it does not name is measured.
     pub complete: Option<f64>,
-    /// Profiles whose fingerprints are judged beside that of [`dedup`](Self::dedup).
-    pub profiles: Vec<Profile>,
+    /// Profiles whose fingerprints are judged too, after that of [`dedup`](Self::dedup).
+    pub profiles: Vec<FurtherProfile>,
+}
+
+/// A profile whose fingerprints are judged by their distance alone.
+#[derive(Clone, Debug)]
+pub struct FurtherProfile {
+    /// The profile, at any width.
+    pub profile: Profile,
+    /// The widths at which it is judged: 16, 32, 64 or 128.
+    pub widths: Vec<u32>,
+}
+
+impl FurtherProfile {
+    /// The widths at which a profile is judged that names none.
+    pub const WIDTHS: [u32; 2] = [64, 128];
 }
 
 /// Evaluates. O(n²) in documents, of which there may be [`MAX_DOCUMENTS`]; all texts are held.
@@ -93,16 +107,40 @@ pub fn evaluate(
         progress.stage("judge", 0, Unit::Steps);
         let store = engine::judge(&mut all, inputs, source_options, options, cancel)?;
         progress.stage("compare", 0, Unit::Steps);
-        all.fingerprints(&profile, &documents.fingerprints, documents.seconds, true)?;
-        for profile in &options.profiles {
+        let own = Made {
+            profile: &profile,
+            fingerprints: &documents.fingerprints,
+            seconds: documents.seconds,
+        };
+        for bits in FurtherProfile::WIDTHS {
+            all.fingerprints(&own, bits, true)?;
+        }
+        for FurtherProfile { profile, widths } in &options.profiles {
             let started = Instant::now();
             let (profile, fingerprints) = documents.fingerprints_of(profile)?;
-            all.fingerprints(&profile, &fingerprints, started.elapsed().as_secs_f64(), false)?;
+            let made = Made {
+                profile: &profile,
+                fingerprints: &fingerprints,
+                seconds: started.elapsed().as_secs_f64(),
+            };
+            for &bits in widths {
+                all.fingerprints(&made, bits, false)?;
+            }
         }
         all.minhash(store)?;
         all.cosine()?;
         Ok(all.evaluation)
     })
+}
+
+/// The fingerprints of all documents.
+struct Made<'m> {
+    /// At 128 bits.
+    profile: &'m Profile,
+    /// As many bits of each; narrower ones are the low bits.
+    fingerprints: &'m [u128],
+    /// That it took to make them.
+    seconds: f64,
 }
 
 /// Judges one method after another.
@@ -114,53 +152,46 @@ struct Judge<'e> {
 }
 
 impl Judge<'_> {
-    /// Fingerprints alone, at 64 and 128 bits: the distance is the verdict.
-    fn fingerprints(
-        &mut self,
-        profile: &Profile,
-        fingerprints: &[u128],
-        made: f64,
-        plain: bool,
-    ) -> Result<(), EvalError> {
-        for bits in [64u32, 128] {
-            let started = Instant::now();
-            let mask = u128::MAX >> (128 - bits);
-            let distance = |a: usize, b: usize| ((fingerprints[a] ^ fingerprints[b]) & mask).count_ones();
-            let tally = self.tally(bits as usize + 1, |a, bins| {
-                bins.extend((0..a).map(|b| distance(a, b) as u16));
-            })?;
-            let seconds = Seconds {
-                made,
-                found: started.elapsed().as_secs_f64(),
-                verified: 0.0,
+    /// Fingerprints alone, at one width: the distance is the verdict. `own`: of the engine's profile, of which more is told.
+    fn fingerprints(&mut self, made: &Made<'_>, bits: u32, own: bool) -> Result<(), EvalError> {
+        let started = Instant::now();
+        let fingerprints = made.fingerprints;
+        let mask = u128::MAX >> (128 - bits);
+        let distance = |a: usize, b: usize| ((fingerprints[a] ^ fingerprints[b]) & mask).count_ones();
+        let tally = self.tally(bits as usize + 1, |a, bins| {
+            bins.extend((0..a).map(|b| distance(a, b) as u16));
+        })?;
+        let seconds = Seconds {
+            made: made.seconds,
+            found: started.elapsed().as_secs_f64(),
+            verified: 0.0,
+        };
+        let bytes = Bytes {
+            fingerprint: f64::from(bits / 8),
+            ..Bytes::default()
+        };
+        let id = profile_name(made.profile, bits);
+        if own && bits == 64 {
+            let name = format!("SimHash k = 3 alone ({id})");
+            let at = |i| {
+                tally
+                    .at(i, 3)
+                    .with(Setting::Radius { bits, k: 3 }, bytes, seconds)
             };
-            let bytes = Bytes {
-                fingerprint: f64::from(bits / 8),
-                ..Bytes::default()
-            };
-            let id = profile_name(profile, bits);
-            if plain && bits == 64 {
-                let name = format!("SimHash k = 3 alone ({id})");
-                let at = |i| {
-                    tally
-                        .at(i, 3)
-                        .with(Setting::Radius { bits, k: 3 }, bytes, seconds)
-                };
-                self.push(&name, at);
-            }
-            let name = format!("SimHash alone, best k ({id})");
-            self.push(&name, |i| {
-                let (k, judged) = tally.best(i);
-                judged.with(Setting::Radius { bits, k: k as u32 }, bytes, seconds)
-            });
-            self.evaluation.curves.push(Curve {
-                profile: id,
-                bits,
-                points: tally.points(self.documents.len(), bits / 2),
-            });
-            if plain && bits == 128 {
-                self.evaluation.heat(self.truth, distance);
-            }
+            self.push(&name, at);
+        }
+        let name = format!("SimHash alone, best k ({id})");
+        self.push(&name, |i| {
+            let (k, judged) = tally.best(i);
+            judged.with(Setting::Radius { bits, k: k as u32 }, bytes, seconds)
+        });
+        self.evaluation.curves.push(Curve {
+            profile: id,
+            bits,
+            points: tally.points(self.documents.len(), bits / 2),
+        });
+        if own && bits == 128 {
+            self.evaluation.heat(self.truth, distance);
         }
         Ok(())
     }

@@ -115,6 +115,57 @@ fn the_measured_truth_is_that_of_brute_force_and_methods_are_judged_by_it() {
 }
 
 #[test]
+fn a_further_profile_is_judged_at_the_widths_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let texts = texts(60);
+    let further = |id: &str, widths: &[u32]| FurtherProfile {
+        profile: Profile::parse(id).unwrap(),
+        widths: widths.to_vec(),
+    };
+    let options = EvalOptions {
+        profiles: vec![
+            further("tp1-words-lntf-16", &[16]),
+            further("tp1-words-tf-128", &[32, 64]),
+        ],
+        ..options(&[0.8])
+    };
+    let evaluation = run(&put(dir.path(), &texts), &options).unwrap();
+    let curves: Vec<(&str, u32, usize)> = evaluation
+        .curves
+        .iter()
+        .map(|curve| (curve.profile.as_str(), curve.bits, curve.points.len()))
+        .collect();
+    let expected = [
+        ("tp1-words-lntf-64", 64, 33),
+        ("tp1-words-lntf-128", 128, 65),
+        ("tp1-words-lntf-16", 16, 9),
+        ("tp1-words-tf-32", 32, 17),
+        ("tp1-words-tf-64", 64, 33),
+    ];
+    assert_eq!(curves, expected);
+    let method = |name: &str| evaluation.methods.iter().find(|m| m.name == name).unwrap();
+    let cell = &method("SimHash alone, best k (tp1-words-lntf-16)").cells[0];
+    assert!(
+        matches!(cell.setting, Setting::Radius { bits: 16, .. }),
+        "{cell:?}"
+    );
+    assert_eq!(cell.bytes.fingerprint as u64, 2);
+    // Sixteen bits, counted by hand.
+    let mut analyzer = text::Analyzer::new(&options.profiles[0].profile, fingerprint::HashKey::PUBLIC);
+    let made: Vec<u16> = texts
+        .iter()
+        .map(|text| analyzer.analyze(text).fingerprint as u16)
+        .collect();
+    let near = (0..made.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    let near = near
+        .filter(|&(a, b)| (made[a] ^ made[b]).count_ones() <= 1)
+        .count();
+    let counted = evaluation.curves[2].points[1].candidates * made.len() as f64;
+    assert!((counted - near as f64).abs() < 1e-6, "{counted} and {near}");
+    assert!(page(&evaluation).contains("tp1-words-lntf-16"));
+}
+
+#[test]
 fn a_complete_list_is_the_truth_and_another_is_filled_up() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(40);

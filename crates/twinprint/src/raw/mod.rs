@@ -7,6 +7,7 @@
 //! The id of a fingerprint is its own, from the column or a file of ids ([`Ids`]), or else its position, counted through all files in the order
 //! given. Either all fingerprints of one reading have ids of their own or none has: else positions could be ids of others.
 
+mod digest;
 mod error;
 mod new_file;
 mod numbers;
@@ -18,6 +19,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub use self::digest::InputDigest;
 pub use self::error::RawError;
 pub use self::new_file::NewFile;
 pub use self::row::{Column, Kind, RowError, RowForm, RowWriter, Value};

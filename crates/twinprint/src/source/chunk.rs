@@ -18,7 +18,7 @@ use super::json;
 use super::longest::Longest;
 use super::options::SourceOptions;
 use super::page::Pages;
-use super::record::{Record, RecordKind};
+use super::record::{IntegerType, Record, RecordKind};
 use super::reject::RejectReason;
 use super::scan::{Lines, Part, content};
 use super::sources::{Shared, SourceFile};
@@ -77,6 +77,22 @@ impl Chunk {
             Body::Files(range) => range.start,
             #[cfg(feature = "tables")]
             Body::Rows { source, .. } => *source,
+        }
+    }
+
+    /// The type of the ids of its records, where they are rows of a table with a column of whole numbers for them.
+    pub(crate) fn id_type(
+        &self,
+        #[cfg_attr(
+            not(feature = "tables"),
+            expect(unused_variables, reason = "only tables have types")
+        )]
+        options: &SourceOptions,
+    ) -> Option<IntegerType> {
+        match &self.body {
+            Body::Bytes { .. } | Body::Rejected { .. } | Body::Files(_) => None,
+            #[cfg(feature = "tables")]
+            Body::Rows { stretch, .. } => stretch.table().id_type(options),
         }
     }
 

@@ -50,6 +50,7 @@ pub use error::SourceError;
 pub use format::{Codec, Format, UnknownFormat};
 pub(crate) use format::{Named, named};
 pub use options::SourceOptions;
+pub(crate) use record::IntegerType;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::{RejectReason, Rest};
 pub use sources::{SourceFile, Sources};

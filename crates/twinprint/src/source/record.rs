@@ -18,6 +18,14 @@ pub struct Record<'a> {
     pub kind: RecordKind<'a>,
 }
 
+/// The type of a column of whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IntegerType {
+    /// 8, 16, 32 or 64.
+    pub(crate) bits: u8,
+    pub(crate) signed: bool,
+}
+
 /// What a record is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordKind<'a> {

@@ -33,9 +33,9 @@ fn what_lives_comes_out_by_id() {
         .map(|(id, fingerprint)| format!("{{\"id\":{id},\"fingerprint\":\"{fingerprint:016x}\"}}\n"));
     let jsonl: String = jsonl.collect();
     assert_eq!(sandbox.run("index export seen -q").ok().stdout, jsonl);
-    // However little memory there is.
+    // With as little memory as it takes.
     let said = sandbox
-        .run("index export seen -o out.jsonl --memory 1KiB -q")
+        .run("index export seen -o out.jsonl --memory 32KiB -q")
         .ok()
         .stdout;
     assert_eq!(said, "out.jsonl: 697 fingerprints\n");

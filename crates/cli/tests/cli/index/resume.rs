@@ -1,4 +1,4 @@
-//! Builds that are ended at any moment, and gone on with.
+//! Builds that are ended at any moment, and resumed.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::sandbox::{Sandbox, TWINPRINT};
 
 const N: u64 = 60_000;
 /// Where a build keeps how far it is.
-const JOURNAL: &str = "seen/00000001.seg.resume";
+const JOURNAL: &str = "seen/00000001.seg.new.resume";
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -29,7 +29,7 @@ fn answers(sandbox: &Sandbox) -> Vec<(u64, u64, u64)> {
 fn ended(sandbox: &Sandbox, signal: &str, after: Duration) -> bool {
     let mut child = sandbox
         .command(TWINPRINT)
-        .args("index build a.u64 -o seen --memory 200KiB -q".split(' '))
+        .args("index build a.u64 -o seen --memory 4MiB -q".split(' '))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -53,7 +53,7 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
     let expected: Vec<_> = (0..500).map(|i| (i, i * 100, 1)).collect();
     // How long it takes here.
     let started = Instant::now();
-    sandbox.run("index build a.u64 -o seen --memory 200KiB -q").ok();
+    sandbox.run("index build a.u64 -o seen --memory 4MiB -q").ok();
     let whole = started.elapsed();
     assert_eq!(answers(&sandbox), expected);
     let files = sandbox.tree("seen");
@@ -73,11 +73,11 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
         sandbox
             .run("index query seen --queries queries.u64")
             .fails(1, &["seen is not an index"]);
-        // The same command again goes on or begins anew; either way it is the same index, and nothing else is left.
+        // The same command again resumes the build or starts over; either way it is the same index, and nothing else is left.
         let kept = sandbox.path(JOURNAL).exists();
-        let run = sandbox.run("index build a.u64 -o seen --memory 200KiB -q").ok();
+        let run = sandbox.run("index build a.u64 -o seen --memory 4MiB -q").ok();
         assert_eq!(
-            run.stderr.contains("going on after table"),
+            run.stderr.contains("resuming an interrupted build after table"),
             kept,
             "{}",
             run.stderr
@@ -94,7 +94,7 @@ fn left_with_a_table(sandbox: &Sandbox) -> String {
         let _none_yet = std::fs::remove_dir_all(sandbox.path("seen"));
         let mut child = sandbox
             .command(TWINPRINT)
-            .args("index build a.u64 -o seen --memory 200KiB -q".split(' '))
+            .args("index build a.u64 -o seen --memory 4MiB -q".split(' '))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -122,13 +122,13 @@ fn left_with_a_table(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn only_the_same_command_on_the_same_files_goes_on() {
+fn only_the_same_command_on_the_same_input_resumes() {
     let sandbox = sandbox();
     sandbox.run("index build a.u64 -o whole -q").ok();
     sandbox.run("index build a.u64 -o other -k 4 -q").ok();
     let said = left_with_a_table(&sandbox);
     assert!(
-        said.contains("interrupted; the same command goes on from there"),
+        said.contains("interrupted; the same command resumes the build"),
         "{said}"
     );
     sandbox
@@ -139,44 +139,100 @@ fn only_the_same_command_on_the_same_files_goes_on() {
         .fails(1, &["seen is not an index yet"]);
     let run = sandbox.run("index build a.u64 -o seen").ok();
     assert!(
-        run.stderr.contains("going on after table 1 of "),
+        run.stderr
+            .contains("resuming an interrupted build after table 1 of "),
         "{}",
         run.stderr
     );
     assert_eq!(run.stdout, "seen: 60,000 fingerprints\n");
     assert!(sandbox.tree("seen") == sandbox.tree("whole"));
-    // Other settings, the same file after a change, and a file that is damaged.
+    // Other settings, and a journal that is damaged.
     left_with_a_table(&sandbox);
     let run = sandbox.run("index build a.u64 -o seen -k 4").ok();
     assert!(
-        run.stderr.contains("with other settings; beginning anew"),
+        run.stderr.contains("with other settings; starting over"),
         "{}",
         run.stderr
     );
     assert!(sandbox.tree("seen") == sandbox.tree("other"));
     left_with_a_table(&sandbox);
-    sandbox.put("a.u64", u64s((0..N).map(number)));
-    let run = sandbox.run("index build a.u64 -o seen").ok();
-    assert!(run.stderr.contains("beginning anew"), "{}", run.stderr);
-    assert!(sandbox.tree("seen") == sandbox.tree("whole"));
-    left_with_a_table(&sandbox);
-    let mut journal = sandbox.tree("seen")["00000001.seg.resume"].clone();
+    let mut journal = sandbox.tree("seen")["00000001.seg.new.resume"].clone();
     journal[20] ^= 1;
     sandbox.put(JOURNAL, journal);
     let run = sandbox.run("index build a.u64 -o seen").ok();
     assert!(
-        run.stderr.contains("is damaged") && run.stderr.contains("beginning anew"),
+        run.stderr.contains("is damaged") && run.stderr.contains("starting over"),
         "{}",
         run.stderr
     );
     assert!(sandbox.tree("seen") == sandbox.tree("whole"));
 }
 
+/// Gives a file other content, of the same length and with the same time of its last change.
+fn change_unseen(sandbox: &Sandbox, name: &str, content: Vec<u8>) {
+    let path = sandbox.path(name);
+    let before = std::fs::metadata(&path).unwrap();
+    assert_eq!(before.len(), content.len() as u64);
+    sandbox.put(name, content);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(before.modified().unwrap()).unwrap();
+}
+
+#[test]
+fn the_content_of_the_input_counts_and_not_its_name_or_time() {
+    let sandbox = sandbox();
+    sandbox.run("index build a.u64 -o whole -q").ok();
+    // The same content written again, under another name, in two files, and packed.
+    let numbers = u64s((0..N).map(number));
+    let (first, second) = numbers.split_at(8 * 1000);
+    sandbox.put("first.u64", first);
+    sandbox.put("second.u64", second);
+    for command in [
+        "index build a.u64 -o seen",
+        "index build first.u64 second.u64 -o seen",
+    ] {
+        left_with_a_table(&sandbox);
+        sandbox.put("a.u64", &numbers);
+        let run = sandbox.run(command).ok();
+        assert!(
+            run.stderr.contains("resuming an interrupted build"),
+            "{}",
+            run.stderr
+        );
+        assert!(sandbox.tree("seen") == sandbox.tree("whole"), "{command}");
+    }
+    // Other content of the same length and time: one number, two exchanged, one less.
+    let mut other = numbers.clone();
+    other[8 * 30_000] ^= 1;
+    let mut exchanged = numbers.clone();
+    exchanged[..16].rotate_left(8);
+    for content in [other, exchanged] {
+        left_with_a_table(&sandbox);
+        change_unseen(&sandbox, "a.u64", content);
+        let run = sandbox.run("index build a.u64 -o seen").ok();
+        assert!(
+            run.stderr.contains("its input was another; starting over"),
+            "{}",
+            run.stderr
+        );
+        sandbox.run("index build a.u64 -o changed -q").ok();
+        assert!(sandbox.tree("seen") == sandbox.tree("changed"));
+        assert!(sandbox.tree("seen") != sandbox.tree("whole"));
+        std::fs::remove_dir_all(sandbox.path("changed")).unwrap();
+        sandbox.put("a.u64", &numbers);
+    }
+    left_with_a_table(&sandbox);
+    sandbox.put("a.u64", &numbers[8..]);
+    let run = sandbox.run("index build a.u64 -o seen").ok();
+    assert!(run.stderr.contains("starting over"), "{}", run.stderr);
+    assert_eq!(run.stdout, "seen: 59,999 fingerprints\n");
+}
+
 #[test]
 fn little_memory_and_much_give_the_same_index() {
     let sandbox = sandbox();
     sandbox.run("index build a.u64 -o much -q").ok();
-    sandbox.run("index build a.u64 -o little --memory 100KiB -q").ok();
+    sandbox.run("index build a.u64 -o little --memory 4MiB -q").ok();
     assert_eq!(sandbox.tree("much"), sandbox.tree("little"));
     sandbox
         .run("index build a.u64 -o other --memory lots")
@@ -187,4 +243,44 @@ fn little_memory_and_much_give_the_same_index() {
         "{}",
         run.stderr
     );
+}
+
+/// The least memory that an error names.
+fn least(stderr: &str) -> String {
+    let (_, after) = stderr
+        .split_once("this takes ")
+        .unwrap_or_else(|| panic!("{stderr}"));
+    let (least, _) = after.split_once(" of memory or more").unwrap();
+    least.replace(' ', "")
+}
+
+#[test]
+fn too_little_memory_is_refused_with_the_least_that_is_enough() {
+    let sandbox = sandbox();
+    sandbox.run("index build a.u64 -o seen -q").ok();
+    let before = sandbox.tree("seen");
+    for command in [
+        "index build a.u64 -o new -q",
+        "index add seen a.u64 -q",
+        "index join seen -k 3 -q",
+        "index join seen a.u64 -k 3 -q",
+        "index export seen -o out.parquet -q",
+    ] {
+        let refused = sandbox
+            .run(&format!("{command} --memory 1"))
+            .fails(2, &["--memory: this takes ", "; 1 B is allowed"]);
+        assert!(!sandbox.path("new").exists() && !sandbox.path("out.parquet").exists());
+        assert!(sandbox.tree("seen") == before, "{command}");
+        let least = least(&refused.stderr);
+        let less = format!("{command} --memory 60KiB");
+        assert_eq!(self::least(&sandbox.run(&less).stderr), least);
+        sandbox.run(&format!("{command} --memory {least}")).ok();
+        let _only_of_build = std::fs::remove_dir_all(sandbox.path("new"));
+        if command.starts_with("index add") {
+            // The same fingerprints again, by other ids.
+            assert!(sandbox.tree("seen") != before);
+            std::fs::remove_dir_all(sandbox.path("seen")).unwrap();
+            sandbox.run("index build a.u64 -o seen -q").ok();
+        }
+    }
 }

@@ -2,13 +2,13 @@
 //!
 //! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
 //! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
-//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded, the directory of the table that is being
-//! written included (2 to 4 bytes an address while it is counted), or of what pages need ([`encode`]), unless a large share of the fingerprints agree in their first eight bits: a division is
-//! sorted as a whole.
+//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded ([`memory`]), unless a large share of the
+//! fingerprints agree in their first eight bits: a division is sorted as a whole.
 //!
-//! Where [`Options::resume`] says what is built, a journal is left after each table but the last, and another process goes on from there ([`resume`]).
+//! With [`Options::resume`], a build writes a journal after every table except the last, and a later build of the same work resumes from it ([`resume`]).
 
 mod encode;
+mod memory;
 mod records;
 mod resume;
 mod spill;
@@ -52,10 +52,11 @@ pub struct Options {
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
-    /// Told of rows as they are written, those of every table, and as they are read back by a build that goes on.
+    /// Called with numbers of rows as they are written, those of every table, and as a resumed build reads them back.
     pub written: Option<Written>,
-    /// What is built: the input and whatever else decides the bytes of the file, beside these options. Where it is given, a build that is
-    /// ended after its first table leaves what it has, and [`Interrupted::find`] finds it for the same work only.
+    /// What is built: what decides the bytes of the file, apart from these options. With it, a build that is
+    /// ended after its first table leaves what it has, and [`Interrupted::find`] finds it for the same work only. What is known only after the input was
+    /// read, such as a digest of it, is for [`Builder::note`].
     pub resume: Option<Vec<u8>>,
 }
 
@@ -107,16 +108,6 @@ impl Options {
         }
     }
 
-    /// Bytes for records and their sorting: what the directory being counted leaves, but a quarter in any case.
-    fn for_records(&self) -> u64 {
-        let bits = self.address_bits.iter().max().copied().unwrap_or_default();
-        let directory = match self.codec {
-            Codec::Packed(_) => 4u64 << bits.min(super::MAX_ADDRESS_BITS),
-            Codec::Huffman { .. } => 0,
-        };
-        self.memory.saturating_sub(directory).max(self.memory / 4)
-    }
-
     /// After so many rows of a table.
     fn go_on(&self, rows: usize) -> Result<(), SegmentError> {
         if let Some(Written(tell)) = &self.written {
@@ -158,12 +149,14 @@ impl<W: Width> Builder<W> {
         if options.resume.is_some() {
             write::forget(path, options.storage.as_ref());
         }
-        let below = options.ids_below.unwrap_or(u64::MAX);
-        let id_bytes = (64 - below.leading_zeros()).div_ceil(8).max(1) as usize;
+        let id_bytes = options.id_bytes();
         Ok(Self {
             path: path.to_owned(),
             order: Order::new(first, DIVISION_BITS),
-            spill: Spill::new(folder(path), (options.for_records() / 5 * 2) as usize),
+            spill: Spill::new(
+                folder(path),
+                (options.for_records(plan.tables.len()) / 5 * 2) as usize,
+            ),
             gathered: Divided::new(records::bytes::<W>() + id_bytes),
             options: options.clone(),
             plan,
@@ -192,7 +185,7 @@ impl<W: Width> Builder<W> {
         self.gathered.push(division, &record[..length], &mut self.spill)
     }
 
-    /// What whoever goes on with this build will want to know of what was pushed; see [`Interrupted::notes`].
+    /// What a build that resumes this one needs to know of what was pushed; see [`Interrupted::notes`].
     pub fn note(&mut self, notes: Vec<u8>) {
         self.notes = notes;
     }

@@ -138,7 +138,8 @@ impl<W: Width> Interrupted<W> {
             so_far,
         } = self;
         let orders = orders(&journal.footer.plan, &options, journal.footer.ids);
-        let mut spill = Spill::new(folder(&path), (options.for_records() / 5 * 2) as usize);
+        let budget = options.for_records(orders.len()) / 5 * 2;
+        let mut spill = Spill::new(folder(&path), budget as usize);
         let mut others = Tables::none_divided(&orders[whole..]);
         let mut walk = so_far.walk(whole - 1);
         let mut rows = Vec::new();

@@ -12,6 +12,8 @@ use crate::segment::SegmentError;
 const BLOCK: usize = 1 << 16;
 /// log₂ of the divisions of a table.
 pub(super) const DIVISION_BITS: u32 = 8;
+/// Bytes of the last block of every division of a table. They stay in memory, whatever the budget.
+pub(super) const OPEN: u64 = (BLOCK as u64) << DIVISION_BITS;
 
 /// Where blocks lie.
 #[derive(Debug)]

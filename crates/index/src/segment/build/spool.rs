@@ -9,7 +9,7 @@ use crate::segment::bits::{PADDING, Packer};
 use crate::segment::write::Unfinished;
 
 /// Bytes kept in memory.
-const MEMORY: usize = 16 << 20;
+pub(super) const MEMORY: usize = 16 << 20;
 /// Bytes read again at once.
 const STRETCH: usize = 1 << 20;
 

@@ -140,6 +140,7 @@ impl<W: Width> Tables<W> {
     /// Writes the first table, the ids and the postings, and divides the rows for the other tables.
     fn first(&mut self, gathered: Divided, id_bytes: usize) -> Result<(), SegmentError> {
         let (orders, options, file) = (&self.orders, &self.options, &mut self.file);
+        let memory = options.for_records(orders.len());
         let (footer, others) = (&mut self.footer, &mut self.others);
         let work = folder(&self.path);
         let mut ids = Spool::new(work, footer.id_bits);
@@ -149,7 +150,7 @@ impl<W: Width> Tables<W> {
         in_order(
             gathered,
             &mut self.spill,
-            options.for_records(),
+            memory,
             |mut bytes| records::read::<W>(&mut bytes, id_bytes),
             |sorted, spill| {
                 for group in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -215,7 +216,7 @@ impl<W: Width> Tables<W> {
         in_order(
             divided,
             &mut self.spill,
-            options.for_records(),
+            options.for_records(self.orders.len()),
             |mut bytes| records::read_alone::<W>(&mut bytes),
             |sorted, _| {
                 for &permuted in sorted {

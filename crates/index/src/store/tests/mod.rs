@@ -5,9 +5,11 @@ mod damage;
 mod deleting;
 mod disk;
 mod faults;
+mod foreign;
 mod model;
 mod readers;
 mod resuming;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

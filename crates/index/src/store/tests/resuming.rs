@@ -177,7 +177,7 @@ fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
     stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
     let names: Vec<String> = files(path).into_keys().collect();
-    assert_eq!(names, ["00000001.seg.resume", "00000001.seg.tmp", "lock"]);
+    assert_eq!(names, ["00000001.seg.new.resume", "00000001.seg.new.tmp", "lock"]);
     let refused = [
         read::<u64>(path).map(|_| ()),
         check::<u64>(path).map(|_| ()),

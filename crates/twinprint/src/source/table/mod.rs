@@ -22,7 +22,7 @@ use std::sync::Arc;
 use super::format::{Codec, Format};
 use super::longest::Longest;
 use super::options::SourceOptions;
-use super::record::RecordKind;
+use super::record::{IntegerType, RecordKind};
 use super::reject::RejectReason;
 use super::sources::SourceFile;
 
@@ -108,6 +108,15 @@ impl Table {
                 let root = table.metadata().file_metadata().schema();
                 root.get_fields().iter().any(|field| field.name() == name)
             }
+        }
+    }
+
+    /// The type of the column of ids, if that is one of whole numbers.
+    pub(crate) fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
+        let key = options.id_key.as_deref()?;
+        match self {
+            Self::Arrow(table) => table.integer_type(key),
+            Self::Parquet(table) => table.integer_type(key),
         }
     }
 

@@ -14,7 +14,7 @@ use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
 use super::super::row::{Cell, moment, numbers, real};
-use crate::source::record::SortValue;
+use crate::source::record::{IntegerType, SortValue};
 use crate::source::reject::RejectReason;
 
 const DAY: i64 = 86_400_000_000_000;
@@ -139,6 +139,22 @@ fn descend<'s>(fields: &'s Fields, key: &str, path: &mut Vec<usize>) -> Option<&
         path.pop();
     }
     None
+}
+
+/// The type of the column of whole numbers that `key` names, if it is one.
+pub(super) fn integer_type(schema: &Schema, key: &str) -> Option<IntegerType> {
+    let (bits, signed) = match find(schema, key)?.1 {
+        DataType::Int8 => (8, true),
+        DataType::Int16 => (16, true),
+        DataType::Int32 => (32, true),
+        DataType::Int64 => (64, true),
+        DataType::UInt8 => (8, false),
+        DataType::UInt16 => (16, false),
+        DataType::UInt32 => (32, false),
+        DataType::UInt64 => (64, false),
+        _ => return None,
+    };
+    Some(IntegerType { bits, signed })
 }
 
 /// The type below lists and dictionaries.

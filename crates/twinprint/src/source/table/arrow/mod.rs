@@ -26,6 +26,7 @@ use self::frame::Frame;
 use self::rows::ArrowRows;
 use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
 use crate::source::options::SourceOptions;
+use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 use crate::source::sources::SourceFile;
 
@@ -81,6 +82,11 @@ impl ArrowTable {
             file_metadata: frame.file_metadata,
             compression: frame.compression,
         })
+    }
+
+    /// The type of the column that `key` names, if that is one of whole numbers.
+    pub(crate) fn integer_type(&self, key: &str) -> Option<IntegerType> {
+        field::integer_type(&self.schema, key)
     }
 
     /// The schema as the file has it.

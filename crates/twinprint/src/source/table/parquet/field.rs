@@ -3,6 +3,7 @@
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
 
+use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
 /// A leaf column.
@@ -81,6 +82,25 @@ impl Field {
 
     fn is_string(&self) -> bool {
         self.meaning() == Scalar::Text
+    }
+
+    /// The type of a column of whole numbers.
+    pub(super) fn integer_type(&self) -> Option<IntegerType> {
+        let Scalar::Integer { signed } = self.meaning() else {
+            return None;
+        };
+        let bits = match (
+            self.descriptor.logical_type_ref(),
+            self.descriptor.converted_type(),
+            self.descriptor.physical_type(),
+        ) {
+            (Some(LogicalType::Integer(integer)), ..) => u8::try_from(integer.bit_width).ok()?,
+            (_, ConvertedType::INT_8 | ConvertedType::UINT_8, _) => 8,
+            (_, ConvertedType::INT_16 | ConvertedType::UINT_16, _) => 16,
+            (_, _, Physical::INT32) => 32,
+            _ => 64,
+        };
+        Some(IntegerType { bits, signed })
     }
 
     pub(super) fn meaning(&self) -> Scalar {

@@ -29,6 +29,7 @@ use self::rows::ParquetRows;
 pub(crate) use self::wholes::{WholeReader, Wholes};
 use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
 use crate::source::options::SourceOptions;
+use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 use crate::source::sources::SourceFile;
 
@@ -70,6 +71,12 @@ impl ParquetTable {
             starts,
             file_bytes,
         })
+    }
+
+    /// The type of the column that `key` names, if that is one of whole numbers.
+    pub(crate) fn integer_type(&self, key: &str) -> Option<IntegerType> {
+        let schema = self.metadata().file_metadata().schema_descr();
+        Field::scalar(schema, Some(key))?.integer_type()
     }
 
     /// What the footer says.

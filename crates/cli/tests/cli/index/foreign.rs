@@ -1,0 +1,114 @@
+//! Files that are not an index's own, and ids at the end of what there is.
+
+use super::{number, rows, u64s};
+use crate::sandbox::Sandbox;
+
+/// Two indexes of as many fingerprints each, with ids deleted.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (name, first) in [("a", 0), ("b", 10_000)] {
+        sandbox.put(&format!("{name}.u64"), u64s((first..first + 2000).map(number)));
+        sandbox.run(&format!("index build {name}.u64 -o {name} -q")).ok();
+    }
+    sandbox.run("index delete a 1 2").ok();
+    sandbox.run("index delete b 3 4").ok();
+    sandbox
+}
+
+#[test]
+fn files_of_another_index_are_refused_by_every_command() {
+    let sandbox = sandbox();
+    let own = sandbox.tree("a");
+    for file in ["00000001.seg", "00000002.del"] {
+        assert_ne!(own[file], sandbox.tree("b")[file]);
+        sandbox.put(&format!("a/{file}"), &sandbox.tree("b")[file]);
+        let before = sandbox.tree("a");
+        for command in [
+            "index check a",
+            "index stat a",
+            "index query a --queries a.u64 -q",
+            "index join a -q",
+            "index export a -q",
+            "index add a b.u64 -q",
+            "index delete a 7",
+            "index compact a",
+        ] {
+            sandbox.run(command).fails(
+                1,
+                &[
+                    &format!("a/{file} is not the file that the manifest names"),
+                    "another index",
+                ],
+            );
+        }
+        assert_eq!(sandbox.tree("a"), before);
+        sandbox.put(&format!("a/{file}"), &own[file]);
+    }
+    sandbox.run("index check a").ok();
+}
+
+#[test]
+fn a_build_touches_no_index_whose_manifest_is_lost() {
+    let sandbox = sandbox();
+    std::fs::remove_file(sandbox.path("b/manifest")).unwrap();
+    let before = sandbox.tree("b");
+    sandbox
+        .run("index build a.u64 -o b -q")
+        .fails(1, &["b has no manifest", "00000001.seg", "nothing was removed"]);
+    assert_eq!(sandbox.tree("b"), before);
+    // Deleted ids alone, and a directory that never was an index.
+    sandbox.put("c/00000012.del", &before["00000002.del"]);
+    sandbox.put("c/notes.txt", "mine");
+    let before = sandbox.tree("c");
+    sandbox
+        .run("index build a.u64 -o c -q")
+        .fails(1, &["c has no manifest", "00000012.del"]);
+    assert_eq!(sandbox.tree("c"), before);
+    std::fs::remove_file(sandbox.path("c/00000012.del")).unwrap();
+    sandbox.run("index build a.u64 -o c -q").ok();
+    assert_eq!(sandbox.text("c/notes.txt"), "mine");
+}
+
+#[test]
+fn ids_up_to_the_last_but_one_can_be_given_and_those_that_are_left_are_said() {
+    let sandbox = Sandbox::new();
+    let last = u64::MAX - 1;
+    sandbox.put("one.u64", u64s([number(1)]));
+    sandbox.put("two.u64", u64s([number(2), number(3)]));
+    sandbox.put("last.u64", u64s([last]));
+    sandbox.put("more.u64", u64s([7, 5]));
+    sandbox.run("index build one.u64 --ids last.u64 -o seen -q").ok();
+    // No position is left, and ids of their own need none.
+    sandbox.run("index add seen two.u64 -q").fails(
+        2,
+        &[
+            &format!("the next free id of seen is {}", u64::MAX),
+            "there are ids for 0 fingerprints only",
+            "--first-id",
+            "--ids",
+        ],
+    );
+    sandbox.run("index add seen two.u64 --ids more.u64 -q").ok();
+    sandbox.run("index add seen one.u64 --first-id 1e3 -q").ok();
+    let first = u64::MAX - 1;
+    sandbox
+        .run(&format!("index add seen two.u64 --first-id {first} -q"))
+        .fails(
+            2,
+            &[
+                &format!("--first-id {first}"),
+                "there are ids for 1 fingerprint only",
+            ],
+        );
+    let found = |queries: &str| {
+        rows(
+            &sandbox
+                .run(&format!(
+                    "index query seen --queries {queries} -k 0 --format csv -q"
+                ))
+                .ok(),
+        )
+    };
+    assert_eq!(found("two.u64"), [(0, 7, 0), (1, 5, 0)]);
+    assert_eq!(found("one.u64"), [(0, 1000, 0), (0, last, 0)]);
+}

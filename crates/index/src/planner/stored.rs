@@ -1,0 +1,48 @@
+//! What a table takes and what a probe of it costs, by the way its rows are stored.
+//!
+//! Sizes are those of uniform fingerprints. A row of pages takes the entropy of the difference to the one before and about two bits more, which the code
+//! loses; fitted to `docs/scale.md` at 10⁶ to 10⁹. On clumped fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
+
+use crate::segment::{Codec, Form};
+
+/// Bits of a coded row of a page beyond those of n rows in sorted order, f − log₂ n.
+const CODE_BITS: f64 = 3.45;
+/// Bits of the place where a page starts.
+const START_BITS: f64 = 40.0;
+
+/// Bytes of a table of `n` rows of `bits` bits, addressed by `u` of them.
+pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
+    let addresses = 2f64.powi(u as i32);
+    let rest = f64::from(bits - u);
+    match codec.bounded() {
+        // Sixteen bits an address, and four bytes for each 256.
+        Codec::Packed(Form::Plain) => n * rest / 8.0 + addresses * (2.0 + 4.0 / 256.0),
+        // A bit a row and one an address, and eight bytes for each 64 addresses.
+        Codec::Packed(Form::EliasFano) => n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0),
+        Codec::Huffman { page_rows } => {
+            let coded = f64::from(bits) - n.log2() + CODE_BITS;
+            // The first and the last row of a page are stored whole.
+            let page = 2.0 * f64::from(bits) + START_BITS - coded;
+            n * (coded + page / f64::from(page_rows)) / 8.0
+        }
+    }
+}
+
+/// How many times a probe for a single query costs that of packed rows with plain directories.
+pub(super) fn online_factor(codec: Codec) -> f64 {
+    match codec.bounded() {
+        Codec::Packed(Form::Plain) => 1.0,
+        Codec::Packed(Form::EliasFano) => 1.8,
+        // The page is found, and decoded.
+        Codec::Huffman { page_rows } => 2.7 + 0.07 * f64::from(page_rows),
+    }
+}
+
+/// As [`online_factor`] for a query among very many, of which several probe one page.
+pub(super) fn batch_factor(codec: Codec) -> f64 {
+    match codec.bounded() {
+        Codec::Packed(Form::Plain) => 1.0,
+        Codec::Packed(Form::EliasFano) => 3.0,
+        Codec::Huffman { .. } => 7.7,
+    }
+}

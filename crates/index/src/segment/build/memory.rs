@@ -1,0 +1,87 @@
+//! What a build holds in memory.
+//!
+//! Whatever the budget, it holds the open blocks of all tables, the directory of one table while its rows are counted, two divisions while they are
+//! sorted, and some of the ids. The rest of the budget is for records that need not go to disk.
+
+use fingerprint::Width;
+
+use super::spill::{DIVISION_BITS, OPEN};
+use super::tables::orders;
+use super::{Options, records, spool};
+use crate::segment::{Codec, MAX_ADDRESS_BITS, SegmentError};
+
+impl Options {
+    /// The bytes that a build of `rows` distinct fingerprints takes, about, however few [`Options::memory`] allows.
+    ///
+    /// # Errors
+    /// As [`super::Builder::new`].
+    pub fn least_memory<W: Width>(&self, rows: u64) -> Result<u64, SegmentError> {
+        let plan = self.plan::<W>()?;
+        let fingerprint = records::bytes::<W>() as u64;
+        let first = fingerprint + self.id_bytes() as u64;
+        let open = |record: u64| rows.saturating_mul(record).min(OPEN);
+        let blocks = open(first) + (plan.tables.len() as u64 - 1) * open(fingerprint);
+        let widest = orders::<W>(&plan, self, rows)
+            .iter()
+            .map(super::Order::address_bits)
+            .max();
+        let division = rows.div_ceil(1 << DIVISION_BITS);
+        // As it was read, and sorted.
+        let sorted = 2 * division.saturating_mul(first + size_of::<(W, u64)>() as u64);
+        let id_bits = rows.checked_ilog2().map_or(0, |log| u64::from(log) + 1);
+        let ids = (rows.saturating_mul(id_bits) / 8).min(spool::MEMORY as u64);
+        Ok(blocks
+            .saturating_add(self.directory(widest.unwrap_or_default()))
+            .saturating_add(sorted)
+            .saturating_add(ids))
+    }
+
+    /// Bytes of an id until it is packed.
+    pub(super) fn id_bytes(&self) -> usize {
+        let below = self.ids_below.unwrap_or(u64::MAX);
+        (64 - below.leading_zeros()).div_ceil(8).max(1) as usize
+    }
+
+    /// Bytes of a directory by so many bits while its rows are counted.
+    fn directory(&self, address_bits: u32) -> u64 {
+        match self.codec {
+            Codec::Packed(_) => 4u64 << address_bits.min(MAX_ADDRESS_BITS),
+            Codec::Huffman { .. } => 0,
+        }
+    }
+
+    /// Bytes for records and their sorting in `tables` tables: what directory and open blocks leave, but a quarter in any case.
+    pub(super) fn for_records(&self, tables: usize) -> u64 {
+        let bits = self.address_bits.iter().max().copied().unwrap_or_default();
+        let held = self.directory(bits) + tables as u64 * OPEN;
+        self.memory.saturating_sub(held).max(self.memory / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    #[test]
+    fn the_least_memory_grows_with_the_rows() {
+        let mut options = Options {
+            plan: Some(Plan::halves(64, 3).unwrap()),
+            ..Options::default()
+        };
+        let mut before = 0;
+        for (rows, most) in [
+            (0, 100),
+            (1000, 50_000),
+            (1_000_000, 40 << 20),
+            (100_000_000, 450 << 20),
+            (1_000_000_000, 4 << 30),
+        ] {
+            let least = options.least_memory::<u64>(rows).unwrap();
+            assert!(before < least && least < most, "{least} bytes for {rows} rows");
+            before = least;
+        }
+        options.codec = Codec::HUFFMAN;
+        assert!(options.least_memory::<u64>(1_000_000_000).unwrap() < before / 2);
+    }
+}

@@ -1,0 +1,288 @@
+//! Files of several indexes, mixed up in one directory. Every operation gives the right answer or a typed error, and what is refused stays as it is.
+
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use super::*;
+use crate::segment::{self, Builder, Segment};
+
+/// The files of a directory, by name.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// An index as it was at one moment.
+struct State {
+    files: Files,
+    living: Living,
+}
+
+fn files(path: &Path) -> Files {
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.map(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, fs::read(path).unwrap())
+    });
+    files.filter(|(name, _)| name != "lock").collect()
+}
+
+fn put(path: &Path, files: &Files) {
+    for (name, bytes) in files {
+        fs::write(path.join(name), bytes).unwrap();
+    }
+}
+
+static STATES: LazyLock<[State; 3]> = LazyLock::new(states);
+
+/// Two indexes of two segments each, from which ids are deleted, the first one at two moments. All have as many ids and files of equal names.
+fn states() -> [State; 3] {
+    let state = |path: &Path, changes: &[Change]| State {
+        files: files(path),
+        living: living(changes),
+    };
+    let make = |seed: u64| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let index = Index::create(path, &settings(), &options(64, Upkeep::FlushOnly, Unsynced)).unwrap();
+        let mut done: Vec<Change> = Vec::new();
+        let change = |done: &mut Vec<Change>, change| {
+            done.push(change);
+            apply(&index, change, done.len()).unwrap();
+        };
+        for part in 0..2 {
+            for id in part * 12..part * 12 + 12 {
+                let fingerprint = near((id % 3, (id + seed) as u32 % 64, (7 * id + seed) as u32 % 61));
+                change(&mut done, Change::Add(id, fingerprint));
+            }
+            index.commit().unwrap();
+        }
+        change(&mut done, Change::Delete(3));
+        change(&mut done, Change::Delete(14));
+        index.commit().unwrap();
+        let early = state(path, &done);
+        change(&mut done, Change::Delete(5));
+        index.commit().unwrap();
+        [early, state(path, &done)]
+    };
+    let ([early, late], [other, _]) = (make(1), make(2));
+    [early, late, other]
+}
+
+/// A whole file, whose loss nobody would forgive.
+fn is_whole(name: &str) -> bool {
+    [".seg", ".del"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Tries everything on a directory with these files, and says whether answers were given. The manifest tells which state is the right one.
+fn right_or_refused(mixed: &Files, states: &[State; 3]) -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    put(path, mixed);
+    let manifest = mixed.get("manifest");
+    let right = states
+        .iter()
+        .find(|state| manifest == state.files.get("manifest"));
+    let answered = read::<u64>(path).and_then(|read| {
+        let right = right.expect("no state has that manifest");
+        same(&read.snapshot, &right.living)
+    });
+    let checked = check::<u64>(path);
+    assert_eq!(answered.is_ok(), checked.is_ok(), "{answered:?} but {checked:?}");
+    assert!(
+        files(path) == *mixed,
+        "who only reads changes nothing: {answered:?}"
+    );
+    if let (Some(right), Ok(checked)) = (right, &checked) {
+        assert_eq!((checked.living, checked.unbound), (right.living.len() as u64, 0));
+    }
+    // No new index is made of what is there, or in place of it.
+    let whole: Files = mixed
+        .iter()
+        .filter(|(name, _)| is_whole(name))
+        .map(|(n, b)| (n.clone(), b.clone()))
+        .collect();
+    let options = options(64, Upkeep::FlushOnly, Unsynced);
+    let created = Index::<u64>::create(path, &settings(), &options).map(drop);
+    if manifest.is_some() || !whole.is_empty() {
+        let error = created.unwrap_err();
+        let expected = match &error {
+            StoreError::Occupied { file, .. } => manifest.is_none() && file.exists(),
+            StoreError::Exists { .. } => right.is_some(),
+            StoreError::Damaged { .. } => manifest.is_some() && right.is_none(),
+            _ => false,
+        };
+        assert!(expected, "{error}");
+        assert!(files(path) == *mixed, "{error}");
+        let built = create_from(
+            path,
+            &settings(),
+            &options,
+            |_| -> Result<(Segment<u64>, u64), StoreError> {
+                panic!("work for nothing");
+            },
+        );
+        assert_eq!(built.unwrap_err().to_string(), error.to_string());
+        assert!(files(path) == *mixed, "{error}");
+    } else {
+        created.unwrap();
+        assert_eq!(check::<u64>(path).unwrap().rows, 0);
+        return false;
+    }
+    // Who writes goes on from the right state, or leaves everything as it is.
+    let opened = Index::<u64>::open(path, &options);
+    assert_eq!(
+        opened.is_ok(),
+        answered.is_ok(),
+        "{answered:?} but {:?}",
+        opened.err()
+    );
+    let Ok(index) = opened else {
+        assert!(files(path) == *mixed);
+        return false;
+    };
+    let mut living = right.unwrap().living.clone();
+    index.delete(20).unwrap();
+    index.add(77, 1234).unwrap();
+    index.commit().unwrap();
+    living.remove(&20);
+    living.insert(77, 1234);
+    same(&index.snapshot(), &living).unwrap();
+    drop(index);
+    same(&read(path).unwrap().snapshot, &living).unwrap();
+    assert_eq!(check::<u64>(path).unwrap().living, living.len() as u64);
+    true
+}
+
+#[test]
+fn a_file_of_another_index_or_moment_is_refused_in_every_place() {
+    let states = &*STATES;
+    let (mut same_bytes, mut refused) = (0, 0);
+    for own in states {
+        for (name, bytes) in &own.files {
+            for (from, other) in states.iter().flat_map(|state| &state.files) {
+                let mut mixed = own.files.clone();
+                mixed.insert(name.clone(), other.clone());
+                let answered = right_or_refused(&mixed, states);
+                let is_manifest = name == "manifest" && from == "manifest";
+                if other == bytes {
+                    assert!(answered, "{name} in place of itself");
+                    same_bytes += 1;
+                } else if !is_manifest {
+                    assert!(!answered, "{from} in place of {name}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        same_bytes > 15 && refused > 100,
+        "{same_bytes} the same, {refused} refused"
+    );
+}
+
+/// Something that happens to a directory; files are chosen by number.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A file of some state gets the name of some file, or its own.
+    Copy {
+        state: usize,
+        file: usize,
+        to: Option<usize>,
+    },
+    Swap(usize, usize),
+    /// A segment or file of deleted ids gets a number of its own.
+    Rename(usize, u64),
+    Truncate(usize, usize),
+    Remove(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let copy = (0usize..3, 0usize..8, prop::option::of(0usize..8));
+    prop_oneof![
+        4 => copy.prop_map(|(state, file, to)| Step::Copy { state, file, to }),
+        2 => (0usize..8, 0usize..8).prop_map(|(a, b)| Step::Swap(a, b)),
+        2 => (0usize..8, 1u64..12).prop_map(|(file, number)| Step::Rename(file, number)),
+        1 => (0usize..8, 0usize..5000).prop_map(|(file, bytes)| Step::Truncate(file, bytes)),
+        1 => (0usize..8).prop_map(Step::Remove),
+    ]
+}
+
+/// The name of one of some files.
+fn name(files: &Files, number: usize) -> Option<String> {
+    files
+        .keys()
+        .nth(number.checked_rem(files.len()).unwrap_or(0))
+        .cloned()
+}
+
+fn take(files: &mut Files, states: &[State; 3], step: &Step) -> Option<()> {
+    match *step {
+        Step::Copy { state, file, to } => {
+            let from = name(&states[state].files, file)?;
+            let to = to.and_then(|to| name(files, to)).unwrap_or_else(|| from.clone());
+            files.insert(to, states[state].files[&from].clone());
+        }
+        Step::Swap(a, b) => {
+            let (a, b) = (name(files, a)?, name(files, b)?);
+            let (of_a, of_b) = (files[&a].clone(), files[&b].clone());
+            files.insert(a, of_b);
+            files.insert(b, of_a);
+        }
+        Step::Rename(file, number) => {
+            let from = name(files, file)?;
+            let ending = from.rsplit_once('.')?.1.to_owned();
+            let bytes = files.remove(&from)?;
+            files.insert(format!("{number:08}.{ending}"), bytes);
+        }
+        Step::Truncate(file, bytes) => {
+            let file = name(files, file)?;
+            files.get_mut(&file)?.truncate(bytes);
+        }
+        Step::Remove(file) => {
+            let file = name(files, file)?;
+            files.remove(&file);
+        }
+    }
+    Some(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn however_files_are_mixed_answers_are_right_or_refused(begin in 0usize..3, steps in prop::collection::vec(step(), 1..6)) {
+        let mut mixed = STATES[begin].files.clone();
+        for step in &steps {
+            let _nothing_to_do = take(&mut mixed, &STATES, step);
+        }
+        right_or_refused(&mixed, &STATES);
+    }
+}
+
+#[test]
+fn a_build_leaves_an_index_alone_whose_manifest_is_lost() {
+    let [state, ..] = &*STATES;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    put(path, &state.files);
+    fs::remove_file(path.join("manifest")).unwrap();
+    let left = files(path);
+    let build = |path: &Path| {
+        let mut builder = Builder::new(path, &segment::Options::default())?;
+        builder.push(5u64, 1)?;
+        Ok::<_, StoreError>((builder.finish()?, 2))
+    };
+    let options = options(64, Upkeep::FlushOnly, Unsynced);
+    let error = create_from(path, &settings(), &options, build).unwrap_err();
+    assert!(matches!(error, StoreError::Occupied { .. }), "{error}");
+    assert!(error.to_string().contains("00000001.seg"), "{error}");
+    assert!(!path.join("lock").exists());
+    assert!(files(path) == left);
+    // The manifest makes it whole again.
+    fs::write(path.join("manifest"), &state.files["manifest"]).unwrap();
+    same(&read(path).unwrap().snapshot, &state.living).unwrap();
+    // Files that are none of an index are no obstacle, and stay.
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("my.seg"), "mine").unwrap();
+    create_from(directory.path(), &settings(), &options, build).unwrap();
+    assert_eq!(files(directory.path())["my.seg"], b"mine");
+}
