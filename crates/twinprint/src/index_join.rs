@@ -8,12 +8,13 @@
 //! comes once, the one with the smaller (first) id as a; a fingerprint that several ids have is a row of its own at distance 0, with all of them on both
 //! sides.
 
+mod memory;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use index::join::{Pair, StoredJoin};
-use index::plan::Plan;
 use index::segment::{self, Builder, Segment, SegmentError};
 use index::sort::Sorter;
 use index::store::{Snapshot, StoreError};
@@ -45,39 +46,6 @@ pub struct JoinOptions {
     pub memory: u64,
     /// Where what does not fit goes; the system's place for temporary files unless given.
     pub work_dir: Option<PathBuf>,
-}
-
-impl JoinOptions {
-    /// For the join itself; the rest is for the pairs.
-    fn for_join(&self) -> u64 {
-        self.memory - self.memory / 4
-    }
-
-    /// How a side becomes one segment: nothing is looked up in it, so a table that holds it is enough.
-    fn gathering(&self, side: &Side) -> Result<segment::Options, SegmentError> {
-        let ids_below = match side {
-            Side::Index(_) => None,
-            Side::Files(files) => (!files.has_ids()).then(|| files.len()),
-        };
-        Ok(segment::Options {
-            plan: Some(Plan::one_table(u64::BITS, 0)?),
-            memory: self.memory,
-            ids_below,
-            ..segment::Options::default()
-        })
-    }
-
-    /// # Errors
-    /// `Memory` of the segment's errors, with the least that joining these sides takes.
-    fn check_memory(&self, sides: &[&Side]) -> Result<(), SegmentError> {
-        let rows: Vec<u64> = sides.iter().map(|side| side.len()).collect();
-        let join = StoredJoin::least_memory::<u64>(self.k, &rows);
-        let mut needed = join.saturating_add(join.div_ceil(3));
-        for side in sides.iter().filter(|side| side.stored().is_none()) {
-            needed = needed.max(self.gathering(side)?.least_memory::<u64>(side.len())?);
-        }
-        SegmentError::check_memory(needed, self.memory)
-    }
 }
 
 impl Side {

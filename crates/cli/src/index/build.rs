@@ -17,7 +17,7 @@ use super::codec::CodecArg;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
-use super::resume::{self, INTERRUPTED, Known, ended};
+use super::resume::{self, INTERRUPTED, Known, RESUMABLE, ended};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
@@ -254,7 +254,9 @@ impl Gather {
         self.bars.stage("compare", files.len(), Unit::Fingerprints);
         let mut digest = InputDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
-            self.go_on()?;
+            if self.cancel.load(Ordering::Relaxed) {
+                bail!(RESUMABLE);
+            }
             digest.add(fingerprints, ids);
             self.bars.advance(fingerprints.len() as u64);
             anyhow::Ok(())

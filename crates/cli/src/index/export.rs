@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Memory to stay within, about; what does not fit waits on disk
+    /// Memory to stay within, about; what does not fit waits on disk, and less than the work takes in any case is refused
     #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
     memory: u64,
 

@@ -8,7 +8,7 @@ use crate::number;
 
 #[derive(clap::Args)]
 pub(super) struct MemoryArgs {
-    /// Memory to stay within, about; what does not fit waits on disk
+    /// Memory to stay within, about; what does not fit waits on disk, and less than the work takes in any case is refused
     #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
     memory: u64,
 }

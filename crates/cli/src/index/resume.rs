@@ -11,7 +11,7 @@ use crate::terminal;
 /// What is said after Ctrl-C.
 pub(super) const INTERRUPTED: &str = "interrupted; nothing was added";
 /// What is said after it where something was kept.
-const RESUMABLE: &str = "interrupted; the same command resumes the build";
+pub(super) const RESUMABLE: &str = "interrupted; the same command resumes the build";
 
 /// The part of a build's work that is known before its input is read: the settings of the index, and whether ids are positions. The segment
 /// compares tables and codec itself; the input is compared by [`Known::digest`].

@@ -112,3 +112,27 @@ fn ids_up_to_the_last_but_one_can_be_given_and_those_that_are_left_are_said() {
     assert_eq!(found("two.u64"), [(0, 7, 0), (1, 5, 0)]);
     assert_eq!(found("one.u64"), [(0, 1000, 0), (0, last, 0)]);
 }
+
+#[test]
+fn an_index_of_an_early_version_is_whole_but_not_bound() {
+    let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../index/testdata/index");
+    for (version, bound) in [(1, false), (2, false), (3, true)] {
+        let sandbox = Sandbox::new();
+        for file in ["00000001.seg", "00000002.del", "00000004.seg"] {
+            sandbox.put(
+                &format!("seen/{file}"),
+                std::fs::read(testdata.join(file)).unwrap(),
+            );
+        }
+        let manifest = std::fs::read(testdata.join(format!("manifest-{version}"))).unwrap();
+        sandbox.put("seen/manifest", manifest);
+        let note = "an earlier version wrote the manifest";
+        let run = sandbox.run("index check seen").ok();
+        assert_eq!(run.stdout, "seen: whole; 58 fingerprints in 2 segments\n");
+        assert_eq!(!run.stderr.contains(note), bound, "{}", run.stderr);
+        sandbox.run("index delete seen 50").ok();
+        let run = sandbox.run("index check seen").ok();
+        assert_eq!(run.stdout, "seen: whole; 57 fingerprints in 2 segments\n");
+        assert!(!run.stderr.contains(note), "{}", run.stderr);
+    }
+}

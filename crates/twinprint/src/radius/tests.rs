@@ -1,0 +1,162 @@
+use super::*;
+
+fn random(n: usize, seed: u64) -> Vec<u128> {
+    let mut x = u128::from(seed) | 1;
+    (0..n)
+        .map(|_| {
+            x = x
+                .wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645)
+                .wrapping_add(1);
+            x ^ (x >> 64)
+        })
+        .collect()
+}
+
+#[test]
+fn unrelated_fingerprints_allow_the_widest_radius() {
+    let radius = choose(&random(3000, 7), Auto::Auto, Auto::Auto, 0.8, 42);
+    assert_eq!((radius.bits, radius.k), (128, 24));
+    assert!(radius.expected_candidates.unwrap() < 0.1);
+}
+
+#[test]
+fn a_clump_narrows_the_radius() {
+    let rows: Vec<u128> = random(3000, 7)
+        .iter()
+        .map(|r| r & 0xFFFF_FFFF_FFFF_FFFF)
+        .collect();
+    let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
+    assert!(radius.k < 24, "half of the bits are equal everywhere: {radius:?}");
+    assert!(radius.expected_candidates.unwrap() <= CANDIDATE_BUDGET);
+    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT);
+}
+
+#[test]
+fn relatives_do_not_narrow_it_below_what_suffices() {
+    // Families of 60 around random centres, about 8 bits away.
+    let rows: Vec<u128> = random(50, 5)
+        .iter()
+        .flat_map(|centre| {
+            random(60, *centre as u64)
+                .into_iter()
+                .map(move |r| centre ^ (r & (r >> 3) & (r >> 7) & (r >> 12)))
+        })
+        .collect();
+    let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
+    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT, "{radius:?}");
+    assert!(
+        radius.expected_candidates.unwrap() > CANDIDATE_BUDGET,
+        "{radius:?}"
+    );
+}
+
+/// The choice at 128 bits where so many candidates a document lie within each radius, of which the last is repeated up to `widest`.
+fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
+    let last = within[within.len() - 1];
+    let histogram = Histogram {
+        bits: 128,
+        within: (0..=widest as usize)
+            .map(|k| within.get(k).copied().unwrap_or(last))
+            .collect(),
+    };
+    from_histogram(&histogram, threshold, (100, 1000))
+}
+
+#[test]
+fn the_reason_is_what_stopped_the_choice() {
+    let sufficient = (0..40).find(|&k| recall(128, k, 0.8) >= SUFFICIENT).unwrap();
+    let steps = |steps: &[(u32, f64)]| -> Vec<f64> {
+        let of = |k: u32| {
+            steps
+                .iter()
+                .rev()
+                .find(|step| step.0 <= k)
+                .map_or(0.0, |step| step.1)
+        };
+        (0..=40).map(of).collect()
+    };
+    let (budget, limit) = (CANDIDATE_BUDGET + 1.0, CANDIDATE_LIMIT + 1.0);
+    for (within, widest, k, choice, said) in [
+        // The next radius is beyond the budget, and this one suffices.
+        (
+            steps(&[(sufficient + 2, budget)]),
+            24,
+            sufficient + 1,
+            Choice::Affordable,
+            "with about 5 candidates a document or fewer: 0.0",
+        ),
+        // The budget ends below what suffices, and the next radius is beyond the limit.
+        (
+            steps(&[(4, limit)]),
+            24,
+            3,
+            Choice::Affordable,
+            "about 5 candidates a document or fewer, expected to find 0 % of",
+        ),
+        (
+            steps(&[(4, budget)]),
+            24,
+            sufficient,
+            Choice::Sufficient,
+            "is expected to find 90 % of the pairs at the threshold: 6.0",
+        ),
+        (
+            steps(&[(4, budget), (9, limit)]),
+            24,
+            8,
+            Choice::Limited,
+            "with about 100 candidates a document or fewer, expected to find",
+        ),
+        (
+            steps(&[(4, budget)]),
+            10,
+            10,
+            Choice::Widest,
+            "the widest radius that is considered at 128 bits, expected to find",
+        ),
+        (
+            steps(&[]),
+            24,
+            24,
+            Choice::Widest,
+            "the widest radius that is considered at 128 bits: 0.0 candidates",
+        ),
+    ] {
+        let radius = chosen(&within, widest, 0.8);
+        assert_eq!((radius.k, radius.choice), (k, choice), "{radius:?}");
+        assert!(radius.reason.contains(said), "{}", radius.reason);
+        let claims = radius.choice == Choice::Sufficient;
+        assert!(!claims || radius.expected_recall >= SUFFICIENT, "{radius:?}");
+    }
+}
+
+#[test]
+fn what_is_given_stays() {
+    let rows = random(10, 3);
+    let radius = choose(&rows, Auto::Fixed(64), Auto::Fixed(3), 0.8, 42);
+    assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
+    assert_eq!(choose(&rows, Auto::Auto, Auto::Fixed(20), 0.8, 42).bits, 128);
+    assert_eq!(choose(&[], Auto::Auto, Auto::Auto, 0.8, 42).bits, 128);
+}
+
+#[test]
+fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
+    for k in 0..12 {
+        assert!(recall(64, k, 0.8) < recall(64, k + 1, 0.8));
+        assert!(recall(64, k, 0.5) < recall(64, k, 0.8));
+    }
+    assert!((recall(64, 64, 0.5) - 1.0).abs() < 1e-9);
+    assert!((recall(64, 3, 1.0) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn low_thresholds_ask_for_wider_radii_while_the_corpus_is_small() {
+    let rows = random(3000, 7);
+    let at = |threshold| choose(&rows, Auto::Auto, Auto::Auto, threshold, 42);
+    assert_eq!((at(0.8).bits, at(0.8).k), (128, USUAL));
+    assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
+    assert!(at(0.7).k > USUAL && at(0.5).k > at(0.7).k, "{:?}", at(0.5));
+    assert!(at(0.5).expected_recall > 0.98);
+    assert_eq!(widest_for(128, 40, 0.5, WIDE_ROWS + 1), USUAL);
+    assert_eq!(widest_for(64, 12, 0.5, 10), 12);
+}
