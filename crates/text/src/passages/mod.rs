@@ -8,8 +8,10 @@
 mod align;
 mod winnow;
 
-pub use align::{Passage, passages};
+pub use align::{Passage, Reference, SHORTEST_CHARS, SHORTEST_WORDS, passages};
 pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower};
+
+use std::ops::Range;
 
 use fingerprint::{HashKey, Span, hash_features_64};
 
@@ -41,6 +43,30 @@ impl Units {
             }
         }
         hash_features_64(key, text.as_bytes(), &self.spans, &mut self.hashes);
+    }
+}
+
+/// Turns bytes of a text into characters, for ranges that come in the order of their starts. All together linear where they hardly overlap.
+struct CharCounter<'t> {
+    text: &'t str,
+    byte: usize,
+    chars: usize,
+}
+
+impl<'t> CharCounter<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            byte: 0,
+            chars: 0,
+        }
+    }
+
+    fn range(&mut self, bytes: Range<usize>) -> Range<usize> {
+        let count = |bytes: Range<usize>| self.text.get(bytes).unwrap_or_default().chars().count();
+        self.chars += count(self.byte..bytes.start);
+        self.byte = bytes.start;
+        self.chars..self.chars + count(bytes)
     }
 }
 
