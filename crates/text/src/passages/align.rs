@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use fingerprint::HashKey;
 
-use super::{CharCounter, Units, rolling};
+use super::{CharCounter, Units, kind, rolling};
 use crate::overlap::counts;
 use crate::script::Measure;
 
@@ -133,10 +133,6 @@ impl<'t> Reference<'t> {
         }
         runs
     }
-}
-
-fn kind(measure: Measure) -> usize {
-    usize::from(measure == Measure::CharGrams)
 }
 
 /// The bytes of a run of units. The marks after the last letter belong to it.

@@ -9,7 +9,7 @@ mod align;
 mod winnow;
 
 pub use align::{Passage, Reference, SHORTEST_CHARS, SHORTEST_WORDS, passages};
-pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower};
+pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower, run_of};
 
 use std::ops::Range;
 
@@ -18,6 +18,14 @@ use fingerprint::{HashKey, Span, hash_features_64};
 use crate::overlap::{counts, mixed_words};
 use crate::script::Measure;
 use crate::spaces::split;
+
+/// The place of a measure in tables of both.
+const fn kind(measure: Measure) -> usize {
+    match measure {
+        Measure::WordGrams => 0,
+        Measure::CharGrams => 1,
+    }
+}
 
 /// The units of a canonical text: where they stand and their hashes.
 #[derive(Debug, Default)]

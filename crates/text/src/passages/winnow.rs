@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use fingerprint::HashKey;
 
-use super::{CharCounter, Units, rolling};
+use super::{CharCounter, Units, kind, rolling};
 use crate::script::Measure;
 
 /// Words, and letters, in one rolling fingerprint.
@@ -13,10 +13,16 @@ const GRAM: [usize; 2] = [8, 16];
 /// Rolling fingerprints of which the least is kept.
 const WINDOW: [usize; 2] = [12, 24];
 
-/// Every common run of so many words is noticed.
-pub const RUN_WORDS: usize = GRAM[0] + WINDOW[0] - 1;
-/// Every common run of so many letters and numbers is noticed, where characters measure.
-pub const RUN_CHARS: usize = GRAM[1] + WINDOW[1] - 1;
+/// Every common run of this many words has a common fingerprint.
+pub const RUN_WORDS: usize = run_of(Measure::WordGrams, 1);
+/// Every common run of this many letters and numbers has a common fingerprint, where characters measure.
+pub const RUN_CHARS: usize = run_of(Measure::CharGrams, 1);
+
+/// Units in the shortest run that has this many common fingerprints wherever it stands, if it does not repeat itself.
+pub const fn run_of(measure: Measure, fingerprints: usize) -> usize {
+    let kind = kind(measure);
+    GRAM[kind] + fingerprints * WINDOW[kind] - 1
+}
 
 /// Picks the fingerprints of one text after another. Keeps its buffers: one for each thread.
 pub struct Winnower {
@@ -57,7 +63,7 @@ impl Winnower {
     /// The same fingerprints in the order of the text, repeats included, each with its place in characters.
     pub fn placed(&mut self, canonical: &str, measure: Measure) -> Vec<(u64, Range<usize>)> {
         let picked = self.pick(canonical, measure);
-        let length = GRAM[usize::from(measure == Measure::CharGrams)];
+        let length = GRAM[kind(measure)];
         let mut chars = CharCounter::new(canonical);
         let placed = picked.into_iter().map(|at| {
             let at = at as usize;
@@ -70,7 +76,7 @@ impl Winnower {
 
     /// The numbers of the units at which the fingerprints of a text begin, ascending; their values stay in `grams`.
     fn pick(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
-        let kind = usize::from(measure == Measure::CharGrams);
+        let kind = kind(measure);
         self.units.cut(&self.key, canonical, measure);
         rolling(&self.units.hashes, GRAM[kind], &mut self.grams);
         pick(&self.grams, WINDOW[kind])
