@@ -6,7 +6,7 @@
 //!
 //! Fingerprints that more than [`PartsReport::MANY`] texts have make no pairs, which would grow with the square of the texts. They make passages with
 //! all their holders ([`shared`]). A passage is reported under the same condition as pairs: if it makes up the share asked for of one holder
-//! at least, that holder would be a pair with every other one.
+//! at least, that holder would be a pair with every other one. What two texts share in such a passage alone makes them no pair besides.
 //!
 //! One entry a class: of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters,
 //! and 128 bytes a text while the stage runs. What is found waits in temporary files until it is located in the original texts ([`places`]).
@@ -115,10 +115,11 @@ impl Search<'_> {
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
         let key = sets::key_of(&self.corpus.classes);
         let postings = Postings::of(&texts, key, PartsReport::MANY, (self.budget, self.held), go_on)?;
-        let mut pairs = NumberWriter::create(work)?;
-        let candidates = pairs::find(&texts, &postings, key, least, &mut pairs, go_on)?;
         let passages = NumberWriter::create(work)?;
         let passages = shared::find(&texts, &postings, key, least, passages, go_on)?;
+        let mut pairs = NumberWriter::create(work)?;
+        let searched = (&postings, &passages.covered);
+        let candidates = pairs::find(&texts, searched, key, least, &mut pairs, go_on)?;
         let mut report = PartsReport {
             least,
             fingerprints: postings.picked,

@@ -11,7 +11,7 @@ use text::passages::passages;
 
 use super::GoOn;
 use super::numbers::{NumberReader, NumberWriter};
-use super::postings::Postings;
+use super::postings::{Covered, Postings};
 use super::texts::Texts;
 use super::{TEXTS_A_TASK, longest};
 use crate::error::DedupError;
@@ -71,7 +71,7 @@ impl Pair {
 /// Finds the pairs with a containment of at least `least`, in order; how many candidates were measured.
 pub(super) fn find(
     texts: &Texts<'_>,
-    postings: &Postings,
+    (postings, covered): (&Postings, &Covered),
     key: HashKey,
     least: f64,
     found: &mut NumberWriter,
@@ -87,7 +87,7 @@ pub(super) fn find(
                 || Measuring::new(key),
                 |measuring, a| {
                     go_on()?;
-                    let others = postings.candidates(a, least);
+                    let others = postings.candidates(a, least, covered);
                     candidates.fetch_add(others.len() as u64, Ordering::Relaxed);
                     measuring.pairs(texts, a, &others, least)
                 },

@@ -1,5 +1,7 @@
 //! Which texts have which fingerprint, and which pairs of texts have many in common.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use fingerprint::HashKey;
 use rayon::prelude::*;
 use text::passages::Winnower;
@@ -30,8 +32,8 @@ pub(super) struct Postings {
     text_starts: Vec<u64>,
     /// Fingerprints of each text, those that no other has included.
     sizes: Vec<u32>,
-    /// Values and numbers of the common fingerprints, ascending.
-    common: Vec<(u64, u32)>,
+    /// The value of each fingerprint, ascending.
+    values: Vec<u64>,
     /// Texts beyond which a fingerprint is common.
     many: usize,
     /// All that were picked.
@@ -73,16 +75,13 @@ impl Postings {
             of_text: Vec::new(),
             text_starts: Vec::new(),
             sizes,
-            common: Vec::new(),
+            values: Vec::new(),
             many,
             picked: all,
         };
         let mut counts = vec![0u64; postings.sizes.len() + 1];
         for run in pairs.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-            if run.len() > many {
-                let number = postings.starts.len() as u32 - 1;
-                postings.common.push((run[0].0, number));
-            }
+            postings.values.push(run[0].0);
             for &(_, text) in run {
                 counts[text as usize + 1] += 1;
                 postings.texts.push(text);
@@ -110,9 +109,9 @@ impl Postings {
         }
     }
 
-    /// Fingerprints by number.
-    pub(super) fn len(&self) -> usize {
-        self.starts.len() - 1
+    /// Different fingerprints.
+    pub(super) fn len(&self) -> u32 {
+        self.values.len() as u32
     }
 
     /// The texts that have a fingerprint, ascending.
@@ -128,24 +127,49 @@ impl Postings {
 
     /// Common fingerprints.
     pub(super) fn common(&self) -> u64 {
-        self.common.len() as u64
+        (0..self.len())
+            .filter(|&fingerprint| self.is_common(fingerprint))
+            .count() as u64
     }
 
-    /// The number of a common fingerprint by its value.
-    pub(super) fn common_of_value(&self, value: u64) -> Option<u32> {
-        let at = self.common.binary_search_by_key(&value, |common| common.0).ok()?;
-        Some(self.common[at].1)
+    /// The entry of a text's fingerprint by its value; `None` if no other text has it.
+    pub(super) fn entry_of_value(&self, text: u32, value: u64) -> Option<Entry> {
+        let (own, start) = self.of_text(text);
+        let at = own
+            .binary_search_by_key(&value, |&number| self.values[number as usize])
+            .ok()?;
+        Some(Entry {
+            fingerprint: own[at],
+            at: start + at as u64,
+        })
+    }
+
+    /// The entry of a text's fingerprint.
+    pub(super) fn entry(&self, text: u32, fingerprint: u32) -> Option<Entry> {
+        let (own, start) = self.of_text(text);
+        let at = own.binary_search(&fingerprint).ok()?;
+        Some(Entry {
+            fingerprint,
+            at: start + at as u64,
+        })
+    }
+
+    /// The entries of a text.
+    pub(super) fn entries_of(&self, text: u32) -> impl Iterator<Item = Entry> {
+        let (own, start) = self.of_text(text);
+        let entries = (start..).zip(own);
+        entries.map(|(at, &fingerprint)| Entry { fingerprint, at })
     }
 
     /// The numbers of a text's fingerprints, ascending, and where the first stands among those of all texts.
-    pub(super) fn of_text(&self, text: u32) -> (&[u32], u64) {
+    fn of_text(&self, text: u32) -> (&[u32], u64) {
         let start = self.text_starts[text as usize];
         let end = self.text_starts[text as usize + 1];
         (&self.of_text[start as usize..end as usize], start)
     }
 
     /// Fingerprints of all texts together.
-    pub(super) fn entries(&self) -> u64 {
+    fn entries(&self) -> u64 {
         self.of_text.len() as u64
     }
 
@@ -154,13 +178,24 @@ impl Postings {
         self.sizes[text as usize]
     }
 
-    /// The later texts with which a text may have a containment of `least`, ascending. Common fingerprints do not count.
-    pub(super) fn candidates(&self, text: u32, least: f64) -> Vec<u32> {
+    /// The later texts with which a text may have a containment of `least`, ascending. Common fingerprints do not count, nor those that
+    /// stand in passages of very many texts in both.
+    pub(super) fn candidates(&self, text: u32, least: f64, covered: &Covered) -> Vec<u32> {
         let mut met: Vec<u32> = Vec::new();
-        for &fingerprint in self.of_text(text).0 {
-            let list = self.texts(fingerprint);
-            if list.len() <= self.many {
-                met.extend(&list[list.partition_point(|&other| other <= text)..]);
+        for entry in self.entries_of(text) {
+            let list = self.texts(entry.fingerprint);
+            if list.len() > self.many {
+                continue;
+            }
+            let later = &list[list.partition_point(|&other| other <= text)..];
+            if covered.is_set(entry) {
+                let is_covered = |other: u32| {
+                    let entry = self.entry(other, entry.fingerprint);
+                    entry.is_some_and(|entry| covered.is_set(entry))
+                };
+                met.extend(later.iter().filter(|&&other| !is_covered(other)));
+            } else {
+                met.extend(later);
             }
         }
         met.sort_unstable();
@@ -172,5 +207,38 @@ impl Postings {
         };
         let runs = met.chunk_by(|a, b| a == b).filter(enough);
         runs.map(|run| run[0]).collect()
+    }
+}
+
+/// A fingerprint of one text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// The number of the fingerprint.
+    pub(super) fingerprint: u32,
+    /// Where it stands among the fingerprints of all texts.
+    at: u64,
+}
+
+/// The fingerprints that stand in passages of very many texts, text by text.
+pub(super) struct Covered {
+    bits: Vec<AtomicU64>,
+}
+
+impl Covered {
+    pub(super) fn none(postings: &Postings) -> Self {
+        let words = postings.entries().div_ceil(64);
+        Self {
+            bits: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    pub(super) fn is_set(&self, entry: Entry) -> bool {
+        let word = &self.bits[entry.at as usize / 64];
+        word.load(Ordering::Relaxed) >> (entry.at % 64) & 1 == 1
+    }
+
+    /// Bits are only ever set, so that the order of threads does not matter.
+    pub(super) fn set(&self, entry: Entry) {
+        self.bits[entry.at as usize / 64].fetch_or(1 << (entry.at % 64), Ordering::Relaxed);
     }
 }

@@ -1,5 +1,7 @@
 //! The rows of `parts.jsonl` and `passages.jsonl`.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::PartsReport;
@@ -150,7 +152,7 @@ impl Writer<'_> {
         for [in_a, in_b] in &pair.passages {
             let places = [self.places.next(in_a)?, self.places.next(in_b)?];
             self.report.unplaced += places.iter().filter(|place| place.is_none()).count() as u64;
-            let canonical = |i: usize, whole: &std::ops::Range<u64>| {
+            let canonical = |i: usize, whole: &Range<u64>| {
                 let place: Option<&Place> = places[i].as_ref();
                 place.map_or(whole.clone(), |place| place.canonical.clone())
             };

@@ -2,22 +2,25 @@
 //! reference.
 //!
 //! The texts with the most common fingerprints are references first. What a reference has in common with others is located by
-//! [`Reference`]; passages that overlap in the reference are one. A common fingerprint that stands in such a passage is covered, in the
-//! reference as in every other holder, and a text becomes a reference only where it has a stretch of fingerprints that are not covered. So a
-//! text is compared with few references however many texts there are, and a passage that differs a little from text to text is reported
-//! once.
+//! [`Reference`]; passages that overlap in the reference are one. A fingerprint that stands in such a passage is covered, in the reference as
+//! in every other holder, and a text becomes a reference only where it has a stretch of common fingerprints that are not covered. So a text
+//! is compared with few references however many texts there are, and a passage that differs a little from text to text is reported once.
+//!
+//! A passage is reported if the reference and one of its other holders have the containment asked for, as pairs have, or if passages that
+//! are found make up that share of one of its holders.
 //!
 //! Time: expected linear in the fingerprints, and in the texts of the holders of each reference.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use fingerprint::HashKey;
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use text::overlap::Shingler;
 use text::passages::{Reference, Winnower};
 
 use super::numbers::{NumberReader, NumberWriter};
-use super::postings::Postings;
+use super::postings::{Covered, Entry, Postings};
 use super::texts::Texts;
 use super::{GoOn, LEAST_SHARED, TEXTS_A_TASK, longest};
 use crate::error::DedupError;
@@ -72,6 +75,7 @@ pub(super) struct SharedPassages {
     reported: Vec<bool>,
     /// Common fingerprints in no passage.
     pub(super) left: u64,
+    pub(super) covered: Covered,
 }
 
 impl SharedPassages {
@@ -87,7 +91,7 @@ impl SharedPassages {
     ) -> Result<(), DedupError> {
         self.file.rewind()?;
         for &reported in &self.reported {
-            let holders = self.file.number()?;
+            let (holders, _) = (self.file.number()?, self.file.number()?);
             for _ in 0..holders {
                 let holder = Holder::read(&mut self.file)?;
                 if reported {
@@ -99,7 +103,7 @@ impl SharedPassages {
     }
 }
 
-/// Finds the passages of common fingerprints. One is reported if some of its holders consist of such passages to the share `least`.
+/// Finds the passages of common fingerprints; those are reported that reach the containment `least`.
 pub(super) fn find(
     texts: &Texts<'_>,
     postings: &Postings,
@@ -108,10 +112,12 @@ pub(super) fn find(
     found: NumberWriter,
     go_on: GoOn<'_>,
 ) -> Result<SharedPassages, DedupError> {
-    let mut search = Search::new(texts, postings, key, found, go_on);
+    let mut search = Search::new((texts, postings), key, least, found, go_on);
     let common = |text: u32| {
-        let (fingerprints, _) = postings.of_text(text);
-        fingerprints.iter().filter(|&&f| postings.is_common(f)).count() as u32
+        let entries = postings.entries_of(text);
+        entries
+            .filter(|entry| postings.is_common(entry.fingerprint))
+            .count() as u32
     };
     let mut references: Vec<(u32, u32)> = (0..texts.len())
         .into_par_iter()
@@ -124,7 +130,7 @@ pub(super) fn find(
         go_on()?;
         search.compare_with(text)?;
     }
-    search.finish(least)
+    search.finish()
 }
 
 /// What a holder has in common with a reference.
@@ -134,6 +140,27 @@ struct Compared {
     length: u64,
     /// Places in the holder and in the reference.
     passages: Vec<[Range<u64>; 2]>,
+    /// The two have the containment asked for.
+    is_pair: bool,
+}
+
+/// A text that others are compared with.
+struct Prepared<'t> {
+    passages: Reference<'t>,
+    shingles: FxHashSet<u64>,
+}
+
+/// A common fingerprint of the reference that is not covered, and its place.
+struct Fresh {
+    entry: Entry,
+    place: Range<u64>,
+}
+
+/// Buffers of one thread.
+struct Buffers {
+    winnower: Winnower,
+    shingler: Shingler,
+    block: BlockBuffer,
 }
 
 /// The state of the search.
@@ -141,10 +168,10 @@ struct Search<'s> {
     texts: &'s Texts<'s>,
     postings: &'s Postings,
     key: HashKey,
+    least: f64,
     go_on: GoOn<'s>,
-    /// A bit for each fingerprint of each text: it stands in a passage that was found.
-    covered: Vec<AtomicU64>,
-    /// The same for fingerprints of references: in all texts.
+    covered: Covered,
+    /// Fingerprints that stand in a passage of a reference, and so are covered in all texts.
     covered_in_all: Vec<bool>,
     /// References for which the texts of each fingerprint were counted.
     counted: Vec<u8>,
@@ -153,27 +180,27 @@ struct Search<'s> {
     /// The share of each text that stands in passages found.
     totals: Vec<f64>,
     file: NumberWriter,
-    /// The first holders of each passage stand there in the file.
+    /// Passages in the file.
     passages: u64,
 }
 
 impl<'s> Search<'s> {
     fn new(
-        texts: &'s Texts<'s>,
-        postings: &'s Postings,
+        (texts, postings): (&'s Texts<'s>, &'s Postings),
         key: HashKey,
+        least: f64,
         file: NumberWriter,
         go_on: GoOn<'s>,
     ) -> Self {
-        let words = postings.entries().div_ceil(64);
         Self {
             texts,
             postings,
             key,
+            least,
             go_on,
-            covered: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            covered_in_all: vec![false; postings.len()],
-            counted: vec![0; postings.len()],
+            covered: Covered::none(postings),
+            covered_in_all: vec![false; postings.len() as usize],
+            counted: vec![0; postings.len() as usize],
             shared: vec![0; texts.len() as usize],
             totals: vec![0.0; texts.len() as usize],
             file,
@@ -181,160 +208,176 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The entry of a text's fingerprint among those of all texts.
-    fn entry(&self, text: u32, fingerprint: u32) -> Option<u64> {
-        let (fingerprints, start) = self.postings.of_text(text);
-        let at = fingerprints.binary_search(&fingerprint).ok()?;
-        Some(start + at as u64)
-    }
-
-    fn is_covered(&self, text: u32, fingerprint: u32) -> bool {
-        let is_set = |entry: u64| {
-            let word = &self.covered[entry as usize / 64];
-            word.load(Ordering::Relaxed) >> (entry % 64) & 1 == 1
-        };
-        self.covered_in_all[fingerprint as usize] || self.entry(text, fingerprint).is_some_and(is_set)
-    }
-
-    fn cover(&self, text: u32, fingerprint: u32) {
-        if let Some(entry) = self.entry(text, fingerprint) {
-            // Bits are only ever set, so that the order of threads does not matter.
-            self.covered[entry as usize / 64].fetch_or(1 << (entry % 64), Ordering::Relaxed);
+    fn buffers(&self) -> Buffers {
+        Buffers {
+            winnower: Winnower::new(self.key),
+            shingler: Shingler::new(self.key),
+            block: BlockBuffer::default(),
         }
+    }
+
+    /// Whether a fingerprint of a text stands in a passage that was found.
+    fn is_covered(&self, entry: Entry) -> bool {
+        self.covered_in_all[entry.fingerprint as usize] || self.covered.is_set(entry)
+    }
+
+    /// Whether a fingerprint makes its text a reference.
+    fn is_fresh(&self, entry: Entry) -> bool {
+        self.postings.is_common(entry.fingerprint)
+            && self.counted[entry.fingerprint as usize] < REFERENCES
+            && !self.is_covered(entry)
     }
 
     /// Takes a text as reference if it has a stretch that is not covered.
     fn compare_with(&mut self, reference: u32) -> Result<(), DedupError> {
-        let fresh = |fingerprint: u32| {
-            self.postings.is_common(fingerprint)
-                && self.counted[fingerprint as usize] < REFERENCES
-                && !self.is_covered(reference, fingerprint)
-        };
-        let (own, _) = self.postings.of_text(reference);
-        if own.iter().filter(|&&fingerprint| fresh(fingerprint)).count() < LEAST_SHARED as usize {
+        let entries = self.postings.entries_of(reference);
+        if entries.filter(|&entry| self.is_fresh(entry)).count() < LEAST_SHARED as usize {
             return Ok(());
         }
-        let mut buffer = BlockBuffer::default();
-        let text = self.texts.canonical(reference, &mut buffer)?;
+        let mut buffers = self.buffers();
+        let text = self.texts.canonical(reference, &mut buffers.block)?;
         let measure = self.texts.measure(reference);
-        let placed = Winnower::new(self.key).placed(text, measure);
-        let stretches = placed.chunk_by(|a, b| {
-            let is_fresh = |value| self.postings.common_of_value(value).is_some_and(&fresh);
-            is_fresh(a.0) && is_fresh(b.0)
-        });
-        let mut stretch: Vec<(u32, Range<u64>)> = Vec::new();
-        for placed in stretches.filter(|stretch| stretch.len() >= LEAST_SHARED as usize) {
-            let number = |(value, place): &(u64, Range<usize>)| {
-                let number = self.postings.common_of_value(*value)?;
-                Some((number, place.start as u64..place.end as u64))
-            };
-            stretch.extend(placed.iter().filter_map(number));
-        }
-        let holders = self.holders(reference, &stretch);
+        let fresh: Vec<Option<Fresh>> = buffers
+            .winnower
+            .placed(text, measure)
+            .into_iter()
+            .map(|(value, place)| {
+                let entry = self.postings.entry_of_value(reference, value);
+                let entry = entry.filter(|&entry| self.is_fresh(entry))?;
+                let place = place.start as u64..place.end as u64;
+                Some(Fresh { entry, place })
+            })
+            .collect();
+        let stretches = fresh.split(Option::is_none);
+        let stretches = stretches.filter(|stretch| stretch.len() >= LEAST_SHARED as usize);
+        let fresh: Vec<&Fresh> = stretches.flatten().flatten().collect();
+        let holders = self.holders(reference, &fresh);
         if holders.is_empty() {
             return Ok(());
         }
-        let compared = self.compare(&Reference::new(text, measure), &holders)?;
-        let length = text.chars().count() as u64;
-        self.report(reference, length, &stretch, &compared)
+        let prepared = Prepared {
+            passages: Reference::new(text, measure),
+            shingles: buffers.shingler.shingle(text, measure).into_iter().collect(),
+        };
+        let compared = self.compare(&prepared, &holders)?;
+        self.report(reference, text, &fresh, &compared)
     }
 
-    /// The texts that share enough of a stretch with the reference, ascending.
-    fn holders(&mut self, reference: u32, stretch: &[(u32, Range<u64>)]) -> Vec<u32> {
-        let mut numbers: Vec<u32> = stretch.iter().map(|(number, _)| *number).collect();
+    /// The texts that share enough of the reference's fresh fingerprints, ascending.
+    fn holders(&mut self, reference: u32, fresh: &[&Fresh]) -> Vec<u32> {
+        let mut numbers: Vec<u32> = fresh.iter().map(|fresh| fresh.entry.fingerprint).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let mut met = Vec::new();
-        for number in numbers {
+        let mut holders = Vec::new();
+        for &number in &numbers {
             self.counted[number as usize] += 1;
-            for &text in self
-                .postings
-                .texts(number)
-                .iter()
-                .filter(|&&text| text != reference)
-            {
+            for &text in self.postings.texts(number) {
                 let shared = &mut self.shared[text as usize];
                 *shared += 1;
-                if *shared == LEAST_SHARED {
-                    met.push(text);
+                if *shared == LEAST_SHARED && text != reference {
+                    holders.push(text);
                 }
             }
         }
-        for &(number, _) in stretch {
+        for number in numbers {
             for &text in self.postings.texts(number) {
                 self.shared[text as usize] = 0;
             }
         }
-        met.sort_unstable();
-        met
+        holders.sort_unstable();
+        holders
     }
 
-    fn compare(&self, reference: &Reference<'_>, holders: &[u32]) -> Result<Vec<Compared>, DedupError> {
-        let compare = |(winnower, buffer): &mut (Winnower, BlockBuffer), &text: &u32| {
+    fn compare(&self, reference: &Prepared<'_>, holders: &[u32]) -> Result<Vec<Compared>, DedupError> {
+        let compare = |buffers: &mut Buffers, &text: &u32| {
             (self.go_on)()?;
-            let canonical = self.texts.canonical(text, buffer)?;
-            let found = reference.passages(canonical);
-            let mut next = 0;
-            for (value, place) in winnower.placed(canonical, self.texts.measure(text)) {
-                while found.get(next).is_some_and(|passage| passage.a.end < place.end) {
-                    next += 1;
-                }
-                let within = found
-                    .get(next)
-                    .is_some_and(|passage| passage.a.start <= place.start);
-                if let Some(number) = self.postings.common_of_value(value).filter(|_| within) {
-                    self.cover(text, number);
-                }
-            }
+            let Buffers {
+                winnower,
+                shingler,
+                block,
+            } = buffers;
+            let canonical = self.texts.canonical(text, block)?;
+            let measure = self.texts.measure(text);
             let long = |place: Range<usize>| place.start as u64..place.end as u64;
-            let places = found
-                .into_iter()
-                .map(|passage| [long(passage.a), long(passage.b)]);
+            let found = reference.passages.passages(canonical).into_iter();
+            let passages: Vec<_> = found.map(|passage| [long(passage.a), long(passage.b)]).collect();
+            let own = passages.iter().map(|both| &both[0]);
+            self.cover(text, winnower.placed(canonical, measure), own);
+            let shingles = shingler.shingle(canonical, measure);
+            let is_common = |shingle: &&u64| reference.shingles.contains(shingle);
+            let common = shingles.iter().filter(is_common).count();
+            let smaller = shingles.len().min(reference.shingles.len()).max(1);
             Ok(Compared {
                 text,
                 length: canonical.chars().count() as u64,
-                passages: places.collect(),
+                passages,
+                is_pair: common as f64 / smaller as f64 >= self.least,
             })
         };
         holders
             .par_iter()
             .with_min_len(TEXTS_A_TASK)
-            .map_init(|| (Winnower::new(self.key), BlockBuffer::default()), compare)
+            .map_init(|| self.buffers(), compare)
             .collect()
     }
 
-    /// Writes the passages of the reference in which a stretch stands.
+    /// Marks the fingerprints of a text that stand within `passages`, which ascend and do not overlap.
+    fn cover<'p>(
+        &self,
+        text: u32,
+        placed: Vec<(u64, Range<usize>)>,
+        passages: impl Iterator<Item = &'p Range<u64>>,
+    ) {
+        let mut passages = passages.peekable();
+        for (value, place) in placed {
+            while passages
+                .next_if(|passage| passage.end < place.end as u64)
+                .is_some()
+            {}
+            let within = passages
+                .peek()
+                .is_some_and(|passage| passage.start <= place.start as u64);
+            if let Some(entry) = self.postings.entry_of_value(text, value).filter(|_| within) {
+                self.covered.set(entry);
+            }
+        }
+    }
+
+    /// Writes the passages of the reference in which fresh fingerprints stand.
     fn report(
         &mut self,
         reference: u32,
-        length: u64,
-        stretch: &[(u32, Range<u64>)],
+        text: &str,
+        fresh: &[&Fresh],
         compared: &[Compared],
     ) -> Result<(), DedupError> {
-        let own = compared
-            .iter()
-            .flat_map(|holder| &holder.passages)
-            .map(|both| both[1].clone());
-        for passage in merged(own.collect()) {
+        let length = text.chars().count() as u64;
+        let places = compared.iter().flat_map(|holder| &holder.passages);
+        let passages = merged(places.map(|both| both[1].clone()).collect());
+        let placed = Winnower::new(self.key).placed(text, self.texts.measure(reference));
+        self.cover(reference, placed, passages.iter());
+        for passage in passages {
             let within = |place: &Range<u64>| passage.start <= place.start && place.end <= passage.end;
             let mut is_common = false;
-            for (number, _) in stretch.iter().filter(|(_, place)| within(place)) {
+            for fresh in fresh.iter().filter(|fresh| within(&fresh.place)) {
+                self.covered_in_all[fresh.entry.fingerprint as usize] = true;
                 is_common = true;
-                self.covered_in_all[*number as usize] = true;
             }
             if !is_common {
                 continue;
             }
+            let mut is_pair = false;
             let mut holders = vec![Holder {
                 text: reference,
                 is_reference: true,
-                share: share(&[passage.clone()], length),
+                share: share(std::slice::from_ref(&passage), length),
                 places: vec![passage.clone()],
             }];
             for other in compared {
                 let here = other.passages.iter().filter(|both| within(&both[1]));
                 let places: Vec<Range<u64>> = here.map(|both| both[0].clone()).collect();
                 if !places.is_empty() {
+                    is_pair |= other.is_pair;
                     holders.push(Holder {
                         text: other.text,
                         is_reference: false,
@@ -344,40 +387,48 @@ impl<'s> Search<'s> {
                 }
             }
             holders.sort_unstable_by_key(|holder| holder.text);
-            self.file.push(holders.len() as u64)?;
-            for holder in holders {
-                self.totals[holder.text as usize] += holder.share;
-                holder.write(&mut self.file)?;
-            }
-            self.passages += 1;
+            self.write(&holders, is_pair)?;
         }
         Ok(())
     }
 
-    fn finish(self, least: f64) -> Result<SharedPassages, DedupError> {
-        let is_left = |number: &usize| {
-            let number = *number as u32;
-            let texts = self.postings.texts(number);
-            self.postings.is_common(number) && texts.iter().any(|&text| !self.is_covered(text, number))
+    fn write(&mut self, holders: &[Holder], is_pair: bool) -> Result<(), DedupError> {
+        self.passages += 1;
+        self.file.push(holders.len() as u64)?;
+        self.file.push(u8::from(is_pair))?;
+        for holder in holders {
+            self.totals[holder.text as usize] += holder.share;
+            holder.write(&mut self.file)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<SharedPassages, DedupError> {
+        let is_left = |&number: &u32| {
+            let texts = self.postings.texts(number).iter();
+            let mut entries = texts.filter_map(|&text| self.postings.entry(text, number));
+            self.postings.is_common(number)
+                && !self.covered_in_all[number as usize]
+                && entries.any(|entry| !self.covered.is_set(entry))
         };
         let left = (0..self.postings.len()).into_par_iter().filter(is_left).count() as u64;
-        let Self {
-            totals,
-            file,
-            passages,
-            ..
-        } = self;
-        let mut file = file.finish()?;
+        let mut file = self.file.finish()?;
         let mut reported = Vec::new();
-        for _ in 0..passages {
-            let mut any = false;
-            for _ in 0..file.number()? {
+        for _ in 0..self.passages {
+            let holders = file.number()?;
+            let mut any = file.number()? != 0;
+            for _ in 0..holders {
                 let holder = Holder::read(&mut file)?;
-                any |= totals[holder.text as usize] >= least;
+                any |= self.totals[holder.text as usize] >= self.least;
             }
             reported.push(any);
         }
-        Ok(SharedPassages { file, reported, left })
+        Ok(SharedPassages {
+            file,
+            reported,
+            left,
+            covered: self.covered,
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use tempfile::TempDir;
 use text::Measure;
 
 use super::pairs::{Measuring, Pair};
+use super::postings::Covered;
 use super::shared::Holder;
 use super::*;
 use crate::corpus::Classes;
@@ -80,10 +81,11 @@ impl Corpus {
         let go_on = || Ok(());
         let postings = Postings::of(&texts, key, many, (free, 0), &go_on).unwrap();
         let file = || NumberWriter::create(self.dir.path()).unwrap();
-        let mut pairs = file();
-        pairs::find(&texts, &postings, key, LEAST, &mut pairs, &go_on).unwrap();
-        let mut pairs = pairs.finish().unwrap();
         let mut passages = shared::find(&texts, &postings, key, LEAST, file(), &go_on).unwrap();
+        let searched = (&postings, &passages.covered);
+        let mut pairs = file();
+        pairs::find(&texts, searched, key, LEAST, &mut pairs, &go_on).unwrap();
+        let mut pairs = pairs.finish().unwrap();
         let mut outcome = Outcome {
             pairs: std::iter::from_fn(|| Pair::read(&mut pairs).unwrap()).collect(),
             passages: Vec::new(),
@@ -184,7 +186,8 @@ fn a_search_ends_when_it_is_told_to_and_keeps_within_its_memory() {
     let small = Budget::new(Some(160 << 20), 1).unwrap();
     assert!(postings(small, 1 << 30, &going_on).is_err());
     let postings = postings(free, 0, &going_on).unwrap();
-    let stopped = pairs::find(&texts, &postings, key, LEAST, &mut file(), &ended);
+    let none = Covered::none(&postings);
+    let stopped = pairs::find(&texts, (&postings, &none), key, LEAST, &mut file(), &ended);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
     let stopped = shared::find(&texts, &postings, key, LEAST, file(), &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
