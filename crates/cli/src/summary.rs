@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use twinprint::Report;
 use twinprint::source::EARLIER_RESULT;
+use twinprint::{PartsReport, Report};
 
 use crate::number::{bytes, count, counted, percent, seconds};
 
@@ -202,12 +202,9 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
     };
     writeln!(text, "{}", folded(&found))?;
     if let Some(parts) = report.parts {
-        let copies = format!(
-            "{} of partial copies in parts.jsonl, of which one text holds {:.0} % of the other or more",
-            counted(parts.rows, "pair"),
-            100.0 * parts.least
-        );
-        writeln!(text, "{}", folded(&copies))?;
+        for sentence in partial_copies(&parts) {
+            writeln!(text, "{}", folded(&sentence))?;
+        }
     }
     if let Some(row) = report.hot_rows.first() {
         let hot = format!(
@@ -231,6 +228,42 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
         seconds(report.run.seconds),
         bytes(rate as u64)
     )
+}
+
+/// What `--parts` found, and what it left out.
+fn partial_copies(parts: &PartsReport) -> Vec<String> {
+    let (many, least) = (PartsReport::MANY, format!("{:.0} %", 100.0 * parts.least));
+    let mut sentences = vec![format!(
+        "{} of partial copies in parts.jsonl, of which one text holds {least} of the other or more",
+        counted(parts.rows, "pair"),
+    )];
+    if parts.passages > 0 {
+        sentences.push(format!(
+            "{} of more than {many} texts in passages.jsonl, in {}, one for each text that holds a passage; the most frequent has {}",
+            counted(parts.passages, "passage"),
+            counted(parts.holders, "row"),
+            counted(parts.most_holders, "holder"),
+        ));
+    }
+    if parts.small_passages > 0 {
+        sentences.push(format!(
+            "left out: {} of more than {many} texts, less than {least} of each of them",
+            counted(parts.small_passages, "passage"),
+        ));
+    }
+    if parts.phrases > 0 {
+        sentences.push(format!(
+            "left out: {} of more than {many} texts, too short to be looked at",
+            counted(parts.phrases, "phrase"),
+        ));
+    }
+    if parts.unplaced > 0 {
+        sentences.push(format!(
+            "{} of passages cannot be cut out of the original text (null in the files)",
+            counted(parts.unplaced, "place"),
+        ));
+    }
+    sentences
 }
 
 /// Columns of the narrowest terminal in use.

@@ -63,7 +63,8 @@ fn is_alphanumeric_category(category: Category) -> bool {
     )
 }
 
-fn is_mark(c: char) -> bool {
+/// Whether Unicode calls the character a combining mark.
+pub(crate) fn is_mark(c: char) -> bool {
     matches!(
         get_general_category(c),
         Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark
@@ -90,6 +91,13 @@ pub(crate) fn is_invisible(c: char) -> bool {
 /// needed for idempotence: lower casing can bring a letter and a mark together that compose (J and a caron).
 pub(crate) fn normal_form(piece: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     piece.nfkc().flat_map(char::to_lowercase).nfc()
+}
+
+/// Whether the character's decomposition begins with a starter: marks are never reordered across it.
+pub(crate) fn is_starter(c: char) -> bool {
+    let starts = |c: char| canonical_combining_class(c) == 0;
+    std::iter::once(c).nfkd().next().is_some_and(starts)
+        && normal_form(std::iter::once(c)).next().is_some_and(starts)
 }
 
 /// Text may be cut before this character, as far as composition goes.

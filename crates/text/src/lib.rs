@@ -2,7 +2,7 @@
 //!
 //! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, as a
 //! [`Profile`] lays down. [`charset`] makes text of bytes, [`overlap`] holds the exact check on two texts, [`passages`] what
-//! they have in common and where, [`measures`] the distances of the textbooks.
+//! they have in common and where, [`origin`] where that stands in the original texts, [`measures`] the distances of the textbooks.
 //!
 //! ```
 //! use fingerprint::{HashKey, Width};
@@ -27,6 +27,7 @@ pub mod html;
 mod idf;
 pub mod measures;
 mod normal;
+pub mod origin;
 pub mod overlap;
 pub mod passages;
 mod profile;

@@ -148,6 +148,32 @@ impl Documents {
         })
     }
 
+    /// Documents before a position among all records, rejects included.
+    pub(crate) fn before_record(&self, ordinal: u64) -> u32 {
+        let documents = ordinal - self.rejects_before(ordinal) as u64;
+        documents.min(u64::from(self.len())) as u32
+    }
+
+    /// The document at a position among all records; `None` for a reject.
+    pub(crate) fn of_record(&self, ordinal: u64) -> Option<u32> {
+        let document = self.before_record(ordinal);
+        (document < self.before_record(ordinal + 1)).then_some(document)
+    }
+
+    fn rejects_before(&self, ordinal: u64) -> usize {
+        // The reject at place i has the i rejects before it, and the documents that its entry counts.
+        let (mut low, mut high) = (0, self.rejects.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if u64::from(self.rejects[middle]) + (middle as u64) < ordinal {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     pub(crate) fn source(&self, document: u32) -> u32 {
         let after = self.sources.partition_point(|&(first, _)| first <= document);
         self.sources[after.saturating_sub(1)].1
@@ -290,6 +316,12 @@ mod tests {
         push(&mut documents, 4, 1, Some("ü"));
         documents.reject();
         assert_eq!(documents.record_ordinals().collect::<Vec<_>>(), [1, 2, 5]);
+        let of_records = (0..9).map(|ordinal| documents.of_record(ordinal));
+        let (none, some) = (None, Some);
+        assert_eq!(
+            of_records.collect::<Vec<_>>(),
+            [none, some(0), some(1), none, none, some(2), none, none, none]
+        );
         assert_eq!([0, 1, 2].map(|d| documents.source(d)), [0, 0, 4]);
         assert_eq!([0, 1, 2].map(|d| documents.id(d)), [Some("a"), None, Some("ü")]);
         assert_eq!(documents.rejected(), 4);

@@ -196,15 +196,18 @@ impl Job<'_> {
         let pair_rows = pairs.finish()?;
         let part_counts = match (self.options.parts, &spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
-                parts::write(
-                    &dir,
-                    (&corpus.classes, spool),
-                    &keep,
-                    &names,
+                let search = parts::Search {
+                    corpus: &corpus,
+                    spool,
+                    keep: &keep,
+                    names,
                     least,
-                    (budget, held),
-                    &|| job.check_cancelled(),
-                )
+                    budget,
+                    held,
+                    work: work.path(),
+                    go_on: &|| job.check_cancelled(),
+                };
+                search.write(&dir)
             })?),
             _ => None,
         };

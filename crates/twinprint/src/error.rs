@@ -24,6 +24,14 @@ pub enum DedupError {
         /// What the system says.
         source: io::Error,
     },
+    /// A temporary file in the work directory failed.
+    #[error("{}: a temporary file failed ({source}); free space there or choose another place with --work-dir", .path.display())]
+    WorkFile {
+        /// The work directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The work directory cannot be made.
     #[error("{}: the work directory cannot be made ({source}); choose another place with --work-dir", .path.display())]
     WorkDir {
@@ -119,6 +127,13 @@ pub enum DedupError {
 }
 
 impl DedupError {
+    pub(crate) fn work_file(path: &Path, source: io::Error) -> Self {
+        Self::WorkFile {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     pub(crate) fn spool(path: &Path, source: io::Error) -> Self {
         Self::Spool {
             path: path.to_owned(),

@@ -23,6 +23,7 @@ mod measuring;
 mod order;
 mod overwrite;
 mod pages;
+mod parts;
 mod readme;
 mod recipes;
 mod refusals;

@@ -1,4 +1,4 @@
-//! `eval`, `calibrate`, `idf build` and `--parts`, as a user meets them.
+//! `eval`, `calibrate` and `idf build`, as a user meets them.
 
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
@@ -182,46 +182,4 @@ fn a_table_of_idf_weights_is_part_of_the_profile() {
     sandbox
         .run("dedup docs.jsonl -o no --profile tp1-words-lntf.other-64 --idf own.tpidf")
         .fails(2, &["another, own"]);
-}
-
-#[test]
-fn partial_copies_are_told_with_their_passages() {
-    let sandbox = Sandbox::new();
-    let passage: Vec<String> = (0..80).map(|i| format!("passage{}", i * i)).collect();
-    let passage = passage.join(" ");
-    let own = |mark: &str| {
-        (0..120)
-            .map(|i| format!("{mark}{i}"))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let rows = [
-        ("a", passage.clone()),
-        ("b", format!("{} {passage} {}", own("x"), own("y"))),
-        ("c", own("z")),
-    ];
-    let lines = rows
-        .each_ref()
-        .map(|(id, text)| serde_json::json!({"id": id, "text": text}).to_string());
-    sandbox.put("docs.jsonl", lines.join("\n"));
-    sandbox.run("dedup docs.jsonl -o out --parts -q").ok();
-    let parts = sandbox.rows("out/parts.jsonl");
-    assert_eq!(parts.len(), 1, "{parts:?}");
-    let part = &parts[0];
-    assert_eq!((&part["a"], &part["b"]), (&"a".into(), &"b".into()));
-    assert!(part["containment"].as_f64().unwrap() > 0.99 && part["jaccard"].as_f64().unwrap() < 0.3);
-    let at: Vec<usize> = serde_json::from_value(part["passages"][0].clone()).unwrap();
-    assert_eq!((at[0], at[1]), (0, passage.len()));
-    assert_eq!(&rows[1].1[at[2]..at[3]], passage);
-    let report = sandbox.json("out/report.json");
-    assert_eq!(
-        (&report["parts"]["rows"], &report["records"]["removed"]),
-        (&1.into(), &0.into())
-    );
-    sandbox
-        .run("dedup docs.jsonl -o no --parts=1.5")
-        .fails(2, &["--parts 1.5"]);
-    sandbox
-        .run("dedup docs.jsonl -o no --parts --no-verify")
-        .fails(2, &["--parts", "--no-verify"]);
 }

@@ -38,6 +38,18 @@ impl<'p> Reader<'p> {
         }
     }
 
+    /// Bytes of the shown text and of the title so far.
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.page.text.len(), self.page.title.len())
+    }
+
+    /// What was added to the shown text and to the title since they had these lengths.
+    pub(super) fn appended(&self, before: (usize, usize)) -> (&[u8], &[u8]) {
+        let text = self.page.text.get(before.0..).unwrap_or_default();
+        let title = self.page.title.get(before.1..).unwrap_or_default();
+        (text, title)
+    }
+
     fn begin_tag(&mut self, is_start: bool) {
         self.name.clear();
         self.attribute.clear();

@@ -5,13 +5,16 @@ use std::ops::Range;
 
 use fingerprint::HashKey;
 
-use super::{Units, rolling};
+use super::{CharCounter, Units, kind, rolling};
+use crate::overlap::counts;
 use crate::script::Measure;
 
 /// Words, and letters, that a run must begin with.
 const SEED: [usize; 2] = [4, 8];
-/// The shortest passage told, in the same units.
-const SHORTEST: [usize; 2] = [8, 16];
+/// Words in the shortest passage that is found, where words measure.
+pub const SHORTEST_WORDS: usize = 8;
+/// Letters and numbers in the shortest passage that is found, where characters measure.
+pub const SHORTEST_CHARS: usize = 16;
 /// Units that may differ within a passage.
 const GAP: [usize; 2] = [6, 12];
 /// Places of the other text tried for one beginning.
@@ -33,65 +36,112 @@ struct Run {
     b: Range<usize>,
 }
 
-/// The common passages of two canonical texts in the order of the first; runs with small differences between them are one. None are
-/// shorter than eight words or sixteen letters. Expected linear for texts that repeat themselves little.
+/// The common passages of two canonical texts in the order of the first, which do not overlap there; runs with small differences between
+/// them are one. None are shorter than [`SHORTEST_WORDS`] or [`SHORTEST_CHARS`]. Expected linear for texts that repeat themselves little.
 pub fn passages(a: &str, b: &str, measure: Measure) -> Vec<Passage> {
-    let kind = usize::from(measure == Measure::CharGrams);
-    let key = HashKey::PUBLIC;
-    let (mut left, mut right) = (Units::default(), Units::default());
-    left.cut(&key, a, measure);
-    right.cut(&key, b, measure);
-    let runs = join(tile(&left.hashes, &right.hashes, SEED[kind]), GAP[kind]);
-    let place = |units: &Units, text: &str, run: &Range<usize>| {
-        let start = units.spans[run.start].start as usize;
-        let end = units.spans[run.end - 1].end as usize;
-        let before = text[..start].chars().count();
-        before..before + text[start..end].chars().count()
-    };
-    runs.iter()
-        .filter(|run| run.a.len().max(run.b.len()) >= SHORTEST[kind])
-        .map(|run| Passage {
-            a: place(&left, a, &run.a),
-            b: place(&right, b, &run.b),
-        })
-        .collect()
+    Reference::new(b, measure).passages(a)
 }
 
-/// Runs of at least `seed` equal hashes that do not overlap in `a`.
-fn tile(a: &[u64], b: &[u64], seed: usize) -> Vec<Run> {
-    let mut grams = Vec::new();
-    rolling(b, seed, &mut grams);
-    let mut places: HashMap<u64, Vec<u32>> = HashMap::new();
-    for (at, &gram) in (0u32..).zip(&grams) {
-        let list = places.entry(gram).or_default();
-        if list.len() < PLACES {
-            list.push(at);
-        }
+/// A canonical text that others are compared with, prepared once.
+pub struct Reference<'t> {
+    text: &'t str,
+    measure: Measure,
+    units: Units,
+    /// Where runs of seed length begin, the first few places of each.
+    places: HashMap<u64, Vec<u32>>,
+}
+
+impl std::fmt::Debug for Reference<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reference")
+            .field("measure", &self.measure)
+            .finish_non_exhaustive()
     }
-    rolling(a, seed, &mut grams);
-    let mut runs = Vec::new();
-    let mut i = 0;
-    while let Some(gram) = grams.get(i) {
-        let length = |&j: &u32| {
-            let equal = |(x, y): &(&u64, &u64)| x == y;
-            a[i..].iter().zip(&b[j as usize..]).take_while(equal).count()
-        };
-        let here = places.get(gram).into_iter().flatten();
-        // The first of equally long runs: texts in the same order stay in it.
-        let best = here.map(|j| (length(j), std::cmp::Reverse(*j))).max();
-        match best {
-            Some((length, std::cmp::Reverse(j))) if length >= seed => {
-                let j = j as usize;
-                runs.push(Run {
-                    a: i..i + length,
-                    b: j..j + length,
-                });
-                i += length;
+}
+
+impl<'t> Reference<'t> {
+    /// Linear in the text.
+    pub fn new(text: &'t str, measure: Measure) -> Self {
+        let mut units = Units::default();
+        units.cut(&HashKey::PUBLIC, text, measure);
+        let mut grams = Vec::new();
+        rolling(&units.hashes, SEED[kind(measure)], &mut grams);
+        let mut places: HashMap<u64, Vec<u32>> = HashMap::new();
+        for (at, &gram) in (0u32..).zip(&grams) {
+            let list = places.entry(gram).or_default();
+            if list.len() < PLACES {
+                list.push(at);
             }
-            _ => i += 1,
+        }
+        Self {
+            text,
+            measure,
+            units,
+            places,
         }
     }
-    runs
+
+    /// The passages that `text` (a) has in common with the reference (b); see [`passages()`].
+    pub fn passages(&self, text: &str) -> Vec<Passage> {
+        let kind = kind(self.measure);
+        let mut units = Units::default();
+        units.cut(&HashKey::PUBLIC, text, self.measure);
+        let mut runs = join(self.tile(&units.hashes, SEED[kind]), GAP[kind]);
+        let shortest = [SHORTEST_WORDS, SHORTEST_CHARS][kind];
+        runs.retain(|run| run.a.len().max(run.b.len()) >= shortest);
+        let mut chars = CharCounter::new(text);
+        let mut place = |run: &Run| chars.range(bytes(&units, text, &run.a));
+        let of_a: Vec<Range<usize>> = runs.iter().map(&mut place).collect();
+        // Runs may stand in another order in the reference.
+        let mut order: Vec<usize> = (0..runs.len()).collect();
+        order.sort_unstable_by_key(|&i| (runs[i].b.start, runs[i].b.end));
+        let mut of_b = vec![0..0; runs.len()];
+        let mut chars = CharCounter::new(self.text);
+        for i in order {
+            of_b[i] = chars.range(bytes(&self.units, self.text, &runs[i].b));
+        }
+        let pairs = of_a.into_iter().zip(of_b);
+        pairs.map(|(a, b)| Passage { a, b }).collect()
+    }
+
+    /// Runs of at least `seed` equal hashes that do not overlap in `a`.
+    fn tile(&self, a: &[u64], seed: usize) -> Vec<Run> {
+        let b = &self.units.hashes;
+        let mut grams = Vec::new();
+        rolling(a, seed, &mut grams);
+        let mut runs = Vec::new();
+        let mut i = 0;
+        while let Some(gram) = grams.get(i) {
+            let length = |&j: &u32| {
+                let equal = |(x, y): &(&u64, &u64)| x == y;
+                a[i..].iter().zip(&b[j as usize..]).take_while(equal).count()
+            };
+            let here = self.places.get(gram).into_iter().flatten();
+            // The first of equally long runs: texts in the same order stay in it.
+            let best = here.map(|j| (length(j), std::cmp::Reverse(*j))).max();
+            match best {
+                Some((length, std::cmp::Reverse(j))) if length >= seed => {
+                    let j = j as usize;
+                    runs.push(Run {
+                        a: i..i + length,
+                        b: j..j + length,
+                    });
+                    i += length;
+                }
+                _ => i += 1,
+            }
+        }
+        runs
+    }
+}
+
+/// The bytes of a run of units. The marks after the last letter belong to it.
+fn bytes(units: &Units, text: &str, run: &Range<usize>) -> Range<usize> {
+    let start = units.spans[run.start].start as usize;
+    let end = units.spans[run.end - 1].end as usize;
+    let after = text.get(end..).unwrap_or_default();
+    let is_mark = |c: char| c != ' ' && !counts(c);
+    start..end + (after.len() - after.trim_start_matches(is_mark).len())
 }
 
 /// Joins runs that follow one another in both texts with at most `gap` units between.

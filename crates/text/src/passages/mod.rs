@@ -8,14 +8,24 @@
 mod align;
 mod winnow;
 
-pub use align::{Passage, passages};
-pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower};
+pub use align::{Passage, Reference, SHORTEST_CHARS, SHORTEST_WORDS, passages};
+pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower, run_of};
+
+use std::ops::Range;
 
 use fingerprint::{HashKey, Span, hash_features_64};
 
 use crate::overlap::{counts, mixed_words};
 use crate::script::Measure;
 use crate::spaces::split;
+
+/// The place of a measure in tables of both.
+const fn kind(measure: Measure) -> usize {
+    match measure {
+        Measure::WordGrams => 0,
+        Measure::CharGrams => 1,
+    }
+}
 
 /// The units of a canonical text: where they stand and their hashes.
 #[derive(Debug, Default)]
@@ -41,6 +51,30 @@ impl Units {
             }
         }
         hash_features_64(key, text.as_bytes(), &self.spans, &mut self.hashes);
+    }
+}
+
+/// Turns bytes of a text into characters, for ranges that come in the order of their starts. All together linear where they hardly overlap.
+struct CharCounter<'t> {
+    text: &'t str,
+    byte: usize,
+    chars: usize,
+}
+
+impl<'t> CharCounter<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            byte: 0,
+            chars: 0,
+        }
+    }
+
+    fn range(&mut self, bytes: Range<usize>) -> Range<usize> {
+        let count = |bytes: Range<usize>| self.text.get(bytes).unwrap_or_default().chars().count();
+        self.chars += count(self.byte..bytes.start);
+        self.byte = bytes.start;
+        self.chars..self.chars + count(bytes)
     }
 }
 

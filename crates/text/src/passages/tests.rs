@@ -28,11 +28,10 @@ proptest! {
 
     #[test]
     fn picked_are_the_least_of_every_window(values in prop::collection::vec(0u64..20, 0..60), window in 1usize..9) {
-        let picked = pick(&values, window);
+        let picked: Vec<u64> = pick(&values, window).into_iter().map(|at| values[at as usize]).collect();
         for window in values.windows(window) {
             prop_assert!(picked.contains(window.iter().min().unwrap()));
         }
-        prop_assert!(picked.iter().all(|value| values.contains(value)));
     }
 
     #[test]
@@ -44,6 +43,14 @@ proptest! {
         let mut winnower = Winnower::new(HashKey::PUBLIC);
         let [x, y] = [&a, &b].map(|text| winnower.fingerprints(text, Measure::WordGrams));
         prop_assert!(x.iter().any(|fingerprint| y.binary_search(fingerprint).is_ok()));
+        let placed = winnower.placed(&a, Measure::WordGrams);
+        let mut distinct: Vec<u64> = placed.iter().map(|placed| placed.0).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        prop_assert_eq!(distinct, x);
+        for (fingerprint, place) in placed {
+            prop_assert_eq!(winnower.fingerprints(&a[place], Measure::WordGrams), [fingerprint]);
+        }
         let found = passages(&a, &b, Measure::WordGrams);
         let at = a.find(&copied).unwrap();
         let holds = |p: &Passage| p.a.start <= at && at + copied.len() <= p.a.end && p.b.end == b.len();
@@ -57,9 +64,8 @@ fn offsets_are_characters_and_small_differences_do_not_part_a_passage() {
     let b = "前言如此甲乙丙丁戊己庚辛壬癸子丑改辰巳午未申酉戌亥天地玄黄宇宙洪荒日月盈昃后记";
     let found = passages(a, b, Measure::CharGrams);
     assert_eq!(found, [Passage { a: 0..34, b: 4..37 }]);
-    let letters = |text: &str, at: &std::ops::Range<usize>| {
-        text.chars().skip(at.start).take(at.len()).collect::<String>()
-    };
+    let letters =
+        |text: &str, at: &Range<usize>| text.chars().skip(at.start).take(at.len()).collect::<String>();
     assert_eq!(
         letters(b, &found[0].b),
         b["前言如此".len()..b.len() - "后记".len()]
@@ -79,4 +85,17 @@ fn strangers_share_no_fingerprint_and_short_texts_have_none() {
             .fingerprints("one two three", Measure::WordGrams)
             .is_empty()
     );
+}
+
+#[test]
+fn a_letter_keeps_its_marks() {
+    let run = "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำแน่นอน";
+    let (a, b) = (format!("กก{run}ขข"), format!("คค{run}งง"));
+    let found = passages(&a, &b, Measure::CharGrams);
+    assert_eq!(found.len(), 1);
+    let end = found[0].a.end;
+    assert_eq!(a.chars().take(end).collect::<String>(), format!("กก{run}"));
+    let (a, b) = (format!("กก{run}\u{e49}ขข"), format!("คค{run}งง"));
+    let found = passages(&a, &b, Measure::CharGrams);
+    assert_eq!(found[0].a.end, end + 1, "the mark goes with its letter");
 }

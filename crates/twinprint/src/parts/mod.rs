@@ -1,165 +1,154 @@
-//! Partial copies: pairs of texts of which one holds a share of the other, whatever stands around it, for `--parts`.
+//! Partial copies: texts of which one holds a share of another, whatever stands around it, for `--parts`.
 //!
 //! Rolling fingerprints are picked out of every text by its content ([`text::passages`]), and texts that share enough of them are
-//! candidates; a fingerprint that very many texts have, a notice or a menu, says nothing and is passed over. What a pair shares
-//! is then measured exactly on its shingle sets: containment is the shared shingles over those of the smaller text. So a copied
-//! passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
+//! candidates. What a pair of candidates shares is measured exactly on its shingle sets: containment is the shared shingles over those of
+//! the smaller text. So a copied passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
 //!
-//! One entry a class: of equal texts the first stands for all. Memory: about 12 bytes a fingerprint, one for every six words or twelve
-//! letters, while the stage runs.
+//! Fingerprints that more than [`PartsReport::MANY`] texts have make no pairs, which would grow with the square of the texts. They make passages with
+//! all their holders ([`shared`]). A passage is reported under the same condition as pairs: if it makes up the share asked for of one holder
+//! at least, that holder would be a pair with every other one. What two texts share in such a passage alone makes them no pair besides.
+//!
+//! One entry a class: of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters,
+//! and 128 bytes a text while the stage runs. What is found waits in temporary files until it is located in the original texts ([`places`]).
 
-mod measuring;
+mod numbers;
+mod pairs;
+mod places;
 mod postings;
+mod rows;
+mod shared;
+mod texts;
 
-use rayon::prelude::*;
+use std::ops::Range;
+use std::path::Path;
+
 use serde::Serialize;
-use text::passages::Passage;
+use text::Measure;
+use text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
 
-use self::measuring::Measuring;
+use self::numbers::NumberWriter;
+use self::places::Requests;
 use self::postings::Postings;
-use crate::corpus::Classes;
+use self::rows::Found;
+use self::texts::Texts;
+use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::memory::Budget;
-use crate::rows::{self, Names, Ratio};
+use crate::rows::Names;
 use crate::sets;
-use crate::sink::{OutputDir, OutputFile};
+use crate::sink::OutputDir;
 use crate::spool::Spool;
 
-/// Classes handed to one task at least: those of one block of the spool go together.
-const CLASSES_A_TASK: usize = 16;
+/// Fingerprints that texts must have in common to be compared.
+const LEAST_SHARED: u32 = 2;
+/// Places of passages reported of a row, the longest ones.
+const REPORTED: usize = 8;
+/// Texts handed to one task at least: those of one block of the spool go together.
+const TEXTS_A_TASK: usize = 16;
 
 /// What the search found, for the report.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PartsReport {
-    /// Least containment told.
+    /// Least containment reported.
     pub least: f64,
     /// Fingerprints picked out of all texts.
     pub fingerprints: u64,
-    /// Fingerprints passed over because more than 64 texts have them.
+    /// Different fingerprints that more than [`PartsReport::MANY`] texts have.
     pub common: u64,
     /// Pairs measured.
     pub candidates: u64,
-    /// Rows of `parts.jsonl`.
+    /// Rows of `parts.jsonl`: pairs.
     pub rows: u64,
+    /// Passages in `passages.jsonl`.
+    pub passages: u64,
+    /// Rows of `passages.jsonl`: one for each text that holds a passage.
+    pub holders: u64,
+    /// Holders of the passage that most texts share.
+    pub most_holders: u64,
+    /// Passages of more than [`PartsReport::MANY`] texts that are left out because they make up less than `least` of every text that holds them.
+    pub small_passages: u64,
+    /// Common fingerprints in no passage: phrases too short to be one.
+    pub phrases: u64,
+    /// Places of passages that cannot be cut out of the original text.
+    pub unplaced: u64,
 }
 
-/// One row of `parts.jsonl`.
-#[derive(Serialize)]
-struct PartRow<'r> {
-    a: &'r str,
-    b: &'r str,
-    jaccard: Option<Ratio>,
-    containment: Option<Ratio>,
-    /// Share of its own shingles that each has in common with the other.
-    share_of_a: Option<Ratio>,
-    share_of_b: Option<Ratio>,
-    /// The longest common passages in the order of a, in characters of the canonical texts: from and to in a, from and to in b.
-    passages: Vec<[usize; 4]>,
-    a_source: &'r str,
-    a_line: u64,
-    b_source: &'r str,
-    b_line: u64,
-}
-
-/// A pair that shares enough.
-struct Part {
-    a: u32,
-    b: u32,
-    jaccard: f64,
-    containment: f64,
-    shares: [f64; 2],
-    passages: Vec<Passage>,
+impl PartsReport {
+    /// Texts that share a passage beyond which they are not compared in pairs.
+    pub const MANY: usize = 64;
+    /// Words in the shortest run that is noticed wherever it stands.
+    pub const NOTICED_WORDS: usize = run_of(Measure::WordGrams, LEAST_SHARED as usize);
+    /// Letters and numbers in the shortest run that is noticed wherever it stands, where characters measure.
+    pub const NOTICED_CHARS: usize = run_of(Measure::CharGrams, LEAST_SHARED as usize);
+    /// Words in the shortest passage that is reported.
+    pub const SHORTEST_WORDS: usize = SHORTEST_WORDS;
+    /// Letters and numbers in the shortest passage that is reported, where characters measure.
+    pub const SHORTEST_CHARS: usize = SHORTEST_CHARS;
 }
 
 /// Asked for every text: an error ends the search.
 type GoOn<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
 
-/// Finds the pairs with a containment of at least `least` and writes `parts.jsonl`, in input order.
-pub(crate) fn write(
-    dir: &OutputDir,
-    (classes, spool): (&Classes, &Spool),
-    keep: &KeepOrder,
-    names: &Names<'_>,
-    least: f64,
-    (budget, held): (Budget, u64),
-    go_on: GoOn<'_>,
-) -> Result<PartsReport, DedupError> {
-    let key = sets::key_of(classes);
-    let postings = Postings::of((classes, spool), key, (budget, held), go_on)?;
-    let candidates = postings.candidates(least, go_on)?;
-    let mut report = PartsReport {
-        least,
-        fingerprints: postings.picked,
-        common: postings.common,
-        candidates: candidates.iter().map(|others| others.len() as u64).sum(),
-        rows: 0,
-    };
-    drop(postings);
-    let parts: Vec<Vec<Part>> = candidates
-        .into_par_iter()
-        .enumerate()
-        .with_min_len(CLASSES_A_TASK)
-        .filter(|(_, others)| !others.is_empty())
-        .map_init(
-            || Measuring::new(key),
-            |measuring, (b, others)| {
-                go_on()?;
-                measuring.parts((classes, spool), b as u32, &others, least)
-            },
-        )
-        .collect::<Result<_, _>>()?;
-    let document = |class: u32| keep.representative[keep.item[class as usize] as usize];
-    let mut parts: Vec<Part> = parts.into_iter().flatten().collect();
-    parts.sort_by_key(|part| {
-        let (a, b) = (document(part.a), document(part.b));
-        (a.min(b), a.max(b))
-    });
-    let mut file = dir.file("parts.jsonl")?;
-    let mut buffer = Vec::new();
-    for part in parts {
-        let sides = [document(part.a), document(part.b)];
-        write_row(&mut file, &part, sides, names, &mut buffer)?;
-        report.rows += 1;
-    }
-    file.finish()?;
-    Ok(report)
+/// What the search works on.
+pub(crate) struct Search<'s> {
+    pub(crate) corpus: &'s Corpus,
+    pub(crate) spool: &'s Spool,
+    pub(crate) keep: &'s KeepOrder,
+    pub(crate) names: Names<'s>,
+    /// Least containment reported.
+    pub(crate) least: f64,
+    pub(crate) budget: Budget,
+    /// Bytes of the tables that are held beside it.
+    pub(crate) held: u64,
+    /// Directory for temporary files.
+    pub(crate) work: &'s Path,
+    pub(crate) go_on: GoOn<'s>,
 }
 
-/// Writes a row, the document that comes first in the input as a.
-fn write_row(
-    file: &mut OutputFile,
-    part: &Part,
-    [first, second]: [u32; 2],
-    names: &Names<'_>,
-    buffer: &mut Vec<u8>,
-) -> Result<(), DedupError> {
-    let turned = first > second;
-    let (a, b) = (first.min(second), first.max(second));
-    let [share_of_a, share_of_b] = if turned {
-        [part.shares[1], part.shares[0]]
-    } else {
-        part.shares
-    };
-    let passage = |p: &Passage| {
-        let (a, b) = if turned { (&p.b, &p.a) } else { (&p.a, &p.b) };
-        [a.start, a.end, b.start, b.end]
-    };
-    let ((a_source, a_line), (b_source, b_line)) = (names.place(a), names.place(b));
-    let row = PartRow {
-        a: &names.id(a),
-        b: &names.id(b),
-        jaccard: Ratio::of(part.jaccard),
-        containment: Ratio::of(part.containment),
-        share_of_a: Ratio::of(share_of_a),
-        share_of_b: Ratio::of(share_of_b),
-        passages: part.passages.iter().map(passage).collect(),
-        a_source,
-        a_line,
-        b_source,
-        b_line,
-    };
-    Ok(rows::write(file, &row, buffer)?)
+impl Search<'_> {
+    /// Writes `parts.jsonl`, in input order, and `passages.jsonl`.
+    pub(crate) fn write(&self, dir: &OutputDir) -> Result<PartsReport, DedupError> {
+        let Self {
+            least, work, go_on, ..
+        } = *self;
+        let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
+        let key = sets::key_of(&self.corpus.classes);
+        let postings = Postings::of(&texts, key, PartsReport::MANY, (self.budget, self.held), go_on)?;
+        let passages = NumberWriter::create(work)?;
+        let passages = shared::find(&texts, &postings, key, least, passages, go_on)?;
+        let mut pairs = NumberWriter::create(work)?;
+        let searched = (&postings, &passages.covered);
+        let candidates = pairs::find(&texts, searched, key, least, &mut pairs, go_on)?;
+        let mut report = PartsReport {
+            least,
+            fingerprints: postings.picked,
+            common: postings.common(),
+            candidates,
+            small_passages: passages.unreported(),
+            phrases: passages.left,
+            ..PartsReport::default()
+        };
+        drop(postings);
+        let mut found = Found {
+            pairs: pairs.finish()?,
+            passages,
+        };
+        let mut requests = Requests::new(work);
+        found.request(&texts, &mut requests)?;
+        let places = requests.find(work, self.names.sources, &self.corpus.documents)?;
+        found.write(dir, &texts, &self.names, places, &mut report)?;
+        Ok(report)
+    }
+}
+
+/// The longest few places, in the order of the text.
+fn longest<T>(mut passages: Vec<T>, place: impl Fn(&T) -> &Range<u64>) -> Vec<T> {
+    let length = |place: &Range<u64>| place.end - place.start;
+    passages.sort_by_key(|passage| std::cmp::Reverse(length(place(passage))));
+    passages.truncate(REPORTED);
+    passages.sort_by_key(|passage| place(passage).start);
+    passages
 }
 
 #[cfg(test)]

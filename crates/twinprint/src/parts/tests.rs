@@ -1,21 +1,160 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
 use text::Measure;
 
+use super::pairs::{Measuring, Pair};
+use super::postings::Covered;
+use super::shared::Holder;
 use super::*;
+use crate::corpus::Classes;
 use crate::spool::SpoolWriter;
 
-/// Texts of made words; every third holds the middle of an earlier one.
-fn texts() -> Vec<String> {
-    let mut state = 7u64;
-    let mut words = |n: usize| {
-        let word = |_| {
-            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-            format!("w{}", state >> 52)
-        };
-        (0..n).map(word).collect::<Vec<String>>()
+const LEAST: f64 = 0.3;
+
+/// Made words; the same for the same seed.
+fn words(seed: u64, n: usize) -> Vec<String> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let word = |_| {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        format!("w{:x}", state >> 40)
     };
+    (0..n).map(word).collect()
+}
+
+/// Texts in a spool.
+struct Corpus {
+    dir: TempDir,
+    classes: Classes,
+    spool: Spool,
+    keep: KeepOrder,
+    texts: Vec<String>,
+}
+
+impl Corpus {
+    fn new(texts: Vec<String>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
+        let mut classes = Classes::default();
+        for (i, text) in texts.iter().enumerate() {
+            let place = writer.push(text);
+            classes.add([i as u64, 0], i as u128, 99, 0, Measure::WordGrams, place);
+        }
+        let all = 0..classes.len();
+        let keep = KeepOrder {
+            classes: all.clone().collect(),
+            item: all.clone().collect(),
+            representative: all.clone().collect(),
+            rank: all.collect(),
+        };
+        Self {
+            dir,
+            classes,
+            spool: writer.finish().unwrap(),
+            keep,
+            texts,
+        }
+    }
+
+    fn numbered(&self) -> Texts<'_> {
+        Texts::new(&self.classes, &self.spool, &self.keep)
+    }
+
+    /// Every pair with a containment of at least [`LEAST`], by measuring all.
+    fn by_brute_force(&self) -> Vec<Pair> {
+        let texts = self.numbered();
+        let mut measuring = Measuring::new(sets::key_of(&self.classes));
+        let mut pairs = Vec::new();
+        for a in 0..texts.len() {
+            let others: Vec<u32> = (a + 1..texts.len()).collect();
+            pairs.extend(measuring.pairs(&texts, a, &others, LEAST).unwrap());
+        }
+        pairs
+    }
+
+    /// Pairs, passages with their holders, and what was left out, where more than `many` texts make a fingerprint common.
+    fn search(&self, many: usize) -> Outcome {
+        let texts = self.numbered();
+        let key = sets::key_of(&self.classes);
+        let free = Budget::new(None, 1).unwrap();
+        let go_on = || Ok(());
+        let postings = Postings::of(&texts, key, many, (free, 0), &go_on).unwrap();
+        let file = || NumberWriter::create(self.dir.path()).unwrap();
+        let mut passages = shared::find(&texts, &postings, key, LEAST, file(), &go_on).unwrap();
+        let searched = (&postings, &passages.covered);
+        let mut pairs = file();
+        pairs::find(&texts, searched, key, LEAST, &mut pairs, &go_on).unwrap();
+        let mut pairs = pairs.finish().unwrap();
+        let mut outcome = Outcome {
+            pairs: std::iter::from_fn(|| Pair::read(&mut pairs).unwrap()).collect(),
+            passages: Vec::new(),
+            small: passages.unreported(),
+            phrases: passages.left,
+        };
+        let mut left = 0;
+        passages
+            .each(|holders, holder| {
+                if left == 0 {
+                    left = holders;
+                    outcome.passages.push(Vec::new());
+                }
+                left -= 1;
+                outcome.passages.last_mut().unwrap().push(holder);
+                Ok(())
+            })
+            .unwrap();
+        outcome
+    }
+
+    /// The words of a place of a holder.
+    fn cut(&self, holder: &Holder) -> Vec<String> {
+        let text: Vec<char> = self.texts[holder.text as usize].chars().collect();
+        let places = holder
+            .places
+            .iter()
+            .map(|place| &text[place.start as usize..place.end as usize]);
+        places.map(|place| place.iter().collect()).collect()
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    pairs: Vec<Pair>,
+    passages: Vec<Vec<Holder>>,
+    small: u64,
+    phrases: u64,
+}
+
+impl Outcome {
+    /// Whether two texts are a pair, or hold one passage.
+    fn connects(&self, a: u32, b: u32) -> bool {
+        let hold = |passage: &Vec<Holder>| {
+            [a, b]
+                .iter()
+                .all(|&text| passage.iter().any(|holder| holder.text == text))
+        };
+        self.pairs.iter().any(|pair| (pair.a, pair.b) == (a, b)) || self.passages.iter().any(hold)
+    }
+}
+
+/// A text with own words before and after a passage.
+fn around(seed: u64, before: usize, passage: &[String], after: usize) -> String {
+    [
+        &words(seed * 2 + 1000, before),
+        passage,
+        &words(seed * 2 + 1001, after),
+    ]
+    .concat()
+    .join(" ")
+}
+
+#[test]
+fn candidates_hold_every_pair_that_brute_force_finds() {
+    // Every third text holds the middle of an earlier one.
     let mut texts: Vec<Vec<String>> = Vec::new();
     for i in 0..60usize {
-        let mut text = words(80 + i);
+        let mut text = words(i as u64, 80 + i);
         if i % 3 == 2 {
             let from = &texts[i / 3];
             let end = (from.len() * (i + 20)) / 80;
@@ -23,47 +162,183 @@ fn texts() -> Vec<String> {
         }
         texts.push(text);
     }
-    texts.into_iter().map(|words| words.join(" ")).collect()
+    let corpus = Corpus::new(texts.into_iter().map(|words| words.join(" ")).collect());
+    let outcome = corpus.search(PartsReport::MANY);
+    assert_eq!(outcome.pairs, corpus.by_brute_force());
+    assert!(outcome.pairs.len() > 10 && outcome.passages.is_empty());
+    for pair in &outcome.pairs {
+        assert!((pair.shares[0].max(pair.shares[1]) - pair.containment).abs() < 1e-12);
+        assert!(!pair.passages.is_empty());
+    }
 }
 
 #[test]
-fn candidates_hold_every_pair_that_brute_force_finds() {
-    let texts = texts();
-    let dir = tempfile::tempdir().unwrap();
-    let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
-    let mut classes = Classes::default();
-    for (i, text) in texts.iter().enumerate() {
-        let place = writer.push(text);
-        classes.add([i as u64, 0], i as u128, 99, 0, Measure::WordGrams, place);
-    }
-    let spool = writer.finish().unwrap();
-    let key = sets::key_of(&classes);
-    let free = Budget::new(None, 1).unwrap();
+fn a_search_ends_when_it_is_told_to_and_keeps_within_its_memory() {
+    let corpus = Corpus::new((0..70).map(|i| around(i, 40, &words(7, 60), 40)).collect());
+    let texts = corpus.numbered();
+    let key = sets::key_of(&corpus.classes);
     let (going_on, ended) = (|| Ok(()), || Err(DedupError::Cancelled));
-    let postings = Postings::of((&classes, &spool), key, (free, 0), &going_on).unwrap();
-    let candidates = postings.candidates(0.5, &going_on).unwrap();
-    let stopped = postings.candidates(0.5, &ended);
+    let free = Budget::new(None, 1).unwrap();
+    let postings = |budget, held, go_on| Postings::of(&texts, key, 64, (budget, held), go_on);
+    let file = || NumberWriter::create(corpus.dir.path()).unwrap();
+    let stopped = postings(free, 0, &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
-    let stopped = Postings::of((&classes, &spool), key, (free, 0), &ended).map(drop);
+    let small = Budget::new(Some(160 << 20), 1).unwrap();
+    assert!(postings(small, 1 << 30, &going_on).is_err());
+    let postings = postings(free, 0, &going_on).unwrap();
+    let none = Covered::none(&postings);
+    let stopped = pairs::find(&texts, (&postings, &none), key, LEAST, &mut file(), &ended);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
-    let mut measuring = Measuring::new(key);
-    let (mut found, mut expected) = (0, 0);
-    for b in 0..classes.len() {
-        let all: Vec<u32> = (0..b).collect();
-        let true_parts = measuring.parts((&classes, &spool), b, &all, 0.5).unwrap();
-        expected += true_parts.len();
-        let parts = measuring
-            .parts((&classes, &spool), b, &candidates[b as usize], 0.5)
-            .unwrap();
-        found += parts.len();
-        let pairs = |parts: &[Part]| parts.iter().map(|part| part.a).collect::<Vec<_>>();
-        assert_eq!(pairs(&parts), pairs(&true_parts), "text {b}");
-        for part in &parts {
-            assert!((part.shares[0].max(part.shares[1]) - part.containment).abs() < 1e-12);
-            assert!(!part.passages.is_empty());
+    let stopped = shared::find(&texts, &postings, key, LEAST, file(), &ended).map(drop);
+    assert!(matches!(stopped, Err(DedupError::Cancelled)));
+}
+
+#[test]
+fn a_passage_is_found_whatever_the_number_of_its_holders() {
+    let passage = words(5, 100);
+    for holders in [2u32, 3, 63, 64, 65, 66, 70, 128, 300] {
+        let corpus = Corpus::new(
+            (0..holders)
+                .map(|i| around(u64::from(i), 40, &passage, 50))
+                .collect(),
+        );
+        let outcome = corpus.search(PartsReport::MANY);
+        if holders as usize <= PartsReport::MANY {
+            assert_eq!(outcome.pairs.len() as u32, holders * (holders - 1) / 2);
+            assert!(outcome.passages.is_empty());
+            continue;
+        }
+        assert!(
+            outcome.pairs.is_empty() && outcome.small == 0 && outcome.phrases == 0,
+            "{outcome:?}"
+        );
+        let [only] = outcome.passages.as_slice() else {
+            panic!("{holders}: {outcome:?}")
+        };
+        let texts: Vec<u32> = only.iter().map(|holder| holder.text).collect();
+        assert_eq!(texts, (0..holders).collect::<Vec<_>>());
+        assert_eq!(only.iter().filter(|holder| holder.is_reference).count(), 1);
+        for holder in only {
+            assert_eq!(corpus.cut(holder), [passage.join(" ")]);
         }
     }
-    assert!(found == expected && found > 10, "{found} of {expected}");
-    let small = Budget::new(Some(160 << 20), 1).unwrap();
-    assert!(Postings::of((&classes, &spool), key, (small, 1 << 30), &going_on).is_err());
+}
+
+#[test]
+fn a_passage_that_differs_from_text_to_text_is_reported_once() {
+    // A notice with a year, which many texts share in turn.
+    let (before, after) = (words(1, 60), words(2, 60));
+    let text = |i: u64| {
+        let year = [format!("year{}", i % 5)];
+        around(i, 30, &[&before, &year[..], &after].concat(), 20)
+    };
+    let corpus = Corpus::new((0..500).map(text).collect());
+    let outcome = corpus.search(PartsReport::MANY);
+    let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
+    assert_eq!(holders, [500]);
+    assert!(
+        outcome.passages[0]
+            .iter()
+            .all(|holder| corpus.cut(holder)[0].split(' ').count() == 121)
+    );
+    assert_eq!((outcome.small, outcome.phrases), (0, 0));
+}
+
+#[test]
+fn quotations_of_any_part_of_a_text_are_holders_of_it() {
+    let whole = words(3, 519);
+    let quotation = |i: usize| around(i as u64, 30, &whole[i * 7 % 400..i * 7 % 400 + 120], 30);
+    let texts = std::iter::once(whole.join(" ")).chain((1..300).map(quotation));
+    let corpus = Corpus::new(texts.collect());
+    let outcome = corpus.search(20);
+    let [only] = outcome.passages.as_slice() else {
+        panic!("{:?}", outcome.passages.len())
+    };
+    assert_eq!(only.len(), 300);
+    assert!(only[0].is_reference && only[0].share > 0.95);
+    for holder in &only[1..] {
+        let i = holder.text as usize;
+        let quoted = whole[i * 7 % 400..i * 7 % 400 + 120].join(" ");
+        assert_eq!(corpus.cut(holder), [quoted]);
+    }
+}
+
+#[test]
+fn a_passage_that_is_small_in_every_text_is_counted() {
+    let notice = words(4, PartsReport::NOTICED_WORDS);
+    let mut texts: Vec<String> = (0..100).map(|i| around(i, 200, &notice, 200)).collect();
+    let outcome = Corpus::new(texts.clone()).search(PartsReport::MANY);
+    assert!(outcome.pairs.is_empty() && outcome.passages.is_empty());
+    assert_eq!((outcome.small, outcome.phrases), (1, 0));
+    // One text that is the notice and little else makes it a passage of all.
+    texts.push(around(100, 20, &notice, 20));
+    let outcome = Corpus::new(texts).search(PartsReport::MANY);
+    assert_eq!((outcome.passages.len(), outcome.small), (1, 0));
+    assert_eq!(outcome.passages[0].len(), 101);
+}
+
+#[test]
+fn a_phrase_of_many_texts_is_counted_as_one() {
+    let phrase = words(6, 9);
+    let outcome =
+        Corpus::new((0..400).map(|i| around(i, 40, &phrase, 40)).collect()).search(PartsReport::MANY);
+    assert!(
+        outcome.pairs.is_empty() && outcome.passages.is_empty(),
+        "{outcome:?}"
+    );
+    assert_eq!((outcome.small, outcome.phrases), (0, 1));
+}
+
+/// A text of own words with passages of the corpus between, by their numbers.
+fn text() -> impl Strategy<Value = Vec<(usize, usize)>> {
+    prop::collection::vec((0usize..3, 0usize..30), 0..3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn every_pair_that_brute_force_finds_is_a_pair_or_holds_one_passage(
+        texts in prop::collection::vec(text(), 2..30),
+        lengths in prop::array::uniform3(PartsReport::NOTICED_WORDS..120),
+        many in 2usize..12,
+    ) {
+        let passages: Vec<Vec<String>> = lengths.iter().zip(1..).map(|(&length, seed)| words(seed, length)).collect();
+        let write = |(i, pieces): (usize, &Vec<(usize, usize)>)| {
+            let mut text = words(100 + i as u64, 20);
+            for (n, &(passage, own)) in pieces.iter().enumerate() {
+                text.extend_from_slice(&passages[passage]);
+                text.extend(words((200 + i * 10 + n) as u64, own));
+            }
+            text.join(" ")
+        };
+        let corpus = Corpus::new(texts.iter().enumerate().map(write).collect());
+        let outcome = corpus.search(many);
+        let expected = corpus.by_brute_force();
+        for pair in &expected {
+            prop_assert!(outcome.connects(pair.a, pair.b), "{} and {}: {:?}", pair.a, pair.b, outcome);
+        }
+        // Nothing else is a pair, and every pair is measured right.
+        for pair in &outcome.pairs {
+            prop_assert!(expected.contains(pair), "{:?}", pair);
+        }
+        for holders in &outcome.passages {
+            let texts: BTreeSet<u32> = holders.iter().map(|holder| holder.text).collect();
+            prop_assert_eq!(texts.len(), holders.len(), "a holder is named once");
+            let reference = holders.iter().find(|holder| holder.is_reference).unwrap();
+            let whole = format!(" {} ", corpus.cut(reference).concat());
+            for holder in holders {
+                for place in corpus.cut(holder) {
+                    // Both ends of a place are runs of the reference.
+                    let words: Vec<&str> = place.split(' ').collect();
+                    for run in [&words[..4], &words[words.len() - 4..]] {
+                        let run = format!(" {} ", run.join(" "));
+                        prop_assert!(whole.contains(&run), "{:?} in {:?}", run, whole);
+                    }
+                }
+            }
+        }
+        // As many as there are have the same outcome on one thread.
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        prop_assert_eq!(one.install(|| corpus.search(many)), outcome);
+    }
 }

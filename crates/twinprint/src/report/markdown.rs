@@ -8,6 +8,7 @@ use super::shown::Differences;
 use super::visible::visible;
 use super::{PairReport, Report, filters, page};
 use crate::number::{bytes, count, percent, seconds, towards_zero};
+use crate::parts::PartsReport;
 
 /// Characters of the longest bar.
 const BAR: usize = 44;

@@ -12,6 +12,7 @@ use super::difference::{Kind, Sides};
 use super::flow::Flow;
 use super::shown::Differences;
 use super::{PairReport, Report, filters};
+use crate::parts::PartsReport;
 use crate::radius::Choice;
 
 /// Kinds of skipped files named.

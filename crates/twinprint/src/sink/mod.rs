@@ -18,6 +18,7 @@ mod unfinished;
 
 pub(crate) use arrange::Order;
 pub use arrange::Zstd;
+pub(crate) use changed::unchanged;
 pub(crate) use copy::{Copying, copy_all};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
 pub use dir::{Existing, OutputDir};

@@ -21,7 +21,7 @@ use super::page::Pages;
 use super::record::{IntegerType, Record, RecordKind};
 use super::reject::RejectReason;
 use super::scan::{Lines, Part, content};
-use super::sources::{Shared, SourceFile};
+use super::sources::Shared;
 use super::split::{BOM, Piece};
 #[cfg(feature = "tables")]
 use super::table::Stretch;
@@ -106,17 +106,8 @@ impl Chunk {
                 charset,
                 piece,
             } => {
-                let mut parser = Parser {
-                    fields: match (&piece.header, self.shared.files[*source as usize].format) {
-                        (Some(header), _) => Fields::Row(Box::new(RowParser::new(header, options))),
-                        (None, Format::Jsonl | Format::Json) => Fields::Json(options),
-                        (None, Format::Warc) => Fields::Archive(options),
-                        (None, _) => Fields::None,
-                    },
-                    charset: *charset,
-                    longest: Longest::of(&self.shared.options),
-                    pages: options.html.then(Pages::default),
-                };
+                let pages = options.html.then(Pages::default);
+                let mut parser = self.parser((*source, *charset, piece), options, pages);
                 parser.each(piece, &mut |line, raw_len, kind| {
                     f(Record {
                         source: *source,
@@ -129,8 +120,8 @@ impl Chunk {
             Body::Files(range) => {
                 let mut buffer = Vec::new();
                 for source in range.clone() {
-                    let file = &self.shared.files[source as usize];
-                    let (raw_len, kind) = whole_file(&self.shared, source, file, &mut buffer);
+                    let pages = &mut Pages::default();
+                    let (raw_len, kind) = whole_file(&self.shared, source, pages, &mut buffer);
                     f(Record {
                         source,
                         line: 1,
@@ -170,6 +161,86 @@ impl Chunk {
             }
         }
     }
+
+    /// Yields the text that each record holds whose ordinal is `wanted`, in order, with the ordinal: of a page its markup. Records that
+    /// are rejected are left out. Only what is wanted is parsed, but for rows of tables.
+    pub(crate) fn originals(
+        &self,
+        options: &SourceOptions,
+        wanted: &dyn Fn(u64) -> bool,
+        f: &mut impl FnMut(u64, Original<'_>),
+    ) {
+        let mut take = |ordinal: u64, kind: RecordKind<'_>, is_page: bool| {
+            if let RecordKind::Document { text, .. } = kind {
+                f(ordinal, Original { text, is_page });
+            }
+        };
+        match &self.body {
+            Body::Bytes {
+                source,
+                charset,
+                piece,
+            } => {
+                let mut parser = self.parser((*source, *charset, piece), options, None);
+                parser.pages = parser.has_pages(options).then(Pages::as_markup);
+                let records = piece.parts().filter(|(span, _)| span.part == Part::Record);
+                for (ordinal, (_, raw)) in (self.first_ordinal..).zip(records) {
+                    if wanted(ordinal) {
+                        let bytes = parser.content(raw);
+                        parser.record(bytes, None, &mut |kind, is_page| take(ordinal, kind, is_page));
+                    }
+                }
+            }
+            Body::Files(range) => {
+                let mut buffer = Vec::new();
+                for (ordinal, source) in (self.first_ordinal..).zip(range.clone()) {
+                    if wanted(ordinal) {
+                        let mut pages = Pages::as_markup();
+                        let (_, kind) = whole_file(&self.shared, source, &mut pages, &mut buffer);
+                        take(ordinal, kind, pages.take_met());
+                    }
+                }
+            }
+            #[cfg(feature = "tables")]
+            Body::Rows { source, stretch } => {
+                let file = &self.shared.files[*source as usize];
+                let longest = Longest::of(&self.shared.options);
+                let mut ordinals = self.first_ordinal..;
+                stretch.each(file, options, longest, &mut |_, _, kind| {
+                    if let Some(ordinal) = ordinals.next().filter(|&ordinal| wanted(ordinal)) {
+                        take(ordinal, kind, false);
+                    }
+                });
+            }
+            Body::Rejected { .. } => {}
+        }
+    }
+
+    fn parser<'o>(
+        &self,
+        (source, charset, piece): (u32, Charset, &'o Piece),
+        options: &'o SourceOptions,
+        pages: Option<Pages>,
+    ) -> Parser<'o> {
+        Parser {
+            fields: match (&piece.header, self.shared.files[source as usize].format) {
+                (Some(header), _) => Fields::Row(Box::new(RowParser::new(header, options))),
+                (None, Format::Jsonl | Format::Json) => Fields::Json(options),
+                (None, Format::Warc) => Fields::Archive(options),
+                (None, _) => Fields::None,
+            },
+            charset,
+            longest: Longest::of(&self.shared.options),
+            pages,
+        }
+    }
+}
+
+/// The text that a record holds, before anything was done to it.
+pub(crate) struct Original<'a> {
+    /// Of a page its decoded markup.
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) is_page: bool,
 }
 
 /// Turns the records of a piece into documents.
@@ -199,11 +270,7 @@ impl Parser<'_> {
         let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;
         for (span, raw) in piece.parts() {
-            let bytes = if matches!(self.fields, Fields::Archive(_)) {
-                raw
-            } else {
-                content(raw)
-            };
+            let bytes = self.content(raw);
             match span.part {
                 Part::Blank => {
                     for (line, number) in Lines(raw).zip(span.line..) {
@@ -213,7 +280,7 @@ impl Parser<'_> {
                 Part::Record => {
                     // Records of valid text begin and end at characters, so that this is valid text.
                     let text = valid.and_then(|v| v.get(start..start + bytes.len()));
-                    self.record(bytes, text, &mut |kind| f(span.line, bytes.len() as u64, kind));
+                    self.record(bytes, text, &mut |kind, _| f(span.line, bytes.len() as u64, kind));
                 }
                 Part::Other(Some(kind)) => f(span.line, raw.len() as u64, RecordKind::Other { kind }),
                 Part::Other(None) | Part::Opening | Part::Separator | Part::Closing => {}
@@ -222,21 +289,34 @@ impl Parser<'_> {
         }
     }
 
-    /// Yields a record, whose bytes are `text` if they are known to be UTF-8.
-    fn record(&mut self, bytes: &[u8], text: Option<&str>, f: &mut impl FnMut(RecordKind<'_>)) {
-        if let Err(reason) = self.longest.check(bytes.len() as u64) {
-            return f(RecordKind::Rejected { reason });
+    /// The bytes of a record that hold its text.
+    fn content<'b>(&self, raw: &'b [u8]) -> &'b [u8] {
+        match self.fields {
+            Fields::Archive(_) => raw,
+            _ => content(raw),
         }
+    }
+
+    /// Whether records may be pages.
+    fn has_pages(&self, options: &SourceOptions) -> bool {
+        options.html || matches!(self.fields, Fields::Archive(_))
+    }
+
+    /// Yields a record, whose bytes are `text` if they are known to be UTF-8, and whether it is a page.
+    fn record(&mut self, bytes: &[u8], text: Option<&str>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
+        let rejected = |reason| RecordKind::Rejected { reason };
+        if let Err(reason) = self.longest.check(bytes.len() as u64) {
+            return f(rejected(reason), false);
+        }
+        let document = |json::Picked { text, id, sort_value }| RecordKind::Document { id, text, sort_value };
         if let Fields::Archive(options) = self.fields {
             let pages = self.pages.get_or_insert_default();
-            return f(match warc::document(bytes, options, self.longest, pages) {
-                Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
-                Err(reason) => RecordKind::Rejected { reason },
-            });
+            let picked = warc::document(bytes, options, self.longest, pages);
+            return f(picked.map_or_else(rejected, document), pages.take_met());
         }
         let text = match text.map_or_else(|| self.charset.decode(bytes), |text| Ok(Cow::Borrowed(text))) {
             Ok(text) => text,
-            Err(error) => return f(RecordKind::Rejected { reason: error.into() }),
+            Err(error) => return f(rejected(error.into()), false),
         };
         let has_fields = !matches!(self.fields, Fields::None);
         let picked = match &mut self.fields {
@@ -248,18 +328,18 @@ impl Parser<'_> {
                 sort_value: None,
             }),
         };
-        let picked = match &mut self.pages {
+        let (picked, is_page) = match &mut self.pages {
             // The text of a page takes the place of its markup.
-            Some(pages) if has_fields => picked.and_then(|picked| {
-                let text = pages.of_markup(&picked.text)?;
-                Ok(json::Picked { text, ..picked })
-            }),
-            _ => picked,
+            Some(pages) if has_fields => {
+                let page = picked.and_then(|picked| {
+                    let text = pages.of_markup(picked.text)?;
+                    Ok(json::Picked { text, ..picked })
+                });
+                (page, pages.take_met())
+            }
+            _ => (picked, false),
         };
-        f(match picked {
-            Ok(json::Picked { text, id, sort_value }) => RecordKind::Document { id, text, sort_value },
-            Err(reason) => RecordKind::Rejected { reason },
-        });
+        f(picked.map_or_else(rejected, document), is_page);
     }
 }
 
@@ -267,9 +347,10 @@ impl Parser<'_> {
 fn whole_file<'b>(
     shared: &Shared,
     source: u32,
-    file: &SourceFile,
+    pages: &mut Pages,
     buffer: &'b mut Vec<u8>,
 ) -> (u64, RecordKind<'b>) {
+    let file = &shared.files[source as usize];
     let longest = Longest::of(&shared.options);
     buffer.clear();
     let rejected = |raw_len, reason| (raw_len, RecordKind::Rejected { reason });
@@ -297,7 +378,7 @@ fn whole_file<'b>(
         return rejected(raw_len, longest.reason(None));
     }
     let decoded = match file.format {
-        Format::Html => Pages::default().of_bytes(buffer, hints(file.format, &shared.options).declared),
+        Format::Html => pages.of_bytes(buffer, hints(file.format, &shared.options).declared),
         _ => charset::decode(buffer, hints(file.format, &shared.options)).map_err(RejectReason::from),
     };
     match decoded {

@@ -60,11 +60,12 @@ pub use text::charset::Charset;
 pub(crate) use walk::root_of;
 
 pub(crate) use charset::to_utf16;
-pub(crate) use chunk::Body;
+pub(crate) use chunk::{Body, Original};
 pub(crate) use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
 #[cfg(test)]
 pub(crate) use delimited::Form;
 pub(crate) use delimited::Header;
+pub(crate) use page::{Pages, TracedPage};
 pub(crate) use scan::{Part, Span};
 pub(crate) use split::{BOM, Piece};
 #[cfg(feature = "tables")]

@@ -8,15 +8,49 @@ use super::reject::RejectReason;
 
 /// Takes the text out of one page after the other, in buffers of its own.
 #[derive(Default)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     #[cfg(feature = "html")]
     extractor: text::html::Extractor,
+    /// Pages are left as the markup they are.
+    as_markup: bool,
+    /// A page was met since the last call of [`take_met`](Self::take_met).
+    met: bool,
+}
+
+/// The text of a page, and where it stands in the markup.
+pub(crate) struct TracedPage {
+    pub(crate) text: String,
+    #[cfg(feature = "html")]
+    trace: text::html::Trace,
+}
+
+impl Pages {
+    /// Leaves pages as the decoded markup they are.
+    pub(super) fn as_markup() -> Self {
+        Self {
+            as_markup: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a page was met since the last call.
+    pub(super) fn take_met(&mut self) -> bool {
+        std::mem::take(&mut self.met)
+    }
+
+    /// The text of a page that is decoded already.
+    pub(super) fn of_markup(&mut self, markup: Cow<'_, str>) -> Result<Cow<'static, str>, RejectReason> {
+        self.met = true;
+        if self.as_markup {
+            return Ok(Cow::Owned(markup.into_owned()));
+        }
+        self.text_of(&markup)
+    }
 }
 
 #[cfg(feature = "html")]
 impl Pages {
-    /// The text of a page that is decoded already.
-    pub(super) fn of_markup(&mut self, markup: &str) -> Result<Cow<'static, str>, RejectReason> {
+    fn text_of(&mut self, markup: &str) -> Result<Cow<'static, str>, RejectReason> {
         match self.extractor.extract(markup) {
             Ok(page) => Ok(Cow::Owned(page.text.into_owned())),
             Err(error) => Err(RejectReason::Page(error)),
@@ -30,14 +64,36 @@ impl Pages {
         declared: Option<&str>,
     ) -> Result<(Cow<'static, str>, Charset), RejectReason> {
         let (markup, charset) = text::html::decode(bytes, declared);
-        Ok((self.of_markup(&markup)?, charset))
+        Ok((self.of_markup(markup)?, charset))
+    }
+
+    /// The text of a page, with its places in the markup. `None` if the page has none.
+    pub(crate) fn traced(&mut self, markup: &str) -> Option<TracedPage> {
+        let (page, trace) = self.extractor.extract_traced(markup).ok()?;
+        Some(TracedPage {
+            text: page.text.into_owned(),
+            trace,
+        })
+    }
+}
+
+#[cfg(feature = "html")]
+impl TracedPage {
+    /// Bytes of the markup before the character that begins at byte `at` of the text.
+    pub(crate) fn start(&self, at: usize) -> Option<usize> {
+        self.trace.start(at)
+    }
+
+    /// Bytes of the markup up to the end of the character that ends at byte `end` of the text.
+    pub(crate) fn end(&self, end: usize) -> Option<usize> {
+        self.trace.end(end)
     }
 }
 
 #[cfg(not(feature = "html"))]
 #[expect(clippy::unused_self, reason = "as with the feature")]
 impl Pages {
-    pub(super) fn of_markup(&mut self, _: &str) -> Result<Cow<'static, str>, RejectReason> {
+    fn text_of(&mut self, _: &str) -> Result<Cow<'static, str>, RejectReason> {
         Err(RejectReason::NoMarkup)
     }
 
@@ -47,5 +103,21 @@ impl Pages {
         _: Option<&str>,
     ) -> Result<(Cow<'static, str>, Charset), RejectReason> {
         Err(RejectReason::NoMarkup)
+    }
+
+    pub(crate) fn traced(&mut self, _: &str) -> Option<TracedPage> {
+        None
+    }
+}
+
+#[cfg(not(feature = "html"))]
+#[expect(clippy::unused_self, reason = "as with the feature")]
+impl TracedPage {
+    pub(crate) fn start(&self, _: usize) -> Option<usize> {
+        None
+    }
+
+    pub(crate) fn end(&self, _: usize) -> Option<usize> {
+        None
     }
 }

@@ -8,5 +8,6 @@ mod brute_force;
 mod crowded;
 mod job;
 mod no_verify;
+mod original_places;
 mod short_texts;
 mod words;

@@ -1,0 +1,211 @@
+//! Numbers in a temporary file, read back in the order in which they were written: what is found waits there, so that memory does not
+//! grow with it.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use index::segment::SegmentError;
+use index::sort::Sorter;
+
+use crate::error::DedupError;
+
+const BUFFER: usize = 1 << 18;
+/// Bits of a number in each byte of the file; the highest bit says that more follow.
+const BITS: u32 = 7;
+
+/// Writes numbers of any size, small ones in few bytes.
+pub(super) struct NumberWriter {
+    work: PathBuf,
+    file: BufWriter<File>,
+}
+
+/// Reads the numbers back.
+pub(super) struct NumberReader {
+    work: PathBuf,
+    file: BufReader<File>,
+}
+
+fn failed(work: &Path) -> impl Fn(io::Error) -> DedupError + '_ {
+    |source| DedupError::work_file(work, source)
+}
+
+impl NumberWriter {
+    /// An unnamed file in `work`.
+    pub(super) fn create(work: &Path) -> Result<Self, DedupError> {
+        let file = tempfile::tempfile_in(work).map_err(failed(work))?;
+        Ok(Self {
+            work: work.to_owned(),
+            file: BufWriter::with_capacity(BUFFER, file),
+        })
+    }
+
+    pub(super) fn push(&mut self, number: impl Into<u128>) -> Result<(), DedupError> {
+        let mut rest: u128 = number.into();
+        let mut bytes = [0; u128::BITS.div_ceil(BITS) as usize];
+        let mut length = 0;
+        for byte in &mut bytes {
+            *byte = (rest as u8 & 0x7F) | if rest >> BITS == 0 { 0 } else { 0x80 };
+            rest >>= BITS;
+            length += 1;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.file.write_all(&bytes[..length]).map_err(failed(&self.work))
+    }
+
+    pub(super) fn push_real(&mut self, number: f64) -> Result<(), DedupError> {
+        self.push(number.to_bits())
+    }
+
+    pub(super) fn finish(self) -> Result<NumberReader, DedupError> {
+        let Self { work, file } = self;
+        let file = file
+            .into_inner()
+            .map_err(|error| failed(&work)(error.into_error()))?;
+        let mut reader = NumberReader {
+            file: BufReader::with_capacity(BUFFER, file),
+            work,
+        };
+        reader.rewind()?;
+        Ok(reader)
+    }
+}
+
+impl NumberReader {
+    /// Goes back to the first number.
+    pub(super) fn rewind(&mut self) -> Result<(), DedupError> {
+        self.file.rewind().map_err(failed(&self.work))
+    }
+
+    /// The next number; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<u128>, DedupError> {
+        let mut number = 0;
+        let mut shift = 0;
+        loop {
+            let mut byte = [0];
+            match self.file.read_exact(&mut byte) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof && shift == 0 => return Ok(None),
+                read => read.map_err(failed(&self.work))?,
+            }
+            number |= u128::from(byte[0] & 0x7F).checked_shl(shift).unwrap_or(0);
+            shift += BITS;
+            if byte[0] & 0x80 == 0 {
+                return Ok(Some(number));
+            }
+        }
+    }
+
+    /// The next number, which is known to be there.
+    pub(super) fn number(&mut self) -> Result<u64, DedupError> {
+        match self.next()? {
+            Some(number) => Ok(number as u64),
+            None => Err(DedupError::work_file(&self.work, ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    pub(super) fn real(&mut self) -> Result<f64, DedupError> {
+        Ok(f64::from_bits(self.number()?))
+    }
+}
+
+/// Sorts numbers within bounded memory.
+pub(super) struct Sorting {
+    work: PathBuf,
+    sorter: Sorter,
+}
+
+/// Bytes that a sort holds at most.
+const SORTED: u64 = 32 << 20;
+
+impl Sorting {
+    pub(super) fn new(work: &Path) -> Self {
+        Self {
+            work: work.to_owned(),
+            sorter: Sorter::new(work, u128::MAX, SORTED),
+        }
+    }
+
+    pub(super) fn push(&mut self, number: u128) -> Result<(), DedupError> {
+        let pushed = self.sorter.push(number);
+        pushed.map_err(|error| Failed::from(error).into_error(&self.work))
+    }
+
+    /// The numbers in ascending order.
+    pub(super) fn finish(self) -> Result<NumberReader, DedupError> {
+        let Self { work, sorter } = self;
+        let mut sorted = NumberWriter::create(&work)?;
+        let written = sorter.finish(|numbers| {
+            let mut push = |&number: &u128| sorted.push(number);
+            numbers.iter().try_for_each(&mut push).map_err(Failed::Written)
+        });
+        written.map_err(|error| error.into_error(&work))?;
+        sorted.finish()
+    }
+}
+
+/// Why a sort failed.
+enum Failed {
+    Sorted(SegmentError),
+    Written(DedupError),
+}
+
+impl From<SegmentError> for Failed {
+    fn from(error: SegmentError) -> Self {
+        Self::Sorted(error)
+    }
+}
+
+impl Failed {
+    fn into_error(self, work: &Path) -> DedupError {
+        match self {
+            Self::Sorted(SegmentError::Io { source, .. }) => DedupError::work_file(work, source),
+            Self::Sorted(error) => DedupError::work_file(work, io::Error::other(error)),
+            Self::Written(error) => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(mut reader: NumberReader) -> Vec<u128> {
+        std::iter::from_fn(|| reader.next().unwrap()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn numbers_come_back(numbers: Vec<u128>, shift in 0u32..128) {
+            let dir = tempfile::tempdir().unwrap();
+            let numbers: Vec<u128> = numbers.iter().map(|number| number >> shift).collect();
+            let mut writer = NumberWriter::create(dir.path()).unwrap();
+            let mut sorting = Sorting::new(dir.path());
+            for &number in &numbers {
+                writer.push(number).unwrap();
+                sorting.push(number).unwrap();
+            }
+            prop_assert_eq!(&all(writer.finish().unwrap()), &numbers);
+            let mut sorted = numbers;
+            sorted.sort_unstable();
+            prop_assert_eq!(all(sorting.finish().unwrap()), sorted);
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_missing_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = NumberWriter::create(dir.path()).unwrap();
+        writer.push_real(-0.5).unwrap();
+        let mut reader = writer.finish().unwrap();
+        assert!(reader.real().unwrap() < -0.4);
+        let error = reader.number().unwrap_err().to_string();
+        assert!(error.contains("--work-dir"), "{error}");
+        reader.rewind().unwrap();
+        assert_eq!(reader.number().unwrap(), (-0.5f64).to_bits());
+    }
+}
