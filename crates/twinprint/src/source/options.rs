@@ -37,6 +37,8 @@ pub struct SourceOptions {
     pub extra_extensions: Vec<String>,
     /// Take every file that decodes as text, whatever its extension.
     pub any_text: bool,
+    /// Take responses of any status from web archives; otherwise pages of status 2xx alone are documents.
+    pub any_status: bool,
     /// Longer records are rejected without being held, in bytes.
     pub max_document: u64,
     /// The bytes of the longest record that memory is there for. A longer one that `max_document` allows is yielded as
@@ -64,6 +66,7 @@ impl Default for SourceOptions {
             lines: false,
             extra_extensions: Vec::new(),
             any_text: false,
+            any_status: false,
             max_document: 64 << 20,
             most_held: u64::MAX,
             max_ratio: 1000,
