@@ -102,6 +102,11 @@ impl NextRecord {
     }
 }
 
+/// Whether a record begins in the first bytes of a file.
+pub(crate) fn has_record(bytes: &[u8]) -> bool {
+    starts(bytes, b'\n').next().is_some()
+}
+
 /// Whether another record begins on a line of a header.
 pub(crate) fn runs_into_another(header: &[u8]) -> bool {
     memmem::find_iter(header, b"\nWARC/").any(|at| {
