@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, command: clap::Command) -> anyhow::Result<ExitCod
     let command = command.disable_help_subcommand(true);
     if dir.is_file() {
         anyhow::bail!(
-            "{}: not a directory; name one for the manual pages",
+            "{}: the manual pages cannot be written: it is not a directory",
             dir.display()
         );
     }

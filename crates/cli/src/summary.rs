@@ -183,6 +183,13 @@ fn reading(text: &mut String, report: &Report) -> std::fmt::Result {
             by.join(", ")
         )?;
     }
+    if input.repeated_files > 0 {
+        writeln!(
+            text,
+            "  repeated  {:>12}  named again, and read once",
+            counted(input.repeated_files, "file")
+        )?;
+    }
     if !input.empty_inputs.is_empty() {
         writeln!(
             text,

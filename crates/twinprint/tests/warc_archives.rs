@@ -219,7 +219,9 @@ fn wrong_length(record: &Made, written: &[u8], after: &[u8]) -> Option<u64> {
 /// What reading came to.
 #[derive(Debug, Default)]
 struct Counts {
+    /// Of each record that is counted, whether it is a document.
     documents: Vec<bool>,
+    rejected_bytes: u64,
     other: BTreeMap<&'static str, u64>,
 }
 
@@ -229,7 +231,10 @@ fn read(sources: &Sources) -> Counts {
         for chunk in &batch.expect("a batch").chunks {
             chunk.documents(sources.options(), &mut |record| match record.kind {
                 RecordKind::Document { .. } => counts.documents.push(true),
-                RecordKind::Rejected { .. } => counts.documents.push(false),
+                RecordKind::Rejected { .. } => {
+                    counts.documents.push(false);
+                    counts.rejected_bytes += record.raw_len;
+                }
                 RecordKind::Other { kind } => *counts.other.entry(kind).or_default() += 1,
                 RecordKind::Blank => {}
             });
@@ -277,7 +282,75 @@ fn sides(placed: &[Placed]) -> (Vec<u8>, Vec<u8>) {
     (kept, removed)
 }
 
+/// What became of a member of a packed archive.
+#[derive(Clone, Debug)]
+enum Fault {
+    None,
+    /// It is cut off, and the next one follows.
+    Cut(prop::sample::Index),
+    /// One of its bytes is another.
+    Flipped(prop::sample::Index, u8),
+    /// Bytes that are no gzip stand before it.
+    Behind(&'static [u8]),
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![
+        4 => Just(Fault::None),
+        1 => any::<prop::sample::Index>().prop_map(Fault::Cut),
+        1 => (any::<prop::sample::Index>(), 1u8..).prop_map(|(at, by)| Fault::Flipped(at, by)),
+        1 => prop::sample::select(vec![b"junk".as_slice(), b"\0\0\0", b"\x1f\x8b\x08", b"\x1f\x8b\x08\0\0\0\0\0\0\xff"])
+            .prop_map(Fault::Behind),
+    ]
+}
+
 proptest! {
+    #[test]
+    fn a_damaged_member_costs_its_record(
+        mut made in prop::collection::vec((made(), fault()), 1..12),
+    ) {
+        let mut file = Vec::new();
+        let (mut damages, mut whole) = (0, Vec::new());
+        for (made, fault) in &mut made {
+            made.length = Length::Right;
+            made.separator = "\r\n\r\n";
+            let record = place(std::slice::from_ref(made)).remove(0);
+            let mut member = gzip(&record.bytes);
+            match fault {
+                Fault::Cut(at) => member.truncate(1 + at.index(member.len() - 1)),
+                // Ten bytes of header, most of which decide nothing.
+                Fault::Flipped(at, by) => {
+                    let at = 10 + at.index(member.len() - 10);
+                    member[at] ^= *by;
+                }
+                Fault::Behind(junk) => file.extend_from_slice(junk),
+                Fault::None => {}
+            }
+            // Zeros behind a member are padding.
+            let harmless = match fault {
+                Fault::None => true,
+                Fault::Behind(junk) => *junk == b"\0\0\0" && file.len() > junk.len(),
+                Fault::Cut(_) | Fault::Flipped(..) => false,
+            };
+            damages += usize::from(!harmless);
+            if harmless || matches!(fault, Fault::Behind(_)) {
+                whole.push(record);
+            }
+            file.extend_from_slice(&member);
+        }
+        let (counts, kept, removed) = read_and_copy("a.warc.gz", &file);
+        let documents = counts.documents.iter().filter(|&&taken| taken).count();
+        prop_assert_eq!(documents, whole.iter().filter(|record| record.other.is_none()).count());
+        let other = whole.iter().filter(|record| record.other.is_some()).count() as u64;
+        prop_assert_eq!(counts.other.values().sum::<u64>(), other);
+        // Damaged members that follow one another may be lost together.
+        let rejected = counts.documents.len() - documents;
+        prop_assert!(rejected <= damages && (rejected > 0) == (damages > 0), "{} of {}", rejected, damages);
+        let expected = sides(&whole);
+        prop_assert_eq!(String::from_utf8_lossy(&kept), String::from_utf8_lossy(&expected.0));
+        prop_assert_eq!(String::from_utf8_lossy(&removed), String::from_utf8_lossy(&expected.1));
+    }
+
     #[test]
     fn every_record_is_counted_once_and_copied_once(
         made in prop::collection::vec(made(), 1..12),
@@ -332,4 +405,76 @@ proptest! {
             prop_assert_eq!(kept.len() + removed.len(), cut.len());
         }
     }
+
+    #[test]
+    fn every_byte_of_a_damaged_archive_goes_somewhere(
+        made in prop::collection::vec(made(), 1..8),
+        damages in prop::collection::vec((any::<prop::sample::Index>(), 0..40usize, damage()), 1..6),
+    ) {
+        let mut file: Vec<u8> = place(&made).into_iter().flat_map(|record| record.bytes).collect();
+        for (at, length, new) in damages {
+            let at = at.index(file.len() + 1);
+            let end = (at + length).min(file.len());
+            file.splice(at..end, new);
+        }
+        let (counts, kept, removed) = read_and_copy("a.warc", &file);
+        let copied = kept.len() as u64 + removed.len() as u64;
+        prop_assert_eq!(copied + counts.rejected_bytes, file.len() as u64);
+    }
+}
+
+#[test]
+fn a_long_member_that_is_cut_off_costs_its_record() {
+    let record = |kind: &str, content: &str| {
+        format!(
+            "WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{content}\r\n\r\n",
+            content.len()
+        )
+    };
+    let mut state = 1u64;
+    let mut noise = |length: usize| -> String {
+        let letter = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b' ' + (state >> 58) as u8)
+        };
+        (0..length).map(letter).collect()
+    };
+    let small = ["one", "two", "three"].map(|text| record("conversion", text));
+    for kind in ["conversion", "metadata"] {
+        let long = gzip(record(kind, &noise(5 << 20)).as_bytes());
+        for part in [100, long.len() / 8, long.len() / 2, long.len() - 1] {
+            let cut = &long[..part];
+            let members = [
+                gzip(small[0].as_bytes()),
+                cut.to_vec(),
+                gzip(small[1].as_bytes()),
+                gzip(small[2].as_bytes()),
+            ];
+            let (counts, kept, removed) = read_and_copy("a.warc.gz", &members.concat());
+            assert_eq!(counts.documents, [true, false, true, true], "{kind} of {part}");
+            assert_eq!(String::from_utf8_lossy(&removed), small[1], "{kind} of {part}");
+            let kept = String::from_utf8_lossy(&kept);
+            assert!(kept.starts_with(&small[0]) && kept.ends_with(&small[2]));
+            // What was handed on of a record that is no document stays.
+            assert!(kind == "metadata" || kept.len() == small[0].len() + small[2].len());
+        }
+    }
+}
+
+/// Bytes that take the place of others.
+fn damage() -> impl Strategy<Value = Vec<u8>> {
+    let tokens = prop::sample::select(vec![
+        "",
+        "\n",
+        "\r\n\r\n",
+        "WARC/1.0\r\n",
+        "WARC/1.",
+        "W",
+        "Content-Length: 7\r\n",
+        "HTTP/1.1 ",
+    ]);
+    prop_oneof![
+        tokens.prop_map(|token| token.as_bytes().to_vec()),
+        prop::collection::vec(any::<u8>(), 0..20),
+    ]
 }

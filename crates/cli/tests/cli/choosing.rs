@@ -87,8 +87,9 @@ fn patterns_choose_files_and_what_they_leave_out_is_counted() {
 fn limits_and_empty_folders_are_reported() {
     let sandbox = sources();
     std::fs::create_dir(sandbox.path("hollow")).unwrap();
-    let run = sandbox.run("dedup src hollow -o out --limit 1").ok();
+    let run = sandbox.run("dedup src hollow src/e.txt -o out --limit 1").ok();
     for says in [
+        "1 file  named again, and read once",
         "limit                1  records, and nothing after them was read; 1 file not begun",
         "1 folder  without a file to read: hollow",
     ] {

@@ -151,7 +151,10 @@ fn a_file_where_a_directory_is_meant_is_named() {
             "dedup news.jsonl -o out --against news.jsonl",
             "--against news.jsonl: it is a file; name the directory",
         ),
-        ("man news.jsonl", "news.jsonl: not a directory"),
+        (
+            "man news.jsonl",
+            "news.jsonl: the manual pages cannot be written: it is not a directory",
+        ),
     ] {
         let run = sandbox.run(command).fails(1, &[says]);
         assert!(!run.stderr.contains("os error"), "{}", run.stderr);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use lz4_flex::frame::FrameDecoder;
 use text::charset::Undecodable;
 
-pub(crate) use self::gzip::Member;
+pub(crate) use self::gzip::{DamagedMember, Member};
 use self::gzip::{Gzip, Junk};
 use super::format::Codec;
 use super::options::SourceOptions;
@@ -142,7 +142,7 @@ pub(crate) fn open(
     let file = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
     let stream: Box<dyn Read + Send> = match codec {
         Codec::Plain => Box::new(file),
-        Codec::Gzip => Box::new(Gzip::new(file, told)),
+        Codec::Gzip => Box::new(Gzip::new(file, told.members.is_some().then_some(path), told)),
         Codec::Zstd => {
             let mut packed = file;
             let dictionary = dictionary(&mut packed)?;
@@ -300,11 +300,26 @@ fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(unpacked)
 }
 
+/// The damaged member that an error stands for, behind which reading the stream goes on, if only to its end.
+pub(crate) fn damaged_member(error: &io::Error) -> Option<&DamagedMember> {
+    error.get_ref()?.downcast_ref()
+}
+
 /// What an error met while reading means for the rest of the file.
 pub(crate) fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     let unreadable = || RejectReason::Unreadable {
         message: error.to_string(),
     };
+    if let Some(member) = damaged_member(error) {
+        return match member.bytes {
+            Some(bytes) => RejectReason::DamagedMember {
+                at: member.at + 1,
+                bytes,
+                message: member.error.to_string(),
+            },
+            None => reason(&member.error, codec),
+        };
+    }
     let inner = error.get_ref();
     if let Some(&error) = inner.and_then(|e| e.downcast_ref::<Undecodable>()) {
         return error.into();

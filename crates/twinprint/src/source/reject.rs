@@ -223,6 +223,18 @@ pub enum RejectReason {
         /// What the decoder says.
         message: String,
     },
+    /// A member of gzip in a web archive that is damaged. Reading continues at the next member.
+    #[error(
+        "the gzip member at byte {at} of the file is damaged ({message}): {bytes} bytes up to the next record were not taken; reading continues there"
+    )]
+    DamagedMember {
+        /// Where the member begins in the file, from 1.
+        at: u64,
+        /// Bytes of the file up to the next member that holds a record.
+        bytes: u64,
+        /// What the decoder says.
+        message: String,
+    },
     /// Other bytes follow the last member of a gzip stream.
     #[error(
         "the gzip stream ends here, but the file goes on with something else, which was not taken; all that was packed before it was"
@@ -304,6 +316,7 @@ impl RejectReason {
             Self::BeyondMemory { .. } => "beyond memory",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",
+            Self::DamagedMember { .. } => "damaged member",
             Self::Junk => "junk after the stream",
             Self::Swells { .. } => "unpacks too far",
             Self::Unreadable { .. } => "unreadable file",

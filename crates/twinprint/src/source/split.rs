@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-use super::decode::Member;
+use super::decode::{self, Member};
 use super::delimited::Header;
 use super::longest::Longest;
 use super::reject::{RejectReason, Rest};
@@ -77,6 +77,8 @@ pub(crate) struct Splitter<R> {
     spans: Vec<Span>,
     /// Why nothing after the spans found can be had; still to be reported.
     fault: Option<RejectReason>,
+    /// A part of the stream that is damaged, behind the spans found; still to be reported.
+    damaged: Option<Damaged>,
     started: bool,
     end: End,
     /// The end of the stream was told to the scanner, or is a fault.
@@ -92,6 +94,14 @@ enum End {
     Reached,
     /// It broke.
     Broken(io::Error),
+}
+
+/// A damaged part of a stream that continues behind it.
+struct Damaged {
+    line: u64,
+    /// Bytes of the stream that are dropped.
+    bytes: u64,
+    reason: RejectReason,
 }
 
 /// Whether there is more to yield.
@@ -117,6 +127,7 @@ impl<R: Read> Splitter<R> {
             data: Vec::new(),
             spans: Vec::new(),
             fault: None,
+            damaged: None,
             started: false,
             end: End::Open,
             ended: false,
@@ -135,6 +146,10 @@ impl<R: Read> Splitter<R> {
             }
             if let Some(piece) = self.take_piece() {
                 return Some(Cut::Piece(piece));
+            }
+            if let Some(damaged) = self.damaged.take() {
+                self.start += damaged.bytes;
+                return Some(self.rejected(damaged.line, damaged.bytes, damaged.reason));
             }
             if let Some(mut reason) = self.fault.take() {
                 self.over = Over::Records;
@@ -175,10 +190,56 @@ impl<R: Read> Splitter<R> {
                 });
             }
         }
-        self.fault = self.scan.scan(&self.data, seen, &mut self.spans).err();
-        if self.fault.is_none() {
+        self.scan_from(seen, broken);
+        if self.fault.is_none() && self.damaged.is_none() {
             self.fault = self.fault_at_end(broken);
         }
+    }
+
+    /// Scans the bytes from `seen` on. If they end with a damaged part behind which the stream goes on, its record is taken out.
+    fn scan_from(&mut self, seen: usize, broken: &impl Fn(&io::Error) -> RejectReason) {
+        let damage = match &self.end {
+            End::Broken(error) => {
+                decode::damaged_member(error).map(|part| (part.unpacked_start, broken(error)))
+            }
+            End::Open | End::Reached => None,
+        };
+        let Some((start, reason)) = damage else {
+            self.fault = self.scan.scan(&self.data, seen, &mut self.spans).err();
+            return;
+        };
+        self.end = End::Open;
+        let read = self.data.len();
+        let is_begun = start < self.start;
+        let start = usize::try_from(start.saturating_sub(self.start)).map_or(read, |start| start.min(read));
+        let mut from = seen;
+        if seen <= start {
+            self.fault = self.scan.scan(&self.data[..start], seen, &mut self.spans).err();
+            self.scan.end_here(start, &mut self.spans);
+            from = start;
+        }
+        let before = self.spans.len();
+        if self.fault.is_none() {
+            self.fault = self.scan.scan(&self.data, from, &mut self.spans).err();
+        }
+        let mut end = self.spans.last().map_or(0, |span| span.end);
+        let mut line = self.scan.open_line();
+        let begins = !is_begun && before.checked_sub(1).map_or(0, |last| self.spans[last].end) == start;
+        match &self.spans[before..] {
+            // The damaged part is one record, which is whole but for what checks it.
+            [only] if begins && end == read && only.part != Part::Other(None) => {
+                line = only.line;
+                self.spans.truncate(before);
+                end = start;
+            }
+            _ => self.scan.forget(),
+        }
+        self.data.truncate(end);
+        self.damaged = Some(Damaged {
+            line,
+            bytes: (read - end) as u64,
+            reason,
+        });
     }
 
     /// Ends the last record of a stream that is over; why there is none.
@@ -285,7 +346,12 @@ impl<R: Read> Splitter<R> {
             self.start += self.data.len() as u64;
             self.data.clear();
             self.read(self.piece);
-            self.fault = self.scan.scan(&self.data, 0, &mut self.spans).err();
+            self.scan_from(0, &broken);
+            if let Some(damaged) = self.damaged.take_if(|_| self.spans.is_empty()) {
+                // The record is a part of what is damaged.
+                self.start += damaged.bytes;
+                return self.rejected(line, lost.bytes + damaged.bytes, damaged.reason);
+            }
             if self.spans.is_empty() && self.fault.is_none() {
                 self.fault = self.fault_at_end(&broken);
             }

@@ -3,15 +3,22 @@
 //! The members of a file unpack to one stream. Where each began and ended is noted as soon as its last byte is out, because web archives
 //! pack each record by itself, and a record goes out with its own packed bytes. Zeros after a member are padding; anything else that is
 //! no member is an error, as against a member that is damaged.
+//!
+//! A web archive that was cut off and appended to has a damaged member in its middle. There the stream gives an error
+//! ([`DamagedMember`]) and continues with the next member that holds a record.
+
+mod resume;
 
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::bufread::GzDecoder;
 
 use super::Told;
+use resume::next_record_member;
 
 /// A member by its bytes: in the file, and of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +39,33 @@ impl fmt::Display for Junk {
 
 impl std::error::Error for Junk {}
 
+/// A member of a web archive that is damaged, or bytes that are no gzip in its place.
+#[derive(Debug)]
+pub(crate) struct DamagedMember {
+    /// Where it begins in the file.
+    pub(crate) at: u64,
+    /// Bytes of the file up to the next member that holds a record. `None` if none follows: then the stream ends.
+    pub(crate) bytes: Option<u64>,
+    /// Where what was unpacked of it begins in the stream.
+    pub(crate) unpacked_start: u64,
+    /// The error of the decoder.
+    pub(crate) error: io::Error,
+}
+
+impl fmt::Display for DamagedMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the member at byte {} is damaged: {}", self.at, self.error)
+    }
+}
+
+impl std::error::Error for DamagedMember {}
+
 /// The stream of all members.
 pub(super) struct Gzip<R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<Position<R>>>,
+    /// The file, where its members hold records of a web archive, so that the stream continues behind a damaged one.
+    archive: Option<PathBuf>,
     /// Where the member at hand begins, and the bytes unpacked so far.
     packed_start: u64,
     unpacked_start: u64,
@@ -46,16 +76,24 @@ pub(super) struct Gzip<R> {
     told: Arc<Told>,
 }
 
-/// A reader that knows how far it was read.
+/// A reader that knows how far it was read, and can go back to what another handle has read again.
 struct Position<R> {
+    again: Cursor<Vec<u8>>,
     reader: R,
     at: u64,
 }
 
 impl<R: BufRead> Gzip<R> {
-    pub(super) fn new(reader: R, told: &Arc<Told>) -> Self {
+    /// The members in `reader`. `archive` is the same file, if it is a web archive.
+    pub(super) fn new(reader: R, archive: Option<&Path>, told: &Arc<Told>) -> Self {
+        let position = Position {
+            again: Cursor::default(),
+            reader,
+            at: 0,
+        };
         Self {
-            decoder: Some(GzDecoder::new(Position { reader, at: 0 })),
+            decoder: Some(GzDecoder::new(position)),
+            archive: archive.map(Path::to_owned),
             packed_start: 0,
             unpacked_start: 0,
             unpacked: 0,
@@ -67,12 +105,14 @@ impl<R: BufRead> Gzip<R> {
 
     fn unpack(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while let Some(decoder) = &mut self.decoder {
-            let read = decoder.read(buf)?;
-            if read > 0 {
-                self.unpacked += read as u64;
-                return Ok(read);
+            match decoder.read(buf) {
+                Ok(0) => self.next_member()?,
+                Ok(read) => {
+                    self.unpacked += read as u64;
+                    return Ok(read);
+                }
+                Err(error) => return Err(self.resume(error)),
             }
-            self.next_member()?;
         }
         Ok(0)
     }
@@ -98,11 +138,41 @@ impl<R: BufRead> Gzip<R> {
                     packed.consume(zeros);
                     self.packed_start += zeros as u64;
                 }
-                Some(_) => return Err(io::Error::other(Junk)),
+                Some(_) => {
+                    self.decoder = Some(GzDecoder::new(packed));
+                    return Err(self.resume(io::Error::other(Junk)));
+                }
             }
         }
         self.decoder = Some(GzDecoder::new(packed));
         Ok(())
+    }
+
+    /// Goes to the next member behind a damaged one, in a web archive. The error of the damaged member.
+    fn resume(&mut self, error: io::Error) -> io::Error {
+        let (Some(archive), Some(decoder)) = (&self.archive, self.decoder.take()) else {
+            return error;
+        };
+        // The system's own errors carry a number: the file cannot be read, whatever it holds.
+        if error.raw_os_error().is_some() {
+            return error;
+        }
+        let mut packed = decoder.into_inner();
+        let mut damaged = DamagedMember {
+            at: self.packed_start,
+            bytes: None,
+            unpacked_start: self.unpacked_start,
+            error,
+        };
+        let found = next_record_member(archive, self.packed_start + 1..packed.at);
+        if let Ok(Some(next)) = found
+            && packed.go_to(next.at, next.again).is_ok()
+        {
+            damaged.bytes = Some(next.at - self.packed_start);
+            (self.packed_start, self.unpacked_start) = (next.at, self.unpacked);
+            self.decoder = Some(GzDecoder::new(packed));
+        }
+        io::Error::other(damaged)
     }
 }
 
@@ -137,9 +207,36 @@ impl<R: BufRead> Read for Gzip<R> {
     }
 }
 
+impl<R: BufRead> Position<R> {
+    /// Goes to a place: back, with the bytes from there on that were read before, or forward.
+    fn go_to(&mut self, at: u64, again: Vec<u8>) -> io::Result<()> {
+        self.again = Cursor::new(again);
+        if at <= self.at {
+            self.at = at;
+            return Ok(());
+        }
+        while self.at < at {
+            let there = self.fill_buf()?.len() as u64;
+            if there == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.consume(there.min(at - self.at) as usize);
+        }
+        Ok(())
+    }
+
+    fn is_again(&self) -> bool {
+        self.again.position() < self.again.get_ref().len() as u64
+    }
+}
+
 impl<R: BufRead> Read for Position<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buf)?;
+        let read = if self.is_again() {
+            self.again.read(buf)?
+        } else {
+            self.reader.read(buf)?
+        };
         self.at += read as u64;
         Ok(read)
     }
@@ -147,12 +244,20 @@ impl<R: BufRead> Read for Position<R> {
 
 impl<R: BufRead> BufRead for Position<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader.fill_buf()
+        if self.is_again() {
+            self.again.fill_buf()
+        } else {
+            self.reader.fill_buf()
+        }
     }
 
     fn consume(&mut self, amount: usize) {
         self.at += amount as u64;
-        self.reader.consume(amount);
+        if self.is_again() {
+            self.again.consume(amount);
+        } else {
+            self.reader.consume(amount);
+        }
     }
 }
 
@@ -194,7 +299,7 @@ mod tests {
             }
             let told = Arc::new(Told::with_members());
             let file = io::BufReader::with_capacity(buffer, file.as_slice());
-            let mut gzip = Gzip::new(file, &told);
+            let mut gzip = Gzip::new(file, None, &told);
             let (mut read, mut found) = (Vec::new(), Vec::new());
             let mut sizes = reads.iter().cycle();
             let end = loop {

@@ -67,6 +67,14 @@ pub(crate) trait Scan: Send {
     /// The line on which the open span begins.
     fn open_line(&self) -> u64;
 
+    /// Ends the open span at `end`, where the bytes seen end, if a record may end there. Whether nothing is open then.
+    fn end_here(&mut self, _end: usize, _spans: &mut Vec<Span>) -> bool {
+        false
+    }
+
+    /// Forgets the open span, whose bytes are lost; a record begins after them.
+    fn forget(&mut self) {}
+
     /// Whether the open span is a record, or can become one: then it may be skipped when it grows too long.
     fn in_record(&self) -> bool {
         true

@@ -301,6 +301,21 @@ impl Scan for WarcScan {
         self.number
     }
 
+    fn end_here(&mut self, end: usize, spans: &mut Vec<Span>) -> bool {
+        if self.waiting > 0 {
+            return false;
+        }
+        if let State::End { part, .. } = self.state {
+            self.close(end, self.seen, part, spans);
+        }
+        matches!(self.state, State::Head) && self.seen == 0
+    }
+
+    fn forget(&mut self) {
+        self.waiting = 0;
+        self.close(0, 0, Part::Record, &mut Vec::new());
+    }
+
     fn in_record(&self) -> bool {
         !matches!(
             self.state,

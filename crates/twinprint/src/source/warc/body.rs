@@ -16,7 +16,11 @@ const BROTLI_BUFFER: usize = 16 << 10;
 
 /// Undoes what HTTP did to a body. Writers often leave the head as it was sent but store the body decoded, so that a
 /// body that is not what the head says is taken as it is.
-pub(super) fn decoded<'a>(body: &'a [u8], http: &Http, longest: Longest) -> Result<Cow<'a, [u8]>, RejectReason> {
+pub(super) fn decoded<'a>(
+    body: &'a [u8],
+    http: &Http,
+    longest: Longest,
+) -> Result<Cow<'a, [u8]>, RejectReason> {
     let joined = if http.chunked { unchunked(body)? } else { None };
     let body = joined.map_or(Cow::Borrowed(body), Cow::Owned);
     let encoding = http
