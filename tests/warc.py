@@ -1,4 +1,4 @@
-"""Web archives made by warcio, whole and damaged: right counts, right groups, rejects by record, copies that other tools read.
+"""Web archives made by warcio, whole and damaged, of all versions and statuses: right counts, right groups, rejects by record, copies that other tools read.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio and brotli, which `./test` installs. The pages
 are made here.
@@ -223,6 +223,64 @@ class Archive(unittest.TestCase):
         packed = write(True)
         _, report = self.dedup("cut.warc.gz", packed[: len(packed) // 2])
         self.assertEqual(report["records"]["rejected_by"], {"truncated stream": 1})
+
+    def test_status(self):
+        """Error pages, redirects, parts of pages, and responses of which little is there."""
+        out = io.BytesIO()
+        writer = WARCWriter(out, gzip=False)
+
+        def response(url, head, body, protocol="HTTP/1.1", fields=()):
+            headers = StatusAndHeaders(head, [("Content-Type", "text/html"), *fields], protocol=protocol)
+            record = writer.create_warc_record(url, "response", payload=io.BytesIO(body.encode()), http_headers=headers)
+            writer.write_record(record)
+
+        response("http://x.example/ok", "200 OK", page(1))
+        response("http://x.example/two", "200", page(2), protocol="HTTP/2")
+        response("http://x.example/whole", "206 Partial Content", page(3), fields=[("Content-Range", "bytes 0-99/100")])
+        response("http://x.example/part", "206 Partial Content", page(4), fields=[("Content-Range", "bytes 0-99/200")])
+        response("http://x.example/moved", "301 Moved Permanently", page(5))
+        response("http://x.example/same", "304 Not Modified", "")
+        response("http://x.example/gone", "404 Not Found", page(6))
+        response("http://x.example/broken", "500 Internal Server Error", page(7))
+        response("http://x.example/odd", "999 Request denied", page(8))
+        bare = [("http://x.example/bare", "<p>no head"), ("http://x.example/empty", ""), ("dns:x.example", "20200101000000\n192.0.2.1\n")]
+        for url, content in bare:
+            # By hand, since warcio refuses to write them.
+            head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(content)}\r\n\r\n"
+            out.write(f"{head}{content}\r\n\r\n".encode())
+        _, report = self.dedup("status.warc", out.getvalue())
+        self.assertEqual(report["records"]["kept"], 3)
+        self.assertEqual(
+            report["input"]["other_records"],
+            {
+                "status 206": 1,
+                "status 3xx": 2,
+                "status 4xx": 1,
+                "status 5xx": 1,
+                "other status": 1,
+                "no http head": 1,
+                "empty response": 1,
+                "other protocol": 1,
+            },
+        )
+        kept = (self.work / "out-status.warc/kept/status.warc").read_bytes()
+        self.assertEqual(kept, out.getvalue(), "what is no document stays as it is")
+        _, report = self.dedup("any.warc", out.getvalue(), "--any-status")
+        self.assertEqual(report["records"]["read"], 9)
+
+    def test_versions(self):
+        """All versions since 0.17, with line ends between the records and without."""
+        plain = write(False)
+        for version in [b"0.17", b"0.18", b"1.1"]:
+            data = plain.replace(b"WARC/1.0\r\n", b"WARC/%s\r\n" % version)
+            out = self.whole(f"v{version.decode()}.warc", data)
+            kept, removed = ((out / side / f"v{version.decode()}.warc").read_bytes() for side in ["kept", "removed"])
+            self.assertEqual(len(kept) + len(removed), len(data))
+            joined = data.replace(b"\r\n\r\nWARC/", b"WARC/")
+            self.assertLess(len(joined), len(data))
+            out = self.whole(f"j{version.decode()}.warc", joined)
+            kept, removed = ((out / side / f"j{version.decode()}.warc").read_bytes() for side in ["kept", "removed"])
+            self.assertEqual(len(kept) + len(removed), len(joined))
 
     def test_bombs(self):
         """Bodies that unpack to much more than a document may have, in little memory."""

@@ -52,6 +52,19 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
         forecast.bits,
         forecast.k
     )?;
+    if let Some(against) = &forecast.against {
+        let known = if whole && against.asked == forecast.texts {
+            count(against.known)
+        } else {
+            format!("~{}", count(rounded(against.known)))
+        };
+        writeln!(
+            text,
+            "  known     {known:>12}  texts, from before; asking takes ~{} of the time and ~{} of the memory",
+            seconds(against.seconds),
+            bytes(against.memory_bytes)
+        )?;
+    }
     writeln!(
         text,
         "  memory    {:>12}  at the peak{}",

@@ -17,6 +17,9 @@ pub(crate) struct InputArgs {
     /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
     /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
     /// packed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
+    ///
+    /// Of a folder, files with other extensions are skipped and counted. Spell an extension, in the name of a file or in a glob such as
+    /// '**/*.py', and such files are read as text.
     #[arg(required = true, value_name = "INPUT", value_parser = OsStringValueParser::new().try_map(input))]
     pub(crate) inputs: Vec<String>,
 
@@ -61,9 +64,26 @@ pub(crate) struct InputArgs {
     #[arg(long, value_delimiter = ',', value_name = "EXT")]
     ext: Vec<String>,
 
+    /// Take only files that match, such as '*.py', or that are in a folder that matches, such as docs/; may be repeated
+    ///
+    /// Patterns are written as in a .gitignore file: without a slash they match names at any depth, with one the path below the input.
+    /// An extension spelled here is read as text.
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+
+    /// Leave out files and folders that match, such as '*.min.js' or node_modules/; may be repeated
+    ///
+    /// Written as for --include, which it has precedence over. What is left out is counted as skipped.
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
     /// Read every file that decodes as text, whatever its extension
     #[arg(long)]
     any_text: bool,
+
+    /// Take pages of any HTTP status from web archives; otherwise those of status 2xx alone
+    #[arg(long)]
+    any_status: bool,
 
     /// Reject longer records
     #[arg(long, default_value = "64MiB", value_name = "BYTES", value_parser = parse_bytes)]
@@ -74,7 +94,7 @@ pub(crate) struct InputArgs {
     max_ratio: u64,
 
     /// Read only the first N records
-    #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
+    #[arg(long, value_name = "N", value_parser = crate::number::parse_count_in(1..=u64::MAX))]
     limit: Option<u64>,
 
     /// Take options from a file, such as the config.toml of an earlier run; the command line has precedence
@@ -101,7 +121,10 @@ impl InputArgs {
                 .iter()
                 .map(|ext| ext.trim_start_matches('.').to_owned())
                 .collect(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
             any_text: self.any_text,
+            any_status: self.any_status,
             max_document: self.max_document,
             max_ratio: self.max_ratio,
             limit: self.limit,

@@ -26,6 +26,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, command: clap::Command) -> anyhow::Result<ExitCode> {
     let dir = &args.dir;
     let command = command.disable_help_subcommand(true);
+    if dir.is_file() {
+        anyhow::bail!(
+            "{}: the manual pages cannot be written: it is not a directory",
+            dir.display()
+        );
+    }
     let mut pages = Vec::new();
     list("twinprint", &command, &mut pages);
     fs::create_dir_all(dir)

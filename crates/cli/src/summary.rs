@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use twinprint::source::EARLIER_RESULT;
+use twinprint::source::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 use twinprint::{PartsReport, Report};
 
 use crate::number::{bytes, count, counted, percent, seconds};
@@ -84,6 +84,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     for (n, what) in skipped(&report.input.skipped) {
         writeln!(text, "  skipped   {:>12}  {what}", count(n))?;
     }
+    reading(text, report)?;
     if let Some(order) = &report.order {
         let saved = 100.0 * (1.0 - order.zstd_after as f64 / order.zstd_before.max(1) as f64);
         writeln!(
@@ -124,22 +125,80 @@ fn reasons(report: &Report) -> String {
     reasons.join(", ")
 }
 
-/// How much was passed over in folders, and what it was.
+/// The files and folders that were skipped: how many, and why.
 pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, &'static str)> {
-    let results = by.get(EARLIER_RESULT).copied().unwrap_or(0);
-    let others = by.values().sum::<u64>() - results;
-    let rows = [
-        (others, ["file of another kind", "files of other kinds"]),
+    let named = [
         (
-            results,
+            EARLIER_RESULT,
             [
                 "folder with the result of an earlier run",
                 "folders with the result of an earlier run",
             ],
         ),
+        (EXCLUDED, ["file excluded", "files excluded"]),
+        (
+            EXCLUDED_FOLDER,
+            [
+                "folder excluded, with everything in it",
+                "folders excluded, with everything in them",
+            ],
+        ),
+        (NOT_INCLUDED, ["file not included", "files not included"]),
     ];
-    let there = rows.into_iter().filter(|&(n, _)| n > 0);
-    there.map(|(n, [one, many])| (n, if n == 1 { one } else { many }))
+    let of = |kind: &str| by.get(kind).copied().unwrap_or(0);
+    let others = by.values().sum::<u64>() - named.iter().map(|(kind, _)| of(kind)).sum::<u64>();
+    let first = (others, ["file of another kind", "files of other kinds"]);
+    let rows = [first]
+        .into_iter()
+        .chain(named.map(|(kind, words)| (of(kind), words)));
+    let there: Vec<_> = rows.filter(|&(n, _)| n > 0).collect();
+    there
+        .into_iter()
+        .map(|(n, [one, many])| (n, if n == 1 { one } else { many }))
+}
+
+/// The parts of the input that were read in another way than all of it by its extensions.
+fn reading(text: &mut String, report: &Report) -> std::fmt::Result {
+    let input = &report.input;
+    if input.limit_reached {
+        let files = match input.files_not_begun {
+            0 => String::new(),
+            n => format!("; {} not begun", counted(n, "file")),
+        };
+        writeln!(
+            text,
+            "  limit     {:>12}  records, and nothing after them was read{files}",
+            count(report.records.read)
+        )?;
+    }
+    if !input.read_as_text.is_empty() {
+        let by = input.read_as_text.iter();
+        let by: Vec<String> = by
+            .map(|(extension, n)| format!("{} {extension}", count(*n)))
+            .collect();
+        writeln!(
+            text,
+            "  as text   {:>12}  files of extensions that name no format: {}",
+            count(input.read_as_text.values().sum()),
+            by.join(", ")
+        )?;
+    }
+    if input.repeated_files > 0 {
+        writeln!(
+            text,
+            "  repeated  {:>12}  named again, and read once",
+            counted(input.repeated_files, "file")
+        )?;
+    }
+    if !input.empty_inputs.is_empty() {
+        writeln!(
+            text,
+            "  empty     {:>12}  without a file to read: {}",
+            counted(input.empty_inputs.len() as u64, "folder"),
+            input.empty_inputs.join(", ")
+        )?;
+    }
+    Ok(())
 }
 
 fn groups(text: &mut String, report: &Report) -> std::fmt::Result {

@@ -73,6 +73,14 @@ pub enum ServeError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A file where a directory is meant.
+    #[error("{}: not a directory; name the directory {meant}", .path.display())]
+    NotADirectory {
+        /// The file.
+        path: PathBuf,
+        /// The contents of the directory that is meant.
+        meant: &'static str,
+    },
     /// The directory for backups lies where collections are looked for.
     #[error("{}: backups cannot lie among the collections; name a directory elsewhere", .0.display())]
     Backups(PathBuf),
@@ -148,13 +156,23 @@ impl App {
     }
 }
 
+/// Makes a directory, which may be there.
+fn make_dir(path: &Path, meant: &'static str) -> Result<(), ServeError> {
+    use std::io::ErrorKind::{AlreadyExists, NotADirectory};
+    let path = path.to_owned();
+    std::fs::create_dir_all(&path).map_err(|source| match source.kind() {
+        AlreadyExists | NotADirectory => ServeError::NotADirectory { path, meant },
+        _ => ServeError::Directory { path, source },
+    })
+}
+
 /// Makes the directory for backups, and refuses one among the collections, which would be served at the next start.
 fn outside(dir: &Path, backups: &Path) -> Result<(), ServeError> {
     let failed = |source| ServeError::Directory {
         path: backups.to_owned(),
         source,
     };
-    std::fs::create_dir_all(backups).map_err(failed)?;
+    make_dir(backups, "for backups")?;
     let (dir, inner) = (dir.canonicalize(), backups.canonicalize());
     if inner.map_err(failed)?.starts_with(dir.map_err(failed)?) {
         return Err(ServeError::Backups(backups.to_owned()));

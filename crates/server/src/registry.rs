@@ -42,7 +42,7 @@ impl Registry {
             path: dir.to_owned(),
             source: error,
         };
-        std::fs::create_dir_all(dir).map_err(failed)?;
+        crate::make_dir(dir, "of the collections")?;
         let mut collections = BTreeMap::new();
         for entry in std::fs::read_dir(dir).map_err(failed)? {
             let entry = entry.map_err(failed)?;

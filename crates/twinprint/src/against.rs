@@ -43,7 +43,7 @@ pub(crate) struct Known {
     pub(crate) jaccard: Option<f64>,
 }
 
-/// What is known of the classes of a run: one entry each, or none at all where nothing was asked.
+/// What is known of the classes asked about, all those of a run in order: one entry each, or none at all where nothing was asked.
 #[derive(Debug, Default)]
 pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
 
@@ -51,6 +51,11 @@ impl KnownClasses {
     /// Whether nothing was asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// How many are known.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.iter().flatten().count() as u64
     }
 
     /// What a class duplicates.
@@ -79,6 +84,11 @@ impl Against {
             path: path.to_owned(),
             message,
         };
+        if path.is_file() {
+            return Err(refuse(
+                "it is a file; name the directory of a collection or an index".to_owned(),
+            ));
+        }
         #[cfg(feature = "collections")]
         if Collection::is_at(path) {
             if !options.verify {
@@ -135,7 +145,7 @@ impl Against {
         })
     }
 
-    /// Asks about every class. `progress` counts them.
+    /// Asks about the classes `asked`, and answers in their order. `progress` counts them.
     #[cfg_attr(
         not(feature = "collections"),
         expect(unused_variables, reason = "only collections are asked with texts")
@@ -144,6 +154,7 @@ impl Against {
         &self,
         path: &Path,
         (classes, spool): (&Classes, Option<&Spool>),
+        asked: &[u32],
         progress: &dyn Progress,
         go_on: &dyn Fn() -> Result<(), DedupError>,
     ) -> Result<KnownClasses, DedupError> {
@@ -152,19 +163,18 @@ impl Against {
             classes,
             too_long: AtomicU64::new(0),
         };
-        let mut known = Vec::with_capacity(classes.len() as usize);
-        for first in (0..classes.len()).step_by(AT_A_TIME) {
+        let mut known = Vec::with_capacity(asked.len());
+        for some in asked.chunks(AT_A_TIME) {
             go_on()?;
-            let some: Vec<u32> = (first..classes.len().min(first + AT_A_TIME as u32)).collect();
             match self {
                 #[cfg(feature = "collections")]
                 Self::Collection(collection, threshold) => {
                     // Whoever verifies has texts.
                     let Some(spool) = spool else { continue };
-                    known.extend(asking.collection((collection, *threshold), spool, &some)?);
+                    known.extend(asking.collection((collection, *threshold), spool, some)?);
                 }
-                Self::Narrow(index, k) => known.extend(asking.index(index, *k, &some)?),
-                Self::Wide(index, k) => known.extend(asking.index(index, *k, &some)?),
+                Self::Narrow(index, k) => known.extend(asking.index(index, *k, some)?),
+                Self::Wide(index, k) => known.extend(asking.index(index, *k, some)?),
             }
             progress.advance(some.len() as u64);
         }

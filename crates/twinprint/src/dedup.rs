@@ -144,10 +144,10 @@ impl Job<'_> {
         let known = match against {
             None => KnownClasses::default(),
             Some((path, against)) => {
-                let all = u64::from(corpus.classes.len());
-                self.stage("against", all, Unit::Documents, |job| {
+                let all: Vec<u32> = (0..corpus.classes.len()).collect();
+                self.stage("against", all.len() as u64, Unit::Documents, |job| {
                     let texts = (&corpus.classes, spool.as_ref());
-                    against.ask(path, texts, job.progress, &|| job.check_cancelled())
+                    against.ask(path, texts, &all, job.progress, &|| job.check_cancelled())
                 })?
             }
         };

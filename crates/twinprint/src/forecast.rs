@@ -12,11 +12,12 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
+use crate::against::Against;
 use crate::candidates::most_edges;
 use crate::error::DedupError;
 use crate::memory::{self, Budget};
 use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
-use crate::progress::{Progress, Unit};
+use crate::progress::{Progress, Unit, peak_memory};
 use crate::radius::{self, Radius};
 use crate::source::{SourceOptions, Sources};
 use crate::space::{Space, space};
@@ -60,6 +61,8 @@ pub struct Forecast {
     pub k: u32,
     /// Candidate pairs of different texts.
     pub candidates: u64,
+    /// Asking what is known from before, for a run that does.
+    pub against: Option<AgainstForecast>,
     /// Peak memory in bytes.
     pub memory_bytes: u64,
     /// Bytes of the result.
@@ -70,6 +73,19 @@ pub struct Forecast {
     pub threads: usize,
     /// Wall time, if nothing else uses the machine.
     pub seconds: f64,
+}
+
+/// The share of a forecast that asking for texts known from before has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AgainstForecast {
+    /// Texts about which was asked for the forecast.
+    pub asked: u64,
+    /// Texts of the run that are known.
+    pub known: u64,
+    /// Wall time of asking, included in that of the run.
+    pub seconds: f64,
+    /// Memory of what is asked, included in that of the run.
+    pub memory_bytes: u64,
 }
 
 /// What there is for a run to take.
@@ -101,6 +117,20 @@ impl Room {
 }
 
 impl Forecast {
+    /// Adds the cost of asking, where what is asked takes `memory_bytes`.
+    fn add_against(&mut self, sample: &Sample, memory_bytes: u64) {
+        let share = self.texts as f64 / sample.asked.max(1) as f64;
+        let against = AgainstForecast {
+            asked: sample.asked,
+            known: (sample.known as f64 * share) as u64,
+            seconds: sample.asking_seconds * share,
+            memory_bytes,
+        };
+        self.memory_bytes += against.memory_bytes;
+        self.seconds += against.seconds;
+        self.against = Some(against);
+    }
+
     /// Refuses a run that does not fit.
     ///
     /// # Errors
@@ -160,9 +190,22 @@ pub fn forecast(
         let parent = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
         let work = WorkDir::create(&parent)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        let held = peak_memory();
+        let against = options.against.as_deref();
+        let against = against
+            .map(|path| Ok::<_, DedupError>((path, Against::open(path, options)?)))
+            .transpose()?;
+        let held = peak_memory()
+            .zip(held)
+            .map_or(0, |(after, before)| after - before);
         progress.stage("sample", sample::bytes(&sources), Unit::Bytes);
-        let sample = Sample::read(&sources, options, work.path(), progress)?;
-        extrapolate(&sources, &sample, options)
+        let against = against.as_ref().map(|(path, against)| (*path, against));
+        let sample = Sample::read(&sources, options, against, work.path(), progress)?;
+        let mut forecast = extrapolate(&sources, &sample, options)?;
+        if against.is_some() {
+            forecast.add_against(&sample, held);
+        }
+        Ok(forecast)
     })
 }
 
@@ -245,6 +288,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         work_bytes: all(sample.spool_bytes) as u64
             + stdin
             + put_in_order(sources, all(counts.record_bytes), options),
+        against: None,
         threads,
         seconds: sample.seconds * growth + on_cores / threads as f64 + copied / COPIED_A_SECOND,
     })

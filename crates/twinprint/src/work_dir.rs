@@ -2,14 +2,19 @@
 //!
 //! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
 //! directory, which ends with the process whatever ended it.
+//!
+//! The directories above it that a run had to make go away as well. The lock file has their number, so that the last of several runs at
+//! once removes them, and a run removes those that a killed one made.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
+use index::storage::{Disk, Storage};
 use tempfile::TempDir;
 
 use crate::error::DedupError;
+use crate::made_dirs::MadeDirs;
 use crate::sink::WORK_DIR;
 
 /// The file that is locked.
@@ -23,6 +28,8 @@ pub(crate) struct WorkDir {
     // Closed before the directory goes, as some systems want it.
     _lock: File,
     dir: TempDir,
+    // Removed after the directory that is in them.
+    _made: MadeDirs,
 }
 
 impl WorkDir {
@@ -31,12 +38,9 @@ impl WorkDir {
     /// # Errors
     /// [`DedupError::WorkDir`].
     pub(crate) fn create(parent: &Path) -> Result<Self, DedupError> {
-        let made = fs::create_dir_all(parent).and_then(|()| {
-            clear(parent);
-            (0..TRIES)
-                .find_map(|_| Self::locked(parent).transpose())
-                .unwrap_or_else(|| Err(io::Error::other("its lock is always held by another")))
-        });
+        let made = (0..TRIES)
+            .find_map(|_| Self::locked(parent).transpose())
+            .unwrap_or_else(|| Err(io::Error::other("its lock is always held by another")));
         made.map_err(|source| DedupError::WorkDir {
             path: parent.to_owned(),
             source,
@@ -55,22 +59,37 @@ impl WorkDir {
         self.dir.path()
     }
 
-    /// A new directory with its lock; `None` if another took it for an old one.
+    /// A new directory with its lock; `None` if another run took it for an old one, or removed the directory above.
     fn locked(parent: &Path) -> io::Result<Option<Self>> {
-        let dir = tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent)?;
-        let lock = File::create(dir.path().join(LOCK))?;
+        let mut made = MadeDirs::missing(parent);
+        Disk.create_dir_all(parent)?;
+        made.take_over(parent, clear(parent));
+        let new = tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent);
+        let dir = match new {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            new => new?,
+        };
+        let mut lock = File::create(dir.path().join(LOCK))?;
         match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::WouldBlock) => return Ok(None),
             // Another had locked it, deleted the directory and let go.
-            _ if !dir.path().join(LOCK).exists() => Ok(None),
+            _ if !dir.path().join(LOCK).exists() => return Ok(None),
             // A file system without locks: nobody else can lock it either.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Self { _lock: lock, dir })),
+            Ok(()) | Err(TryLockError::Error(_)) => {}
         }
+        write!(lock, "{}", made.count())?;
+        Ok(Some(Self {
+            _lock: lock,
+            dir,
+            _made: made,
+        }))
     }
 }
 
-/// Deletes the directories whose lock nobody holds. What cannot be deleted, or is not locked yet, is left alone.
-fn clear(parent: &Path) {
+/// Deletes the directories whose lock nobody holds. What cannot be deleted, or is not locked yet, is left alone. Returns how many levels
+/// of `parent` a run made that is still going or was killed.
+fn clear(parent: &Path) -> usize {
+    let mut made = 0;
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry
             .file_name()
@@ -79,13 +98,16 @@ fn clear(parent: &Path) {
         if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        let lock = File::options().write(true).open(entry.path().join(LOCK));
-        if let Ok(lock) = lock
+        let path = entry.path().join(LOCK);
+        let theirs = fs::read_to_string(&path).unwrap_or_default();
+        made = made.max(theirs.parse().unwrap_or(0));
+        if let Ok(lock) = File::options().write(true).open(path)
             && lock.try_lock().is_ok()
         {
             let _stays_for_the_next = fs::remove_dir_all(entry.path());
         }
     }
+    made
 }
 
 #[cfg(test)]
@@ -110,5 +132,34 @@ mod tests {
         let gone = first.path().to_owned();
         drop(first);
         assert!(!gone.exists() && second.path().exists());
+    }
+
+    #[test]
+    fn the_directories_above_go_with_the_last_run() {
+        let room = tempfile::tempdir().unwrap();
+        let parent = room.path().join("new/dir");
+        let first = WorkDir::create(&parent).unwrap();
+        let second = WorkDir::create(&parent).unwrap();
+        drop(first);
+        assert!(second.path().exists());
+        drop(second);
+        assert!(!room.path().join("new").exists());
+
+        // A run was killed that had made both.
+        let dead = parent.join(format!("{WORK_DIR}dead"));
+        fs::create_dir_all(&dead).unwrap();
+        fs::write(dead.join(LOCK), "2").unwrap();
+        drop(WorkDir::create(&parent).unwrap());
+        assert!(!room.path().join("new").exists());
+
+        fs::create_dir_all(&parent).unwrap();
+        fs::write(parent.join("mine"), "").unwrap();
+        drop(WorkDir::create(&parent.join("below")).unwrap());
+        assert!(parent.join("mine").exists() && !parent.join("below").exists());
+
+        let file = parent.join("mine");
+        let error = WorkDir::create(&file).unwrap_err().to_string();
+        assert!(error.contains("not a directory"), "{error}");
+        assert!(file.exists());
     }
 }

@@ -146,7 +146,7 @@ fn globs_match_files_and_folders() {
     let none = inputs.find(&[&inputs.path("*.md")], &plain());
     assert!(matches!(none, Err(SourceError::NoMatch { .. })));
     let skipped = inputs
-        .find(&[&inputs.path("sub/*.rs")], &plain())
+        .find(&[&inputs.path("sub/*.r*")], &plain())
         .expect_err("nothing known");
     assert!(skipped.to_string().contains("1 .rs"), "{skipped}");
     let forced = inputs.find(
@@ -166,16 +166,250 @@ fn globs_match_files_and_folders() {
 }
 
 #[test]
+fn an_extension_that_is_spelled_is_read_as_text() {
+    let inputs = Inputs::new();
+    for name in ["a.py", "sub/b.py", "sub/c.pyc", "sub/d.rs", "sub/e.txt"] {
+        inputs.put(name, "x = 1");
+    }
+    inputs.put("sub/f.py.gz", "y = 2");
+    inputs.put("latin.py", b"# Un caf\xe9 pr\xe8s du march\xe9, et un th\xe9.");
+    inputs.put_raw("image.py", b"\x89PNG\0\0");
+    let find = |pattern: &str, options: &SourceOptions| {
+        let sources = inputs.find(&[&inputs.path(pattern)], options).expect("found");
+        let names: Vec<_> = relatives(&sources).into_iter().map(str::to_owned).collect();
+        (names, sources.skipped().clone(), sources.as_text().clone())
+    };
+    let counts = |of: &[(&str, u64)]| of.iter().map(|&(name, n)| (name.to_owned(), n)).collect();
+    let (names, skipped, as_text) = find("**/*.py", &plain());
+    assert_eq!(names, ["a.py", "latin.py", "sub/b.py"]);
+    assert_eq!(
+        (skipped, as_text),
+        (counts(&[("(not text)", 1)]), counts(&[(".py", 3)]))
+    );
+    assert_eq!(
+        find("**/*.py*", &plain()).0.len(),
+        4,
+        "the extension .pyc is not spelled, .py is"
+    );
+    assert_eq!(find("sub/*.{py,rs}.gz", &plain()).0, ["f.py.gz"]);
+    assert_eq!(find("sub/*", &plain()).0, ["e.txt"], "no extension is spelled");
+    assert_eq!(find("sub", &plain()).0, ["e.txt"]);
+    // A path spells its extension like a glob, so that it makes no difference who expands the glob.
+    let (names, _, as_text) = find("sub/c.pyc", &plain());
+    assert_eq!((names.len(), as_text), (1, counts(&[(".pyc", 1)])));
+    let texts: Vec<_> = inputs.read(&[&inputs.path("*.py")], &plain());
+    assert_eq!(
+        (texts[0].text(), texts[1].text()),
+        ("x = 1", "# Un café près du marché, et un thé.")
+    );
+    let lines = SourceOptions {
+        lines: true,
+        ..plain()
+    };
+    let sources = inputs.find(&[&inputs.path("a.py")], &lines).expect("found");
+    assert_eq!(sources.list()[0].format, Format::Lines);
+}
+
+#[test]
+fn patterns_choose_among_the_files() {
+    let inputs = Inputs::new();
+    for name in [
+        "a.txt",
+        "a.py",
+        "docs/b.md",
+        "docs/b.rs",
+        "docs/deep/c.txt",
+        "build/d.txt",
+        "x/build/e.txt",
+    ] {
+        inputs.put(name, "text");
+    }
+    let find = |given: &[&str], include: &[&str], exclude: &[&str]| {
+        let options = SourceOptions {
+            include: include.iter().map(|&p| p.to_owned()).collect(),
+            exclude: exclude.iter().map(|&p| p.to_owned()).collect(),
+            ..plain()
+        };
+        let given: Vec<_> = given.iter().map(|name| inputs.path(name)).collect();
+        let given: Vec<_> = given.iter().map(String::as_str).collect();
+        let sources = inputs.find(&given, &options)?;
+        let names: Vec<_> = relatives(&sources).into_iter().map(str::to_owned).collect();
+        let skipped: Vec<_> = sources
+            .skipped()
+            .iter()
+            .map(|(kind, &n)| (kind.clone(), n))
+            .collect();
+        Ok::<_, SourceError>((names, skipped))
+    };
+    let skipped = |of: &[(&str, u64)]| {
+        of.iter()
+            .map(|&(name, n)| (name.to_owned(), n))
+            .collect::<Vec<_>>()
+    };
+
+    let (names, left) = find(&[""], &["*.py", "docs/"], &[]).expect("found");
+    assert_eq!(names, ["a.py", "docs/b.md", "docs/deep/c.txt"]);
+    assert_eq!(left, skipped(&[("(not included)", 3), (".rs", 1)]));
+
+    let (names, left) = find(&[""], &[], &["build/", "/docs/*.md", "*.py"]).expect("found");
+    assert_eq!(names, ["a.txt", "docs/deep/c.txt"]);
+    assert_eq!(
+        left,
+        skipped(&[("(excluded folder)", 2), ("(excluded)", 2), (".rs", 1)])
+    );
+
+    let (names, left) = find(&["**/*.txt"], &[], &["/build"]).expect("found");
+    assert_eq!(names, ["a.txt", "docs/deep/c.txt", "x/build/e.txt"]);
+    assert_eq!(left, skipped(&[("(excluded folder)", 1)]));
+
+    // What is excluded stays out, and a file named itself is chosen by its name.
+    let (names, left) = find(&["a.txt", "a.py", "docs"], &["*.txt"], &["deep"]).unwrap_or_default();
+    assert_eq!(names, ["a.txt"]);
+    assert_eq!(left, skipped(&[("(excluded folder)", 1), ("(not included)", 3)]));
+
+    let error = find(&[""], &["nothing"], &[])
+        .expect_err("nothing included")
+        .to_string();
+    assert!(error.contains("7 (not included)"), "{error}");
+    let error = find(&["*.txt"], &[], &["*"])
+        .expect_err("all excluded")
+        .to_string();
+    assert!(
+        error.contains("matches no file (skipped: 1 (excluded))"),
+        "{error}"
+    );
+    for wrong in ["!a", "["] {
+        assert!(find(&[""], &[], &[wrong]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_folder_without_a_file_to_read_is_named() {
+    let inputs = Inputs::new();
+    inputs.put("a/x.txt", "text");
+    inputs.put("b/x.bin", "text");
+    let (a, b) = (inputs.path("a"), inputs.path("b"));
+    let sources = inputs.find(&[&a, &b], &plain()).expect("found");
+    assert_eq!(sources.empty_inputs(), [b]);
+}
+
+#[test]
+fn a_name_shared_with_a_format_is_told_by_the_first_bytes() {
+    let inputs = Inputs::new();
+    let any = SourceOptions {
+        any_text: true,
+        ..plain()
+    };
+    for name in [
+        "notes.warc",
+        "notes.wet",
+        "x/notes.warc.gz",
+        "inputrc.arrows",
+        "notes.ipc",
+    ] {
+        inputs.put(name, "# set completion-query-items 99\n");
+    }
+    inputs.put(
+        "real.warc",
+        "\r\nWARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n\r\n\r\n",
+    );
+    inputs.put("garbled.warc", "garbage\nWARC/0.18\n");
+    inputs.put("empty.warc", "");
+    let sources = inputs.find(&[&inputs.path("")], &any).expect("found");
+    let texts = sources.list().iter().filter(|file| file.format == Format::Text);
+    let texts: Vec<_> = texts
+        .map(|file| file.label.rsplit('/').next().expect("a name"))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "inputrc.arrows",
+            "notes.ipc",
+            "notes.warc",
+            "notes.wet",
+            "notes.warc.gz"
+        ]
+    );
+    assert_eq!(sources.list().len(), 8);
+    // Otherwise a web archive that is none is an error of the archive.
+    let notes = inputs
+        .find(&[&inputs.path("notes.warc")], &plain())
+        .expect("found");
+    assert_eq!(notes.list()[0].format, Format::Warc);
+    // Files that are not for Arrow alone are skipped in folders, and texts when they are named.
+    let sources = inputs.find(&[&inputs.path("")], &plain()).expect("found");
+    assert_eq!(sources.skipped().get(".arrows"), Some(&1));
+    assert_eq!(sources.skipped().get(".ipc"), Some(&1));
+    let named = inputs
+        .find(&[&inputs.path("inputrc.arrows")], &plain())
+        .expect("found");
+    assert_eq!(named.list()[0].format, Format::Text);
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn tables_are_tables_by_their_first_bytes() {
+    let inputs = Inputs::new();
+    let any = SourceOptions {
+        any_text: true,
+        ..plain()
+    };
+    let files: [(&str, &[u8]); 7] = [
+        ("file.arrows", b"ARROW1\0\0"),
+        ("stream.arrows", b"\xff\xff\xff\xff\x10\0\0\0"),
+        ("old.ipc", b"\x10\x01\0\0"),
+        ("a.feather", b"FEA1"),
+        ("a.parquet", b"PAR1"),
+        ("cut.parquet", b"\0\0"),
+        ("empty.parquet", b""),
+    ];
+    for (name, bytes) in files {
+        inputs.put_raw(name, bytes);
+        for options in [&plain(), &any] {
+            let sources = inputs.find(&[&inputs.path(name)], options).expect("found");
+            assert!(sources.list()[0].format.is_table(), "{name}");
+        }
+    }
+    // The pointer that git keeps in the place of a large file.
+    let pointer = inputs.put("data.parquet", "version https://git-lfs.github.com/spec/v1\n");
+    let found = |options| inputs.find(&[&pointer], options).expect("found").list()[0].format;
+    assert_eq!((found(&plain()), found(&any)), (Format::Parquet, Format::Text));
+}
+
+#[test]
+fn a_limit_that_is_reached_is_reported() {
+    let inputs = Inputs::new();
+    let paths =
+        ["a", "b", "c"].map(|name| inputs.put(&format!("{name}.jsonl"), "{\"text\":\"t\"}\n".repeat(10)));
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    for (limit, reached) in [
+        (1, Some(2)),
+        (10, Some(2)),
+        (11, Some(1)),
+        (30, Some(0)),
+        (31, None),
+    ] {
+        let options = SourceOptions {
+            limit: Some(limit),
+            ..plain()
+        };
+        let sources = inputs.find(&paths, &options).expect("found");
+        assert_eq!(read_all(&sources, 1 << 20).len() as u64, limit.min(30));
+        assert_eq!(sources.limit_reached(), reached, "{limit}");
+    }
+}
+
+#[test]
 fn errors_name_the_file_and_the_way_out() {
     let inputs = Inputs::new();
     let error = |name: &str| {
         inputs
-            .find(&[&inputs.put_raw(name, "x")], &plain())
+            .find(&[&inputs.put_raw(name, "x\0")], &plain())
             .expect_err(name)
             .to_string()
     };
     for (name, parts) in [
-        ("a.weird", ["a.weird", "extension .weird", "--format"]),
+        ("a.weird", ["a.weird", "does not begin like text", "--format"]),
         ("noext", ["noext", "the name says nothing", "--format"]),
     ] {
         let text = error(name);

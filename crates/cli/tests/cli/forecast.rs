@@ -118,3 +118,31 @@ fn what_will_not_fit_is_refused() {
         run.fails(1, &["the disk of --output", "--work-dir", "--mode report"]);
     }
 }
+
+#[test]
+fn a_forecast_counts_what_asking_takes() {
+    let sandbox = Sandbox::new();
+    let corpus = Corpus::new(11).jsonl(400);
+    let lines: Vec<&str> = corpus.lines().collect();
+    sandbox.put("old.jsonl", lines[..300].join("\n"));
+    sandbox.put("new.jsonl", lines[200..].join("\n"));
+    sandbox
+        .run("dedup new.jsonl -o out --dry-run --against nothere")
+        .fails(1, &["--against nothere"]);
+    sandbox.run("collection create seen").ok();
+    sandbox.run("collection add seen old.jsonl --quiet").ok();
+    let dry = sandbox
+        .run("dedup new.jsonl -o out --dry-run --against seen")
+        .ok();
+    assert!(
+        dry.stdout.contains("texts, from before; asking takes ~"),
+        "{}",
+        dry.stdout
+    );
+    sandbox.run("dedup new.jsonl -o out --against seen --quiet").ok();
+    let known = sandbox.json("out/report.json")["records"]["removed_known"].clone();
+    // A text that several documents have is asked about once.
+    assert!(known.as_f64().unwrap() >= estimate(&dry, "known", 0) && estimate(&dry, "known", 0) >= 50.0);
+    let free = sandbox.run("dedup new.jsonl -o out --dry-run").ok();
+    assert!(!free.stdout.contains("known"), "{}", free.stdout);
+}

@@ -6,6 +6,7 @@
 mod against;
 mod annotate;
 mod architecture;
+mod choosing;
 mod cluster;
 mod collection;
 mod config;

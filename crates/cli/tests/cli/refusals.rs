@@ -45,6 +45,7 @@ fn wrong_options_are_wrong_usage() {
     wrong_usage("--charset klingon", &["--charset", "windows-1252"]);
     wrong_usage("--delimiter and", &["--delimiter", "or tab"]);
     wrong_usage("--max-document 3furlongs", &["--max-document", "64MiB"]);
+    wrong_usage("--limit 0", &["--limit", "0"]);
     wrong_usage("--no-such-flag", &["--no-such-flag"]);
     let sandbox = with_news();
     sandbox.run("dedup news.jsonl").fails(2, &["--output"]);
@@ -64,13 +65,18 @@ fn wrong_options_are_wrong_usage() {
 #[test]
 fn names_that_tell_no_format_are_refused() {
     let sandbox = Sandbox::new();
-    for name in ["a.bin", "noextension"] {
-        sandbox.put(name, "x");
+    sandbox.put("a.bin", "x\0");
+    sandbox
+        .run("dedup a.bin -o out")
+        .fails(1, &["a.bin", "does not begin like text", "--format"]);
+    sandbox.put("noextension", "x");
+    sandbox
+        .run("dedup noextension -o out")
+        .fails(1, &["noextension", "says nothing about its format", "--any-text"]);
+    for name in ["noextension", "*.bin"] {
+        sandbox.put("a.bin", "x");
         sandbox
-            .run(&format!("dedup {name} -o out"))
-            .fails(1, &[name, "says nothing about its format", "--any-text"]);
-        sandbox
-            .run(&format!("dedup {name} -o any-{name} --any-text --quiet"))
+            .run(&format!("dedup {name} -o any-{} --any-text --quiet", name.len()))
             .ok();
     }
     // What those runs wrote is not read again.
@@ -122,6 +128,72 @@ fn an_output_directory_in_use_is_left_alone() {
     assert_eq!(sandbox.text("news.jsonl"), NEWS);
     fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.run("dedup news.jsonl -o empty --quiet").ok();
+}
+
+#[test]
+fn a_file_where_a_directory_is_meant_is_named() {
+    let sandbox = with_news();
+    for (command, says) in [
+        (
+            "serve news.jsonl",
+            "news.jsonl: not a directory; name the directory of the collections",
+        ),
+        ("serve news.jsonl/below", "news.jsonl/below: not a directory"),
+        (
+            "serve c --backups news.jsonl",
+            "news.jsonl: not a directory; name the directory for backups",
+        ),
+        (
+            "dedup news.jsonl -o out --work-dir news.jsonl",
+            "news.jsonl: the work directory cannot be made (not a directory)",
+        ),
+        (
+            "dedup news.jsonl -o out --against news.jsonl",
+            "--against news.jsonl: it is a file; name the directory",
+        ),
+        (
+            "man news.jsonl",
+            "news.jsonl: the manual pages cannot be written: it is not a directory",
+        ),
+    ] {
+        let run = sandbox.run(command).fails(1, &[says]);
+        assert!(!run.stderr.contains("os error"), "{}", run.stderr);
+    }
+    assert_eq!(sandbox.text("news.jsonl"), NEWS);
+    assert!(!sandbox.path("out").exists());
+}
+
+#[test]
+fn directories_that_a_run_made_go_with_it() {
+    let sandbox = with_news();
+    fs::create_dir_all(sandbox.path("there/dir")).unwrap();
+    for work in ["new/dir", "there/dir/below", "there/dir"] {
+        for (i, (options, code)) in [("", 0), ("--dry-run", 0), ("--keep newest", 1)]
+            .into_iter()
+            .enumerate()
+        {
+            let run = sandbox.run(&format!(
+                "dedup news.jsonl -o out{i} --work-dir {work} --quiet {options}"
+            ));
+            assert_eq!(run.code, Some(code), "{run:#?}");
+            assert!(!sandbox.path("new").exists(), "{work} {options}");
+            assert!(sandbox.path("there/dir").exists() && !sandbox.path("there/dir/below").exists());
+            assert_eq!(sandbox.path(&format!("out{i}")).exists(), options.is_empty());
+        }
+        fs::remove_dir_all(sandbox.path("out0")).unwrap();
+    }
+    // The same of the output directory of a run that fails, and of the folder of a state.
+    sandbox
+        .run("dedup nothere.jsonl -o new/dir/out")
+        .fails(1, &["nothere.jsonl"]);
+    sandbox
+        .run("cluster nothere.jsonl -o new/out --state new/states/today")
+        .fails(1, &["nothere.jsonl"]);
+    sandbox
+        .run("dedup nothere.jsonl -o there/dir/out")
+        .fails(1, &["nothere.jsonl"]);
+    assert!(!sandbox.path("new").exists() && sandbox.path("there/dir").exists());
+    assert!(!sandbox.path("there/dir/out").exists());
 }
 
 #[test]

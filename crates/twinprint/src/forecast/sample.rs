@@ -3,21 +3,28 @@
 //! Neighbours matter: copies often stand near each other, and whether candidates grow with the corpus or stay within
 //! neighbourhoods shows when half of each stretch is compared with the whole.
 
+use std::path::Path;
+
 use text::Measure;
 
+use crate::against::Against;
 use crate::candidates::is_joined;
+use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
 use crate::memory;
 use crate::options::DedupOptions;
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::read::{self, Counts, Read};
 use crate::sink::OutputDir;
 use crate::source::Sources;
+use crate::spool::Spool;
 
 /// Bytes of records read in all.
 const SAMPLE: u64 = 32 << 20;
 /// Stretches at most.
 const STRETCHES: u64 = 16;
+/// Texts about which is asked what is known from before, in all.
+const ASKED: usize = 4096;
 
 /// What the sample holds.
 #[derive(Default)]
@@ -37,6 +44,12 @@ pub(super) struct Sample {
     pub(super) chinese: bool,
     /// Seconds of reading.
     pub(super) seconds: f64,
+    /// Texts about which was asked what is known from before.
+    pub(super) asked: u64,
+    /// Of these, texts that are known.
+    pub(super) known: u64,
+    /// Seconds of asking.
+    pub(super) asking_seconds: f64,
     /// Whether the sample is all there is.
     pub(super) whole: bool,
 }
@@ -86,11 +99,12 @@ fn stretches(sizes: &[u64]) -> Vec<Stretch> {
 }
 
 impl Sample {
-    /// Reads the sample, with temporary files in `work`.
+    /// Reads the sample, with temporary files in `work`, and asks `against` about a part of it.
     pub(super) fn read(
         sources: &Sources,
         options: &DedupOptions,
-        work: &std::path::Path,
+        against: Option<(&Path, &Against)>,
+        work: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DedupError> {
         let sizes: Vec<u64> = sources.list().iter().map(|file| file.bytes).collect();
@@ -106,13 +120,12 @@ impl Sample {
         };
         for (i, stretch) in stretches.iter().enumerate() {
             let place = work.join(format!("sample{i}"));
-            sample.add(
-                &sources.part(&stretch.files),
-                stretch.most,
-                options,
-                &place,
-                progress,
-            )?;
+            let part = sources.part(&stretch.files);
+            let (corpus, spool) = sample.add(&part, stretch.most, options, &place, progress)?;
+            if let Some(against) = against {
+                let texts = (&corpus.classes, spool.as_ref());
+                sample.ask(against, texts, ASKED / stretches.len(), &part)?;
+            }
         }
         for rows in &mut sample.rows {
             rows.sort_unstable();
@@ -127,9 +140,9 @@ impl Sample {
         sources: &Sources,
         most: u64,
         options: &DedupOptions,
-        place: &std::path::Path,
+        place: &Path,
         progress: &dyn Progress,
-    ) -> Result<(), DedupError> {
+    ) -> Result<(Corpus, Option<Spool>), DedupError> {
         let started = std::time::Instant::now();
         let dir = OutputDir::create(place)?;
         let mut rejects = dir.file("rejects.jsonl")?;
@@ -156,7 +169,7 @@ impl Sample {
         self.id_bytes += documents.id_bytes();
         let label = |document| sources.list()[documents.source(document) as usize].label.len() as u64;
         self.label_bytes += (0..documents.len()).map(label).sum::<u64>();
-        self.spool_bytes += spool.map_or(0, |spool| spool.bytes());
+        self.spool_bytes += spool.as_ref().map_or(0, Spool::bytes);
         let cost = |class: u32| {
             let text = classes.text[class as usize].len();
             crate::sets::cost(text, classes.measure[class as usize]) as u64
@@ -172,6 +185,28 @@ impl Sample {
             }
         }
         self.counts.add(&counts);
+        Ok((corpus, spool))
+    }
+
+    /// Asks what is known of at most `most` texts at even distances.
+    fn ask(
+        &mut self,
+        (path, against): (&Path, &Against),
+        texts: (&Classes, Option<&Spool>),
+        most: usize,
+        sources: &Sources,
+    ) -> Result<(), DedupError> {
+        let step = (texts.0.len() as usize).div_ceil(most).max(1);
+        let asked: Vec<u32> = (0..texts.0.len()).step_by(step).collect();
+        let go_on = || match sources.cancelled() {
+            true => Err(DedupError::Cancelled),
+            false => Ok(()),
+        };
+        let started = std::time::Instant::now();
+        let known = against.ask(path, texts, &asked, &Silent, &go_on)?;
+        self.asking_seconds += started.elapsed().as_secs_f64();
+        self.asked += asked.len() as u64;
+        self.known += known.count();
         Ok(())
     }
 }

@@ -44,6 +44,10 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
                 .map(|(name, n)| (name.to_owned(), n))
                 .collect(),
             skipped: run.sources.skipped().clone(),
+            read_as_text: run.sources.as_text().clone(),
+            empty_inputs: run.sources.empty_inputs().to_vec(),
+            limit_reached: run.sources.limit_reached().is_some(),
+            files_not_begun: run.sources.limit_reached().unwrap_or(0),
             repeated_files: run.sources.repeated(),
         },
         radius: radius(run),

@@ -143,6 +143,14 @@ pub struct InputCounts {
     pub charsets: BTreeMap<String, u64>,
     /// Files left out, by extension.
     pub skipped: BTreeMap<String, u64>,
+    /// Files of extensions that name no format, read as text because their names or a pattern spell the extension, by extension.
+    pub read_as_text: BTreeMap<String, u64>,
+    /// Inputs that are folders without a file to read.
+    pub empty_inputs: Vec<String>,
+    /// The limit of records was reached, so that what follows them was not read.
+    pub limit_reached: bool,
+    /// Files that were not begun because of the limit.
+    pub files_not_begun: u64,
     /// Files named again by a later input, and not read again.
     pub repeated_files: u64,
 }

@@ -14,6 +14,7 @@ use index::storage::{Disk, Storage};
 use super::error::SinkError;
 use super::file::OutputFile;
 use super::unfinished::{PARTIAL, TEMPORARY, Unfinished};
+use crate::made_dirs::MadeDirs;
 
 /// The treatment of a finished result in the output directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,12 +71,12 @@ impl OutputDir {
         if taken_over.is_some() {
             return Ok(Self::on(path, Box::new(Disk), taken_over));
         }
-        let is_new = !path.exists();
+        let made = MadeDirs::missing(path);
         Self::create(path).map_err(|error| match error {
             SinkError::NotEmpty { path } if existing == Existing::Replace => SinkError::NotAResult { path },
             error => error,
         })?;
-        let unfinished = Unfinished::begin(path, is_new)?;
+        let unfinished = Unfinished::begin(path, made)?;
         Ok(Self::on(path, Box::new(Disk), Some(unfinished)))
     }
 

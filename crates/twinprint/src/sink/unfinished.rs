@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::SinkError;
+use crate::made_dirs::MadeDirs;
 
 /// The name of the marker.
 const MARKER: &str = ".twinprint-unfinished";
@@ -31,11 +32,11 @@ pub(crate) const WORK_DIR: &str = ".twinprint-work-";
 pub(crate) struct Unfinished {
     root: PathBuf,
     marker: Mutex<File>,
-    /// The directory was not there before.
-    made_root: bool,
     finished: AtomicBool,
     /// Files of an earlier run were deleted.
     pub(super) replaced: bool,
+    /// The directory and those above it that were not there before. They stay where the directory is not empty.
+    _made: MadeDirs,
 }
 
 impl Unfinished {
@@ -50,7 +51,7 @@ impl Unfinished {
     }
 
     /// Marks `root`, an empty directory.
-    pub(super) fn begin(root: &Path, made_root: bool) -> Result<Self, SinkError> {
+    pub(super) fn begin(root: &Path, made: MadeDirs) -> Result<Self, SinkError> {
         let path = root.join(MARKER);
         let file = OpenOptions::new()
             .read(true)
@@ -64,7 +65,7 @@ impl Unfinished {
             _ => failed(&path, "create it")(error),
         })?;
         lock(&marker, root)?;
-        Ok(Self::new(root, marker, made_root, false))
+        Ok(Self::new(root, marker, made, false))
     }
 
     /// Takes over `root` from a run that was killed, having deleted its files.
@@ -92,16 +93,16 @@ impl Unfinished {
             .set_len(0)
             .and_then(|()| marker.rewind())
             .map_err(failed(&root.join(MARKER), "write it"))?;
-        Ok(Self::new(root, marker, false, true))
+        Ok(Self::new(root, marker, MadeDirs::default(), true))
     }
 
-    fn new(root: &Path, marker: File, made_root: bool, replaced: bool) -> Self {
+    fn new(root: &Path, marker: File, made: MadeDirs, replaced: bool) -> Self {
         Self {
             root: root.to_owned(),
             marker: Mutex::new(marker),
-            made_root,
             finished: AtomicBool::new(false),
             replaced,
+            _made: made,
         }
     }
 
@@ -136,14 +137,10 @@ impl Drop for Unfinished {
         }
         // What cannot be deleted now is left to the next run, which finds the marker.
         let path = self.root.join(MARKER);
-        let cleared = File::open(&path)
+        let _cleared = File::open(&path)
             .and_then(|mut marker| Left::find(&self.root, &mut marker))
             .and_then(|left| left.ours.delete())
             .and_then(|()| fs::remove_file(&path));
-        if cleared.is_ok() && self.made_root {
-            // Stays where it is not empty.
-            let _ = fs::remove_dir(&self.root);
-        }
     }
 }
 

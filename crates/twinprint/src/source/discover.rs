@@ -5,18 +5,17 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::str::from_utf8;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 use tempfile::TempPath;
 
-use super::decode::{self, Unpacking};
 use super::error::SourceError;
+use super::filter::{Filter, spells_extension};
 use super::format::{Codec, Format, Named, named};
 use super::layout;
 use super::options::SourceOptions;
+use super::sniff::Head;
 use super::sources::SourceFile;
 use super::spool;
 use super::walk::{Met, Pattern, is_pattern, walk};
@@ -28,15 +27,24 @@ pub(crate) struct Found {
     /// For each file, the input it came from, counted from 0.
     origins: Vec<usize>,
     pub(crate) skipped: BTreeMap<String, u64>,
+    /// Files of extensions that name no format, which were spelled, by extension.
+    pub(crate) as_text: BTreeMap<String, u64>,
+    /// Folders in which no file is to be read.
+    pub(crate) empty: Vec<String>,
     pub(crate) repeated: u64,
     pub(crate) spool: Option<TempPath>,
 }
 
 /// What folders are counted as that hold the result of an earlier run.
 pub const EARLIER_RESULT: &str = "(result of an earlier run)";
-
-/// Bytes looked at to tell text from other files.
-const SNIFF: u64 = 8 << 10;
+/// What files are counted as that a pattern excludes.
+pub const EXCLUDED: &str = "(excluded)";
+/// What folders are counted as that a pattern excludes, with everything in them.
+pub const EXCLUDED_FOLDER: &str = "(excluded folder)";
+/// What files are counted as that no pattern includes.
+pub const NOT_INCLUDED: &str = "(not included)";
+/// What files are counted as that do not begin like text.
+const NOT_TEXT: &str = "(not text)";
 
 /// Finds the files. `stdin` is read if `-` is among the inputs.
 pub(crate) fn discover(
@@ -51,6 +59,7 @@ pub(crate) fn discover(
     let search = Search {
         options,
         extra,
+        filter: Filter::new(&options.include, &options.exclude)?,
         cancel,
     };
     let mut found = Found::default();
@@ -92,6 +101,13 @@ fn folder_name(input: &str) -> Option<&OsStr> {
 }
 
 impl Found {
+    fn add(&mut self, file: SourceFile, kind: Kind) {
+        self.files.push(file);
+        if let Some(extension) = kind.spelled {
+            *self.as_text.entry(format!(".{extension}")).or_default() += 1;
+        }
+    }
+
     /// Keeps the first of files named more than once.
     fn drop_repeated(&mut self) {
         let mut seen = HashSet::new();
@@ -115,11 +131,36 @@ struct Search<'a> {
     options: &'a SourceOptions,
     /// Lower case, without dots.
     extra: Vec<String>,
+    filter: Filter,
     cancel: &'a AtomicBool,
 }
 
 /// What becomes of something met in a folder: a file to read, or what to count it as.
-type Decision = Result<SourceFile, String>;
+type Decision = Result<(SourceFile, Kind), String>;
+
+/// What a file is read as.
+struct Kind {
+    format: Format,
+    codec: Codec,
+    /// Its extension, where it names no format, and the file is read as text because the extension was spelled.
+    spelled: Option<String>,
+}
+
+/// Why a file is not read.
+enum NotRead {
+    LaterFormat(String),
+    /// It does not begin like text.
+    NotText,
+    UnknownExtension(Option<String>),
+}
+
+/// How the user named a file.
+struct Naming<'a> {
+    /// The file itself was named, by its path or a glob, so that a given format is meant for it.
+    itself: bool,
+    /// Whether its extension was spelled, given how it is packed.
+    spelled: &'a dyn Fn(Codec) -> bool,
+}
 
 impl Search<'_> {
     fn stdin(&self, found: &mut Found, work_dir: &Path, stdin: &mut dyn Read) -> Result<(), SourceError> {
@@ -134,9 +175,14 @@ impl Search<'_> {
             source,
         })?;
         let relative = PathBuf::from(format!("stdin.{}{}", format.extension(), codec.suffix()));
+        let kind = Kind {
+            format,
+            codec,
+            spelled: None,
+        };
         found.files.push(SourceFile {
             label: "stdin".to_owned(),
-            ..source_file(path.to_path_buf(), relative, (format, codec), &metadata)
+            ..source_file(path.to_path_buf(), relative, &kind, &metadata)
         });
         found.spool = Some(path);
         Ok(())
@@ -161,8 +207,12 @@ impl Search<'_> {
             }
         };
         if metadata.is_dir() {
-            let met = walk(path, None, self.cancel)?;
-            self.take(found, met);
+            let before = found.files.len();
+            let met = walk(path, None, &self.filter, self.cancel)?;
+            self.take(found, met, None);
+            if found.files.len() == before {
+                found.empty.push(input.to_owned());
+            }
             return Ok(());
         }
         if !metadata.is_file() {
@@ -170,27 +220,38 @@ impl Search<'_> {
                 path: path.to_owned(),
             });
         }
+        let relative = path
+            .file_name()
+            .map_or_else(|| PathBuf::from("input"), PathBuf::from);
+        let left_out = if self.filter.excludes(&relative, false) {
+            Some(EXCLUDED)
+        } else if self.filter.includes_all() || self.filter.includes(&relative, false) {
+            None
+        } else {
+            Some(NOT_INCLUDED)
+        };
+        if let Some(counted_as) = left_out {
+            *found.skipped.entry(counted_as.to_owned()).or_default() += 1;
+            return Ok(());
+        }
         File::open(path).map_err(|source| SourceError::UnreadableFile {
             path: path.to_owned(),
             source,
         })?;
-        let kind = self.kind(path, true).map_err(|name| {
+        let naming = Naming {
+            itself: true,
+            spelled: &|_| true,
+        };
+        let kind = self.kind(path, &naming).map_err(|why| {
             let path = path.to_owned();
-            match name {
-                Named::LaterFormat(_, found) => SourceError::LaterFormat { path, found },
-                Named::Unknown(_, extension) => SourceError::UnknownExtension { path, extension },
-                Named::Known(..) => SourceError::UnknownExtension {
-                    path,
-                    extension: None,
-                },
+            match why {
+                NotRead::LaterFormat(found) => SourceError::LaterFormat { path, found },
+                NotRead::NotText => SourceError::NotText { path },
+                NotRead::UnknownExtension(extension) => SourceError::UnknownExtension { path, extension },
             }
         })?;
-        let relative = path
-            .file_name()
-            .map_or_else(|| PathBuf::from("input"), PathBuf::from);
-        found
-            .files
-            .push(source_file(path.to_owned(), relative, kind, &metadata));
+        let file = source_file(path.to_owned(), relative, &kind, &metadata);
+        found.add(file, kind);
         Ok(())
     }
 
@@ -200,8 +261,8 @@ impl Search<'_> {
             return Err(SourceError::Missing { path: pattern.root });
         }
         let before = found.files.len();
-        let met = walk(&pattern.root, Some(&pattern), self.cancel)?;
-        self.take(found, met);
+        let met = walk(&pattern.root, Some(&pattern), &self.filter, self.cancel)?;
+        self.take(found, met, Some(&pattern));
         if found.files.len() == before {
             return Err(SourceError::NoMatch {
                 pattern: input.to_owned(),
@@ -211,18 +272,18 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn take(&self, found: &mut Found, met: Vec<Met>) {
+    fn take(&self, found: &mut Found, met: Vec<Met>, pattern: Option<&Pattern>) {
         // Looking at sizes and first bytes waits for the disk, which serves several at once.
-        let decisions: Vec<Decision> = met.into_par_iter().map(|met| self.decide(met)).collect();
+        let decisions: Vec<Decision> = met.into_par_iter().map(|met| self.decide(met, pattern)).collect();
         for decision in decisions {
             match decision {
-                Ok(file) => found.files.push(file),
+                Ok((file, kind)) => found.add(file, kind),
                 Err(counted_as) => *found.skipped.entry(counted_as).or_default() += 1,
             }
         }
     }
 
-    fn decide(&self, met: Met) -> Decision {
+    fn decide(&self, met: Met, pattern: Option<&Pattern>) -> Decision {
         let (path, relative, named) = match met {
             Met::File {
                 path,
@@ -232,32 +293,78 @@ impl Search<'_> {
             Met::Link => return Err("(symbolic link)".to_owned()),
             Met::Special => return Err("(no regular file)".to_owned()),
             Met::Result => return Err(EARLIER_RESULT.to_owned()),
+            Met::Excluded => return Err(EXCLUDED.to_owned()),
+            Met::ExcludedFolder => return Err(EXCLUDED_FOLDER.to_owned()),
+            Met::NotIncluded => return Err(NOT_INCLUDED.to_owned()),
         };
-        let kind = self.kind(&path, named).map_err(|name| match name {
-            _ if self.options.any_text => "(not text)".to_owned(),
-            Named::LaterFormat(_, found) | Named::Unknown(_, Some(found)) => {
-                format!(".{found}")
-            }
-            Named::Known(..) | Named::Unknown(_, None) => "(no extension)".to_owned(),
+        let by_glob = |codec| {
+            let glob = pattern.filter(|_| named);
+            glob.is_some_and(|glob| spells_extension(&path, codec, |path| glob.matches(path)))
+        };
+        let naming = Naming {
+            itself: named,
+            spelled: &|codec| by_glob(codec) || self.filter.spells_extension(&relative, codec),
+        };
+        let kind = self.kind(&path, &naming).map_err(|why| match why {
+            NotRead::NotText => NOT_TEXT.to_owned(),
+            NotRead::LaterFormat(found) | NotRead::UnknownExtension(Some(found)) => format!(".{found}"),
+            NotRead::UnknownExtension(None) => "(no extension)".to_owned(),
         })?;
         let metadata = fs::metadata(&path).map_err(|_| "(vanished)".to_owned())?;
-        Ok(source_file(path, relative, kind, &metadata))
+        Ok((source_file(path, relative, &kind, &metadata), kind))
     }
 
-    /// The kind of a file. `named`: the user named the file itself, so that `--format` speaks of it.
-    fn kind(&self, path: &Path, named_itself: bool) -> Result<(Format, Codec), Named> {
+    /// What a file is read as.
+    fn kind(&self, path: &Path, naming: &Naming<'_>) -> Result<Kind, NotRead> {
         let name = named(path, &self.extra);
-        let (Named::Known(_, codec) | Named::LaterFormat(codec, _) | Named::Unknown(codec, _)) = name;
-        match (&name, self.options.format) {
-            (_, Some(format)) if named_itself => Ok((self.by_lines(format), codec)),
-            (Named::Known(format, _), _) if !(self.options.any_text && format.gives_way_to_text()) => {
-                Ok((self.by_lines(*format), codec))
-            }
-            _ if self.options.any_text && sniffs_as_text(path, codec) => {
-                Ok((self.by_lines(Format::Text), codec))
-            }
-            _ => Err(name),
+        let codec = name.codec();
+        let kind = |format, spelled| {
+            Ok(Kind {
+                format: self.by_lines(format),
+                codec,
+                spelled,
+            })
+        };
+        if let Some(format) = self.options.format.filter(|_| naming.itself) {
+            return kind(format, None);
         }
+        let extension = match name {
+            Named::Known(format, _) if !self.options.any_text || Self::is_sure(format, path, codec) => {
+                return kind(format, None);
+            }
+            #[cfg(feature = "tables")]
+            Named::Shared(format, ..) if Head::read(path, codec).may_be(format) => return kind(format, None),
+            #[cfg(feature = "tables")]
+            Named::Shared(.., extension) => Some(extension),
+            Named::LaterFormat(_, found) if !self.options.any_text => {
+                return Err(NotRead::LaterFormat(found));
+            }
+            Named::Known(..) | Named::LaterFormat(..) => None,
+            Named::Unknown(_, extension) => extension,
+        };
+        if self.options.any_text && Head::read(path, codec).is_utf8() {
+            return kind(Format::Text, None);
+        }
+        match extension {
+            Some(extension) if (naming.spelled)(codec) => {
+                if self.options.charset.is_some() || Head::read(path, codec).is_text() {
+                    kind(Format::Text, Some(extension))
+                } else {
+                    Err(NotRead::NotText)
+                }
+            }
+            _ if self.options.any_text => Err(NotRead::NotText),
+            extension => Err(NotRead::UnknownExtension(extension)),
+        }
+    }
+
+    /// Whether a file is of the format that its extension names, where every text is taken as such.
+    fn is_sure(format: Format, path: &Path, codec: Codec) -> bool {
+        if format.gives_way_to_text() {
+            return false;
+        }
+        let is_other_text = |head: &Head| head.is_utf8() && !head.may_be(format);
+        !format.has_mark() || !is_other_text(&Head::read(path, codec))
     }
 
     fn by_lines(&self, format: Format) -> Format {
@@ -272,7 +379,7 @@ impl Search<'_> {
 fn source_file(
     path: PathBuf,
     relative: PathBuf,
-    (format, codec): (Format, Codec),
+    &Kind { format, codec, .. }: &Kind,
     metadata: &Metadata,
 ) -> SourceFile {
     let label = path.display().to_string();
@@ -286,22 +393,4 @@ fn source_file(
         bytes,
         modified,
     }
-}
-
-/// Whether a file begins as text does: UTF-8 without NUL. One that cannot be opened counts as text, so that reading
-/// it reports why.
-fn sniffs_as_text(path: &Path, codec: Codec) -> bool {
-    let mut head = Vec::new();
-    let Ok(stream) = decode::open(path, codec, SNIFF, Unpacking::default(), &Arc::default()) else {
-        return true;
-    };
-    if stream.take(SNIFF).read_to_end(&mut head).is_err() {
-        return false;
-    }
-    let valid = match from_utf8(&head) {
-        Ok(_) => true,
-        // The cut may go through a character.
-        Err(e) => e.error_len().is_none() && head.len() as u64 == SNIFF,
-    };
-    valid && !head.contains(&0)
 }

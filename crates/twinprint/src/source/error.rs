@@ -52,6 +52,14 @@ pub enum SourceError {
         /// Where it fails.
         source: globset::Error,
     },
+    /// A pattern that would take back what another says.
+    #[error(
+        "{pattern:?} begins with !, which patterns that include or exclude do not know; write \\! for a name that begins so"
+    )]
+    NegatedPattern {
+        /// The pattern.
+        pattern: String,
+    },
     /// A pattern no file matches.
     #[error("{pattern:?} matches no file{}; ** crosses folders, * does not", skipped_text(.skipped))]
     NoMatch {
@@ -67,6 +75,12 @@ pub enum SourceError {
         path: PathBuf,
         /// The extension.
         found: String,
+    },
+    /// A file named as an input that is neither of a known format nor text.
+    #[error("{}: it does not begin like text; {READS}. --format names the format of a file whose extension does not", .path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
     },
     /// A file named as an input whose extension says nothing.
     #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, html, lines, jsonl, json, csv, tsv or warc, or --any-text", .path.display(), extension_text(.extension.as_deref()))]

@@ -86,6 +86,11 @@ impl Format {
     pub(crate) fn gives_way_to_text(self) -> bool {
         matches!(self, Self::Json | Self::Csv | Self::Tsv)
     }
+
+    /// Whether files of this format begin with a mark of its own.
+    pub(crate) fn has_mark(self) -> bool {
+        self == Self::Warc || self.is_table()
+    }
 }
 
 impl fmt::Display for Format {
@@ -213,6 +218,9 @@ impl Codec {
 pub(crate) enum Named {
     /// A format and codec this version reads.
     Known(Format, Codec),
+    /// A format that files of other contents share the extension with.
+    #[cfg(feature = "tables")]
+    Shared(Format, Codec, String),
     /// A format of a later version.
     LaterFormat(Codec, String),
     /// Neither; the codec, and the extension or none.
@@ -261,11 +269,24 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
         Some("csv") => Named::Known(Format::Csv, codec),
         Some("tsv" | "tab") => Named::Known(Format::Tsv, codec),
         #[cfg(feature = "tables")]
-        Some("arrow" | "arrows" | "feather") => Named::Known(Format::Arrow, codec),
+        Some("arrow" | "feather") => Named::Known(Format::Arrow, codec),
+        #[cfg(feature = "tables")]
+        Some(e @ ("arrows" | "ipc")) => Named::Shared(Format::Arrow, codec, e.to_owned()),
         #[cfg(feature = "tables")]
         Some("parquet") => Named::Known(Format::Parquet, codec),
         Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
         _ => Named::Unknown(codec, inner),
+    }
+}
+
+impl Named {
+    /// How the file is packed.
+    pub(crate) fn codec(&self) -> Codec {
+        match self {
+            #[cfg(feature = "tables")]
+            Self::Shared(_, codec, _) => *codec,
+            Self::Known(_, codec) | Self::LaterFormat(codec, _) | Self::Unknown(codec, _) => *codec,
+        }
     }
 }
 
@@ -301,6 +322,11 @@ mod tests {
         );
         #[cfg(feature = "tables")]
         assert_eq!(of("b.parquet"), Named::Known(Format::Parquet, Codec::Plain));
+        #[cfg(feature = "tables")]
+        assert_eq!(
+            of("b.arrows"),
+            Named::Shared(Format::Arrow, Codec::Plain, "arrows".to_owned())
+        );
         assert_eq!(of("b.bin"), Named::Unknown(Codec::Plain, Some("bin".to_owned())));
         assert_eq!(of("x.gz"), Named::Unknown(Codec::Gzip, None));
         assert_eq!(of(".gitignore"), Named::Unknown(Codec::Plain, None));

@@ -35,8 +35,15 @@ pub struct SourceOptions {
     pub lines: bool,
     /// Further extensions taken as text, without the dot.
     pub extra_extensions: Vec<String>,
+    /// Take only files that one of these patterns matches, or that lie in a folder one matches; all if there are none. Patterns are
+    /// written as in a `.gitignore` file, relative to the input.
+    pub include: Vec<String>,
+    /// Leave out files and folders that one of these patterns matches, written likewise.
+    pub exclude: Vec<String>,
     /// Take every file that decodes as text, whatever its extension.
     pub any_text: bool,
+    /// Take responses of any status from web archives; otherwise pages of status 2xx alone are documents.
+    pub any_status: bool,
     /// Longer records are rejected without being held, in bytes.
     pub max_document: u64,
     /// The bytes of the longest record that memory is there for. A longer one that `max_document` allows is yielded as
@@ -63,7 +70,10 @@ impl Default for SourceOptions {
             charset: None,
             lines: false,
             extra_extensions: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
             any_text: false,
+            any_status: false,
             max_document: 64 << 20,
             most_held: u64::MAX,
             max_ratio: 1000,

@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     /// The charset of each file, once its beginning was read.
     charsets: Vec<OnceLock<Charset>>,
     skipped: BTreeMap<String, u64>,
+    as_text: BTreeMap<String, u64>,
+    empty: Vec<String>,
     repeated: u64,
     cancel: Arc<AtomicBool>,
     /// Deletes the copy of stdin with the last user.
@@ -105,6 +107,8 @@ impl Sources {
                 files: found.files,
                 options: options.clone(),
                 skipped: found.skipped,
+                as_text: found.as_text,
+                empty: found.empty,
                 repeated: found.repeated,
                 cancel,
                 _spool: found.spool,
@@ -125,6 +129,8 @@ impl Sources {
                 files,
                 options: self.shared.options.clone(),
                 skipped: BTreeMap::new(),
+                as_text: BTreeMap::new(),
+                empty: Vec::new(),
                 repeated: 0,
                 cancel: Arc::clone(&self.shared.cancel),
                 _spool: None,
@@ -145,6 +151,25 @@ impl Sources {
     /// Files left out, counted by extension; what has none is counted in words in parentheses.
     pub fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.shared.skipped
+    }
+
+    /// Files whose extension names no format, and which are read as text because their names or a pattern spell it, by extension.
+    pub fn as_text(&self) -> &BTreeMap<String, u64> {
+        &self.shared.as_text
+    }
+
+    /// The inputs that are folders without a file to read.
+    pub fn empty_inputs(&self) -> &[String] {
+        &self.shared.empty
+    }
+
+    /// Where the limit ended the last reading: how many of the files were not begun. `None` if it did not.
+    pub fn limit_reached(&self) -> Option<u64> {
+        let limit = self.shared.options.limit?;
+        let files = 0..self.list().len() as u32;
+        let records: Vec<Option<u64>> = files.map(|file| self.records(file)).collect();
+        let read: u64 = records.iter().flatten().sum();
+        (read >= limit).then(|| records.iter().filter(|records| records.is_none()).count() as u64)
     }
 
     /// How often a file was named again by a later input, and not read again.

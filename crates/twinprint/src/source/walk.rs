@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::SourceError;
+use super::filter::Filter;
 use crate::sink::Unfinished;
 
 /// What a walk came upon.
@@ -25,6 +26,12 @@ pub(crate) enum Met {
     Special,
     /// A folder with what an earlier run wrote.
     Result,
+    /// A file that a pattern excludes.
+    Excluded,
+    /// A folder that a pattern excludes, with everything in it.
+    ExcludedFolder,
+    /// A file that no pattern includes.
+    NotIncluded,
 }
 
 /// A glob and the folder where its matches begin.
@@ -88,6 +95,11 @@ impl Pattern {
             depth,
         })
     }
+
+    /// Whether the glob matches a path.
+    pub(crate) fn matches(&self, path: &Path) -> bool {
+        self.matcher.is_match(path)
+    }
 }
 
 /// The files by which the output directories of `dedup` and of `cluster` are known.
@@ -110,12 +122,16 @@ struct Folder {
     depth: usize,
     /// Everything below is taken: there is no glob, or it matches this folder or one above.
     inside: bool,
+    /// Everything below is included: there are no patterns to include, or one matches this folder or one above.
+    included: bool,
 }
 
-/// Walks `root`, in no particular order. With a pattern, only what it matches and what lies in folders it matches.
+/// Walks `root`, in no particular order. With a glob, only what it matches and what lies in folders it matches. What `filter` leaves out
+/// is met as such, and folders that it excludes are not listed.
 pub(crate) fn walk(
     root: &Path,
     pattern: Option<&Pattern>,
+    filter: &Filter,
     cancel: &AtomicBool,
 ) -> Result<Vec<Met>, SourceError> {
     let mut met = Vec::new();
@@ -124,6 +140,7 @@ pub(crate) fn walk(
         relative: PathBuf::new(),
         depth: 0,
         inside: pattern.is_none(),
+        included: filter.includes_all(),
     };
     let mut folders = vec![first];
     while let Some(folder) = folders.pop() {
@@ -142,8 +159,10 @@ pub(crate) fn walk(
         for entry in fs::read_dir(listed).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = folder.path.join(entry.file_name());
-            let named = !folder.inside && pattern.is_some_and(|p| p.matcher.is_match(&path));
+            let relative = folder.relative.join(entry.file_name());
+            let named = !folder.inside && pattern.is_some_and(|p| p.matches(&path));
             let kind = entry.file_type().map_err(failed)?;
+            let included = folder.included || filter.includes(&relative, kind.is_dir());
             if kind.is_dir() {
                 let depth = folder.depth + 1;
                 let goes_on = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
@@ -151,22 +170,28 @@ pub(crate) fn walk(
                 // Entered only where the user spells the way into it.
                 let spelled = pattern.is_some_and(|p| p.depth.is_some()) && !folder.inside;
                 let wanted = inside || goes_on;
-                if wanted && !spelled && is_result(&path) {
+                if wanted && filter.excludes(&relative, true) {
+                    met.push(Met::ExcludedFolder);
+                } else if wanted && !spelled && is_result(&path) {
                     met.push(Met::Result);
                 } else if wanted && !Unfinished::is_in(&path) {
-                    let relative = folder.relative.join(entry.file_name());
                     folders.push(Folder {
                         path,
                         relative,
                         depth,
                         inside,
+                        included,
                     });
                 }
             } else if folder.inside || named {
-                met.push(if kind.is_file() {
+                met.push(if filter.excludes(&relative, false) {
+                    Met::Excluded
+                } else if !included {
+                    Met::NotIncluded
+                } else if kind.is_file() {
                     Met::File {
                         path,
-                        relative: folder.relative.join(entry.file_name()),
+                        relative,
                         named,
                     }
                 } else if kind.is_symlink() {

@@ -12,6 +12,7 @@ use fingerprint::HashKey;
 use index::storage::{Disk, Storage, folder};
 
 use super::state::StateError;
+use crate::made_dirs::MadeDirs;
 
 /// A state file that nobody else replaces meanwhile; dropped before [`keep`](Self::keep), it is as before.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct StateFile {
     next: PathBuf,
     file: File,
     kept: bool,
+    /// The directories that were made for it.
+    _made: MadeDirs,
 }
 
 impl StateFile {
@@ -41,7 +44,8 @@ impl StateFile {
         }
         // A link stays one.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        fs::create_dir_all(folder(&target)).map_err(failed)?;
+        let made = MadeDirs::missing(folder(&target));
+        Disk.create_dir_all(folder(&target)).map_err(failed)?;
         // Short, since the name may be as long as the file system allows.
         let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
         let name = fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
@@ -67,6 +71,7 @@ impl StateFile {
                     next,
                     file,
                     kept: false,
+                    _made: made,
                 });
             }
         }

@@ -100,7 +100,7 @@ pub(crate) fn scanner(format: Format, charset: Charset, options: &SourceOptions)
         Format::Json => Box::new(ArrayScan::new()),
         Format::Csv => rows(b','),
         Format::Tsv => rows(b'\t'),
-        Format::Warc => Box::new(warc::WarcScan::new(longest)),
+        Format::Warc => Box::new(warc::WarcScan::new(longest, options.any_status)),
         // Tables are planned, not scanned, so that this is never asked for.
         #[cfg(feature = "tables")]
         Format::Arrow | Format::Parquet => Box::new(LineScan::new(longest)),

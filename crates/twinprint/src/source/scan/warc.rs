@@ -1,42 +1,43 @@
 //! Records of a WARC file, by the lengths in their headers.
 //!
-//! Lengths are believed as long as a record follows where they say. Where none does, the record ends where the next
-//! begins, if one was met on the way, so that a wrong length costs one record. Positions are counted from the beginning
-//! of the open span, since its bytes may have been dropped when it grew too long.
-
-use memchr::memmem;
+//! A length is believed if a record follows where it says, with the line ends between records or without them. If none does, the
+//! record ends where the next one begins, if one was met on the way, so that a wrong length costs one record. Positions are counted
+//! from the beginning of the open span, since its bytes may have been dropped when it grew too long.
 
 use super::{Part, Scan, Span};
 use crate::source::reject::RejectReason;
-use crate::source::warc::{Begun, Header, Kind, LONGEST_HEAD, LONGEST_HEADER, has_whole_head, kind};
+use crate::source::warc::{
+    Begun, Header, Kind, LONGEST_HEADER, LOOKED_AT, NextRecord, TOO_FEW, begins_record, blank_before, kind,
+};
 
 #[cfg(test)]
 mod tests;
 
-/// What stands before and at the beginning of a record behind another.
-const NEXT: &[u8] = b"\nWARC/1.";
-
 /// Most bytes of a record's beginning that are held to tell what it is.
-const MOST_HELD: usize = LONGEST_HEADER + LONGEST_HEAD + 8;
-/// Records that are no documents are held whole up to here.
+const MOST_HELD: usize = LONGEST_HEADER + LOOKED_AT + 8;
+/// Records that are no documents are held whole up to here, since their length may be wrong.
 const HELD_OTHER: u64 = 1 << 20;
+/// Most line ends behind a record that belong to it.
+const LINE_ENDS: u8 = 4;
 
 /// Finds the records.
 pub(crate) struct WarcScan {
     max: u64,
+    any_status: bool,
     /// The number of the open record in the file, from 1.
     number: u64,
     /// Bytes of the open span seen.
     seen: u64,
     state: State,
-    /// The beginning of the open record: its header, and of a response the HTTP head.
+    /// The beginning of the open record: its header, and as much of the content as tells what it is.
     head: Vec<u8>,
-    /// The open record is too long to be held, and need not be.
-    streams: bool,
+    /// Where in the open span another record can begin.
+    content: u64,
+    next: NextRecord,
     /// Where the first record begins that was met inside the content, from the beginning of the span.
     inside: Option<u64>,
-    /// The last bytes looked at for [`NEXT`].
-    tail: Vec<u8>,
+    /// Bytes behind the open record, not counted as seen, that are too few to tell whether they begin the next.
+    waiting: usize,
     /// Bytes that may still be looked at again after a wrong length; beyond them the first record met is believed.
     again: u64,
 }
@@ -53,33 +54,38 @@ enum State {
 }
 
 impl WarcScan {
-    pub(crate) fn new(max: u64) -> Self {
+    /// A scanner for records of at most `max` bytes. `any_status`: responses are documents whatever their status.
+    pub(crate) fn new(max: u64, any_status: bool) -> Self {
         Self {
             max,
+            any_status,
             number: 1,
             seen: 0,
             state: State::Head,
             head: Vec::new(),
-            streams: false,
+            content: 0,
+            next: NextRecord::behind(b'\n'),
             inside: None,
-            tail: Vec::new(),
+            waiting: 0,
             again: max.saturating_mul(8),
         }
     }
 
-    /// Ends the open span at `end` and begins the next record.
-    fn close(&mut self, end: usize, part: Part, spans: &mut Vec<Span>) {
-        spans.push(Span {
-            end,
-            line: self.number,
-            part,
-        });
+    /// Ends the open span, of `length` bytes, at `end` and begins the next record.
+    fn close(&mut self, end: usize, length: u64, part: Part, spans: &mut Vec<Span>) {
+        if length > 0 {
+            spans.push(Span {
+                end,
+                line: self.number,
+                part,
+            });
+        }
         self.number += 1;
         self.seen = 0;
         self.state = State::Head;
         self.head.clear();
+        self.content = 0;
         self.inside = None;
-        self.tail.clear();
     }
 
     /// Takes bytes that may belong to a header; how many it took.
@@ -91,10 +97,7 @@ impl WarcScan {
             Begun::Record(header) => header,
             Begun::Open if room > 0 => return room,
             Begun::Open | Begun::Not(_) => {
-                // What was held is looked through; the rest follows.
-                let held_bytes: Vec<u8> = self.head.drain(..).take(held).collect();
-                self.look(&held_bytes, 0);
-                self.state = State::Lost;
+                self.lose(held);
                 return 0;
             }
         };
@@ -103,22 +106,22 @@ impl WarcScan {
         let all = usize::try_from(length)
             .ok()
             .and_then(|length| content.get(..length));
-        if all.is_none() && room > 0 && header.record_type() == "response" && !has_whole_head(content) {
-            return room;
-        }
-        let part = match kind(&header, all.unwrap_or(content)) {
-            Kind::Document => Part::Record,
-            Kind::Other(kind) => Part::Other(Some(kind)),
+        let whole = all.is_some() || room == 0;
+        let part = match kind(&header, all.unwrap_or(content), whole, self.any_status) {
+            None => return room,
+            Some(Kind::Document) => Part::Record,
+            Some(Kind::Other(kind)) => Part::Other(Some(kind)),
         };
-        let whole = (header.length as u64).saturating_add(length);
-        self.streams = part != Part::Record && whole.saturating_add(4) > self.max.min(HELD_OTHER);
         // Of the content, what came with earlier bytes has been taken.
         let before = held
             .saturating_sub(header.length)
             .min(usize::try_from(length).unwrap_or(usize::MAX));
         let taken = header.length.saturating_sub(held);
-        let (start, head) = (header.length, std::mem::take(&mut self.head));
-        self.look(head.get(start..start + before).unwrap_or_default(), start as u64);
+        let end = header.length + before;
+        self.content = header.length as u64;
+        self.next = NextRecord::behind(b'\n');
+        let head = std::mem::take(&mut self.head);
+        self.look(head.get(..end).unwrap_or_default(), 0);
         let left = length - before as u64;
         self.state = if left == 0 {
             State::End { ends: 0, part }
@@ -128,38 +131,40 @@ impl WarcScan {
         taken
     }
 
+    /// Gives up the record whose beginning is held. Its first `taken` bytes are looked through; the rest follows.
+    fn lose(&mut self, taken: usize) {
+        let (content, before) = match Header::read(&self.head) {
+            Begun::Record(header) => (header.length, b'\n'),
+            // Another record can begin behind the first byte of this one.
+            Begun::Open | Begun::Not(_) => (blank_before(&self.head) + 1, b' '),
+        };
+        self.content = content as u64;
+        self.next = NextRecord::behind(before);
+        let head = std::mem::take(&mut self.head);
+        self.look(head.get(..taken).unwrap_or_default(), 0);
+        self.state = State::Lost;
+    }
+
     /// Looks for the beginning of another record in bytes of the open span that stand at `offset`, and follow those looked
     /// at before.
     fn look(&mut self, bytes: &[u8], offset: u64) {
-        if self.inside.is_some() || bytes.is_empty() {
-            return;
-        }
-        let held = self.tail.len();
-        let joint = bytes.len().min(NEXT.len() - 1);
-        self.tail
-            .extend_from_slice(bytes.get(..joint).unwrap_or_default());
-        let found = match memmem::find(&self.tail, NEXT) {
-            Some(at) => Some(offset + at as u64 + 1 - held as u64),
-            None => memmem::find(bytes, NEXT).map(|at| offset + at as u64 + 1),
-        };
-        self.inside = found;
-        let from = bytes.len().saturating_sub(NEXT.len() - 1);
-        if bytes.len() >= NEXT.len() {
-            self.tail.clear();
-            self.tail.extend_from_slice(bytes.get(from..).unwrap_or_default());
-        } else {
-            let over = self.tail.len().saturating_sub(NEXT.len() - 1);
-            self.tail.drain(..over);
+        let own = usize::try_from(self.content.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = bytes.get(own..).unwrap_or_default();
+        if self.inside.is_none() && !bytes.is_empty() {
+            let found = self.next.find(bytes);
+            self.inside = found.map(|at| (offset + own as u64).saturating_add_signed(at as i64));
         }
     }
 
     /// Ends the open span, whose length is wrong, where another record begins inside it, and goes back there. `at` is the
     /// end of the bytes seen. None if there is no such place, or its bytes are gone.
     fn cut(&mut self, at: usize, spans: &mut Vec<Span>) -> Option<usize> {
-        let back = self.seen - self.inside.take()?;
+        let inside = self.inside.take()?;
+        self.next = NextRecord::behind(b' ');
+        let back = self.seen - inside;
         let start = at.checked_sub(usize::try_from(back).ok()?)?;
         self.again = self.again.saturating_sub(back);
-        self.close(start, Part::Record, spans);
+        self.close(start, inside, Part::Record, spans);
         Some(start)
     }
 
@@ -183,27 +188,38 @@ impl WarcScan {
                     } else {
                         State::Content { left, part }
                     };
-                    if self.again == 0
+                    // A record that is too long to be taken is not believed to hold others.
+                    let too_long = part == Part::Record && self.seen > self.max;
+                    if (too_long || self.again == 0)
                         && let Some(back) = self.cut(at, spans)
                     {
                         at = back;
                     }
                 }
-                State::End { ends, part } => match bytes.first() {
-                    Some(b'\r' | b'\n') => {
+                State::End { ends, part } => {
+                    if let Some(end @ (b'\r' | b'\n')) = bytes.first() {
+                        self.look(&[*end], self.seen);
                         self.seen += 1;
                         at += 1;
                         self.state = State::End { ends: ends + 1, part };
-                        if ends == 3 {
-                            self.close(at, part, spans);
+                        if ends + 1 == LINE_ENDS {
+                            self.close(at, self.seen, part, spans);
                         }
+                        continue;
                     }
-                    Some(b'W') if ends > 0 => self.close(at, part, spans),
-                    _ => match self.cut(at, spans) {
-                        Some(back) => at = back,
-                        None => self.state = State::Lost,
-                    },
-                },
+                    match begins_record(bytes) {
+                        Some(false) => match self.cut(at, spans) {
+                            Some(back) => at = back,
+                            None => self.state = State::Lost,
+                        },
+                        // Bytes wait as long as those before them are held.
+                        None if self.seen + TOO_FEW as u64 <= self.max => {
+                            self.waiting = bytes.len();
+                            return;
+                        }
+                        Some(true) | None => self.close(at, self.seen, part, spans),
+                    }
+                }
                 State::Lost => {
                     self.look(bytes, self.seen);
                     self.seen += bytes.len() as u64;
@@ -215,32 +231,34 @@ impl WarcScan {
             }
         }
     }
+
+    /// Hands on what is there of a record that is no document and too long to be held.
+    fn stream(&mut self, end: usize, spans: &mut Vec<Span>) {
+        let room = u64::from(LINE_ENDS) + TOO_FEW as u64;
+        let held = self.max.min(HELD_OTHER).saturating_sub(room);
+        if let State::Content { part, .. } | State::End { part, .. } = &mut self.state
+            && let Part::Other(kind) = part
+            && self.seen > if kind.is_some() { held } else { 0 }
+        {
+            spans.push(Span {
+                end,
+                line: self.number,
+                part: *part,
+            });
+            *part = Part::Other(None);
+            self.seen = 0;
+            self.content = 0;
+            self.inside = None;
+            self.next = NextRecord::behind(b' ');
+        }
+    }
 }
 
 impl Scan for WarcScan {
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason> {
-        self.go(data, from, spans);
-        // A long record that is no document goes on as it comes, so that it is not held.
-        if let State::Content {
-            left,
-            part: part @ Part::Other(_),
-        } = self.state
-            && self.streams
-            && self.seen > 0
-        {
-            spans.push(Span {
-                end: data.len(),
-                line: self.number,
-                part,
-            });
-            self.seen = 0;
-            self.inside = None;
-            self.tail.clear();
-            self.state = State::Content {
-                left,
-                part: Part::Other(None),
-            };
-        }
+        let waited = std::mem::take(&mut self.waiting);
+        self.go(data, from.saturating_sub(waited), spans);
+        self.stream(data.len() - self.waiting, spans);
         Ok(())
     }
 
@@ -254,21 +272,29 @@ impl Scan for WarcScan {
                 found: "the file ends within it",
             });
         }
-        while self.seen > 0 {
-            let at = data.len();
+        let at = data.len();
+        loop {
+            if let (State::End { part, .. }, 1..) = (&self.state, self.waiting) {
+                // The file ends within the first bytes of the next record.
+                let end = at - std::mem::take(&mut self.waiting);
+                self.close(end, self.seen, *part, spans);
+                self.go(data, end, spans);
+            }
+            if self.seen == 0 {
+                return Ok(());
+            }
             match self.state {
-                State::Content { .. } => match self.cut(at, spans) {
+                State::Content { .. } | State::Lost => match self.cut(at, spans) {
                     Some(back) => self.go(data, back, spans),
-                    None => self.close(at, Part::Record, spans),
+                    None => self.close(at, self.seen, Part::Record, spans),
                 },
-                State::End { part, .. } => self.close(at, part, spans),
+                State::End { part, .. } => self.close(at, self.seen, part, spans),
                 State::Head if self.head.iter().all(|b| matches!(b, b'\r' | b'\n')) => {
-                    self.close(at, Part::Other(None), spans);
+                    self.close(at, self.seen, Part::Other(None), spans);
                 }
-                State::Head | State::Lost => self.close(at, Part::Record, spans),
+                State::Head => self.lose(self.head.len()),
             }
         }
-        Ok(())
     }
 
     fn open_line(&self) -> u64 {

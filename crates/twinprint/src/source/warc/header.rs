@@ -1,12 +1,13 @@
-//! The header of a WARC record (ISO 28500, versions 1.0 and 1.1): a line with the version, named fields, a blank line.
+//! The header of a WARC record (ISO 28500; versions 0.17 to 1.1 are written alike): a line with the version, named fields, a blank line.
 
-use httparse::{EMPTY_HEADER, Status, parse_headers};
+use std::borrow::Cow;
+
+use super::fields::{end_of_header, fields};
+use super::next::runs_into_another;
 
 /// Most bytes of a header.
 pub(crate) const LONGEST_HEADER: usize = 64 << 10;
-/// Most fields of a header.
-const FIELDS: usize = 64;
-/// What every record begins with.
+/// The first bytes of every record.
 pub(crate) const MAGIC: &[u8] = b"WARC/";
 
 /// The fields of one record that matter here, borrowing from its bytes.
@@ -33,13 +34,13 @@ pub(crate) enum Begun<'a> {
 impl<'a> Header<'a> {
     /// Reads the header at the start of `bytes`. Line feeds before it belong to it.
     pub(crate) fn read(bytes: &'a [u8]) -> Begun<'a> {
-        let blank = bytes.iter().take_while(|&&b| b == b'\r' || b == b'\n').count();
+        let blank = blank_before(bytes);
         let record = bytes.get(blank..).unwrap_or_default();
         let seen = record.len().min(MAGIC.len());
         if record.get(..seen) != MAGIC.get(..seen) {
             return Begun::Not("it does not begin with WARC/ and a version");
         }
-        let Some(end) = end_of_lines(record) else {
+        let Some(end) = end_of_header(record) else {
             return if record.len() > LONGEST_HEADER {
                 Begun::Not("its header has no end")
             } else {
@@ -50,7 +51,15 @@ impl<'a> Header<'a> {
         let Some(line) = memchr::memchr(b'\n', head) else {
             return Begun::Not("its header has no end");
         };
+        if !is_version(head.get(MAGIC.len()..line).unwrap_or_default()) {
+            return Begun::Not(
+                "its first line is not WARC/ and a version alone; versions before 0.17 are not read",
+            );
+        }
         let fields = head.get(line + 1..).unwrap_or_default();
+        if runs_into_another(head) {
+            return Begun::Not("another record begins within its header");
+        }
         let mut header = Self {
             fields,
             length: blank + end,
@@ -67,43 +76,34 @@ impl<'a> Header<'a> {
     }
 
     /// The value of a named field; names are compared without regard to case.
-    pub(crate) fn field(&self, name: &str) -> Option<&'a str> {
-        let mut headers = [EMPTY_HEADER; FIELDS];
-        let Ok(Status::Complete((_, headers))) = parse_headers(self.fields, &mut headers) else {
-            return None;
-        };
-        let found = headers
-            .iter()
-            .find(|header| header.name.eq_ignore_ascii_case(name))?;
-        std::str::from_utf8(found.value).ok().map(str::trim)
+    pub(crate) fn field(&self, name: &str) -> Option<Cow<'a, str>> {
+        fields(self.fields).find(|field| field.is(name))?.text()
     }
 
     /// `response`, `request` and so on; empty where it is missing.
-    pub(crate) fn record_type(&self) -> &'a str {
+    pub(crate) fn record_type(&self) -> Cow<'a, str> {
         self.field("warc-type").unwrap_or_default()
     }
 
     /// The address of the content, without the angle brackets that some writers put around it.
-    pub(crate) fn uri(&self) -> Option<&'a str> {
+    pub(crate) fn uri(&self) -> Option<Cow<'a, str>> {
         let uri = self.field("warc-target-uri")?;
-        Some(
-            uri.strip_prefix('<')
-                .and_then(|uri| uri.strip_suffix('>'))
-                .unwrap_or(uri),
-        )
+        let bare = uri.strip_prefix('<').and_then(|uri| uri.strip_suffix('>'));
+        match bare.map(str::to_owned) {
+            Some(bare) => Some(Cow::Owned(bare)),
+            None => Some(uri),
+        }
     }
 }
 
-/// Where the first blank line of `bytes` ends.
-pub(crate) fn end_of_lines(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(feed) = memchr::memchr(b'\n', bytes.get(at..)?) {
-        at += feed + 1;
-        match bytes.get(at..)? {
-            [b'\n', ..] => return Some(at + 1),
-            [b'\r', b'\n', ..] => return Some(at + 2),
-            _ => {}
-        }
-    }
-    None
+/// How many line ends `bytes` begin with.
+pub(crate) fn blank_before(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&b| b == b'\r' || b == b'\n').count()
+}
+
+/// Whether a line is a version number, such as 1.0 or 0.18.
+fn is_version(line: &[u8]) -> bool {
+    let numbers: Vec<&[u8]> = line.trim_ascii_end().split(|&b| b == b'.').collect();
+    let is_number = |digits: &&[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    numbers.len() == 2 && numbers.iter().all(is_number)
 }

@@ -1,14 +1,19 @@
 //! WARC and WET files: what a record is, and how it becomes a document.
 //!
-//! A record is a header with its length, the content, and two line ends. Documents are the responses, resources and
-//! conversions whose content is a page or a text; everything else (requests, metadata, revisits, pictures, …) is counted by
-//! kind and stays with what is kept. A record whose length is wrong, whose end is missing, or bytes that are no record are
-//! rejected, and reading goes on at the next record that can be found.
+//! A record is a header with its length, the content, and two line ends. Documents are the responses of status 2xx, the resources and
+//! the conversions whose content is a page or a text. All other records (requests, metadata, revisits, error pages, pictures, …) are
+//! counted by kind and stay with the records that are kept. A record whose length is wrong, whose end is missing, or bytes that are no
+//! record are rejected, and reading continues at the next record that can be found.
 
+mod body;
 mod document;
+mod fields;
 mod header;
+mod http;
 mod kind;
+mod next;
 
 pub(crate) use document::document;
-pub(crate) use header::{Begun, Header, LONGEST_HEADER};
-pub(crate) use kind::{Kind, LONGEST_HEAD, has_whole_head, kind};
+pub(crate) use header::{Begun, Header, LONGEST_HEADER, blank_before};
+pub(crate) use kind::{Kind, LOOKED_AT, kind};
+pub(crate) use next::{NextRecord, TOO_FEW, begins_record, has_record};

@@ -18,7 +18,11 @@ fn page(text: &str) -> Vec<u8> {
 
 /// The spans of a file that arrives in pieces of `step` bytes, as the splitter hands them on.
 fn spans(file: &[u8], step: usize, max: u64) -> Vec<(Part, Vec<u8>)> {
-    let mut scan = WarcScan::new(max);
+    scanned(file, step, max, false)
+}
+
+fn scanned(file: &[u8], step: usize, max: u64, any_status: bool) -> Vec<(Part, Vec<u8>)> {
+    let mut scan = WarcScan::new(max, any_status);
     let (mut held, mut told) = (Vec::new(), Vec::new());
     let mut take = |held: &mut Vec<u8>, spans: Vec<Span>| {
         let mut at = 0;
@@ -69,7 +73,36 @@ fn records_are_told_by_what_they_are() {
                 b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG",
             ),
         ),
-        (Part::Other(Some("no text")), record("response", "", b"")),
+        (Part::Other(Some("empty response")), record("response", "", b"")),
+        (
+            Part::Other(Some("no http head")),
+            record("response", "", b"<html><p>a page without its head</p></html>"),
+        ),
+        (
+            Part::Other(Some("broken http head")),
+            record("response", "", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"),
+        ),
+        (
+            Part::Other(Some("broken http head")),
+            record(
+                "response",
+                "",
+                b"HTTP/1.1 OK\r\nContent-Type: text/html\r\n\r\npage",
+            ),
+        ),
+        (
+            Part::Other(Some("other protocol")),
+            record(
+                "response",
+                "WARC-Target-URI: dns:pages.example\r\n",
+                b"20200101000000\n192.0.2.1\n",
+            ),
+        ),
+        (Part::Other(Some("other type")), record("novel", "", b"text")),
+        (
+            Part::Other(Some("continuation")),
+            record("continuation", "", b"text"),
+        ),
         (
             Part::Record,
             record("conversion", "Content-Type: text/plain\r\n", b"plain text"),
@@ -83,6 +116,136 @@ fn records_are_told_by_what_they_are() {
     let file: Vec<u8> = parts.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
     for step in [1, 7, 100, 1 << 20] {
         assert_eq!(records(&file, step), parts, "in steps of {step}");
+    }
+}
+
+#[test]
+fn responses_are_documents_by_their_status() {
+    let by_status = [
+        ("HTTP/1.1 200 OK", None),
+        ("HTTP/2 200", None),
+        ("HTTP/1.1 203 Non-Authoritative", None),
+        (
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-10/11",
+            None,
+        ),
+        (
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-10/12",
+            Some("status 206"),
+        ),
+        ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK", None),
+        (
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Busy",
+            Some("status 5xx"),
+        ),
+        ("HTTP/1.1 101 Switching Protocols", Some("status 1xx")),
+        ("HTTP/1.1 301 Moved", Some("status 3xx")),
+        ("HTTP/1.1 304", Some("status 3xx")),
+        ("HTTP/2.0 404 Not Found", Some("status 4xx")),
+        ("HTTP/1.1 999 Denied", Some("other status")),
+        ("HTTP/1.1 000 None", Some("other status")),
+    ];
+    for (line, other) in by_status {
+        let body = format!("{line}\r\nContent-Type: text/html\r\n\r\n<p>text</p>");
+        let file = record("response", "", body.as_bytes());
+        for step in [1, 7, 1 << 20] {
+            let part = other.map_or(Part::Record, |kind| Part::Other(Some(kind)));
+            assert_eq!(records(&file, step), [(part, file.clone())], "{line}");
+            let any = scanned(&file, step, 1 << 20, true);
+            assert_eq!(any, [(Part::Record, file.clone())], "{line}");
+        }
+    }
+}
+
+#[test]
+fn markup_is_sniffed_however_it_arrives() {
+    for (body, part) in [
+        ("  \n<!DOCTYPE html><p>text", Part::Record),
+        ("<html><p>text", Part::Record),
+        ("plain", Part::Other(Some("no text"))),
+    ] {
+        for (kind, head) in [
+            ("response", "HTTP/1.1 200 OK\r\nServer: x\r\n\r\n"),
+            ("resource", ""),
+        ] {
+            for more in [0, 1000, 100_000] {
+                let content = format!("{head}{body}{}", "x".repeat(more));
+                let file = record(kind, "", content.as_bytes());
+                for step in [1, 100, 1 << 20] {
+                    assert_eq!(records(&file, step), [(part, file.clone())]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn records_need_no_line_ends_between_them() {
+    for version in ["0.17", "0.18", "1.0", "1.1"] {
+        for end in ["\r\n", "\n"] {
+            for separator in ["", "\n", "\r\n", "\r\n\r\n", "\n\n", "\n\n\n\n"] {
+                let page = |text: &str| {
+                    let body = format!("HTTP/1.1 200 OK{end}Content-Type: text/html{end}{end}<p>{text}</p>");
+                    let head = format!(
+                        "WARC/{version}{end}WARC-Type: response{end}Content-Length: {}{end}{end}",
+                        body.len()
+                    );
+                    (
+                        Part::Record,
+                        [head, body, separator.to_owned()].concat().into_bytes(),
+                    )
+                };
+                let parts = [page("one"), page("Words that begin with WARC/1.0"), page("")];
+                let file = parts.to_vec().concat_bytes();
+                for step in [1, 2, 3, 5, 7, 100, 1 << 20] {
+                    assert_eq!(
+                        records(&file, step),
+                        parts,
+                        "{version} {separator:?} in steps of {step}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_that_is_cut_off_ends_where_the_next_record_begins() {
+    let cut = b"WARC/1.0\r\nWARC-Type: response\r\n".to_vec();
+    let file = [page("one"), cut.clone(), page("two")].concat();
+    for step in [1, 13, 1 << 20] {
+        let told = records(&file, step);
+        let bytes: Vec<_> = told.iter().map(|(_, bytes)| bytes.clone()).collect();
+        assert_eq!(
+            bytes,
+            [page("one"), cut.clone(), page("two")],
+            "in steps of {step}"
+        );
+    }
+}
+
+#[test]
+fn a_giant_length_costs_one_record_of_any_kind() {
+    for kind in ["response", "request", "metadata", "conversion", "novel"] {
+        let bad =
+            format!("WARC/0.18\r\nWARC-Type: {kind}\r\nContent-Length: 999999999999\r\n\r\ntext\r\n\r\n");
+        let file = [page("one"), bad.into_bytes(), page("two"), page("three")].concat();
+        for (step, max) in [(1, 1 << 20), (13, 1 << 20), (1 << 20, 1 << 20)] {
+            let told = spans(&file, step, max);
+            let parts: Vec<_> = told.iter().map(|(part, _)| *part).collect();
+            assert_eq!(parts, [Part::Record; 4], "{kind} in steps of {step}");
+            assert_eq!(told[2].1, page("two"), "{kind}");
+            assert_eq!(told.concat_bytes(), file);
+        }
+    }
+    // A page that would be too long anyway is not believed to hold the records that follow.
+    let bad = b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Type: text/plain\r\nContent-Length: 99999999\r\n\r\ntext\r\n\r\n";
+    let many: Vec<Vec<u8>> = (0..100).map(|i| page(&i.to_string())).collect();
+    let file = [page("one"), bad.to_vec(), many.concat()].concat();
+    for step in [50, 1 << 20] {
+        let told = spans(&file, step, 400);
+        assert_eq!(told.len(), 102, "in steps of {step}");
+        assert_eq!(told.concat_bytes(), file);
     }
 }
 
@@ -161,18 +324,39 @@ impl ConcatBytes for Vec<(Part, Vec<u8>)> {
     }
 }
 
+/// Spans of which those that go on with another are joined to it.
+fn joined(told: Vec<(Part, Vec<u8>)>) -> Vec<(Part, Vec<u8>)> {
+    let mut joined: Vec<(Part, Vec<u8>)> = Vec::new();
+    for (part, bytes) in told {
+        match joined.last_mut().filter(|_| part == Part::Other(None)) {
+            Some((_, before)) => before.extend_from_slice(&bytes),
+            None => joined.push((part, bytes)),
+        }
+    }
+    joined
+}
+
 proptest! {
     #[test]
     fn spans_do_not_depend_on_how_the_bytes_arrive(
         tokens in prop::collection::vec(prop::sample::select(vec![
-            "WARC/1.0\r\n", "WARC-Type: response\r\n", "WARC-Type: request\r\n", "Content-Length: 12\r\n", "Content-Length: 40\r\n",
-            "\r\n", "\n", "HTTP/1.1 200 OK\r\n", "Content-Type: text/html\r\n", "<p>text</p>", "WARC/1.1\nWARC-Type: conversion\n",
+            "WARC/1.0\r\n", "WARC/0.18\n", "WARC-Type: response\r\n", "WARC-Type: request\r\n", "Content-Length: 12\r\n",
+            "Content-Length: 40\r\n", "Content-Length: 500\r\n", "\r\n", "\n", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 404 Gone\r\n",
+            "Content-Type: text/html\r\n", "<p>text</p>", "WARC/1.1\nWARC-Type: conversion\n", "W", "WAR",
+            "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 0\r\n\r\n",
+            "WARC/0.18\nWARC-Type: conversion\nContent-Type: text/plain\nContent-Length: 4\n\ntext",
         ]), 0..40),
         step in 1usize..60,
     ) {
         let file = tokens.concat().into_bytes();
         let (whole, pieces) = (records(&file, 1 << 20), records(&file, step));
-        prop_assert_eq!(whole.concat_bytes(), file);
+        prop_assert_eq!(whole.concat_bytes(), file.clone());
         prop_assert_eq!(whole, pieces);
+        // Where little is held, nothing is lost either.
+        for max in [0, 5, 30, 100] {
+            let pieces = spans(&file, step, max);
+            prop_assert_eq!(pieces.concat_bytes(), file.clone());
+            prop_assert!(joined(pieces).iter().all(|(_, bytes)| !bytes.is_empty()));
+        }
     }
 }

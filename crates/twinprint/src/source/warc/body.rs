@@ -1,0 +1,178 @@
+//! Undoes what HTTP did to the body of a response: chunks, and the codings of its `Content-Encoding`.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use brotli_decompressor::Decompressor;
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use text::charset::is_binary;
+
+use super::http::Http;
+use crate::source::longest::Longest;
+use crate::source::reject::RejectReason;
+
+/// Bytes that the brotli decoder takes at a time.
+const BROTLI_BUFFER: usize = 16 << 10;
+
+/// Undoes what HTTP did to a body. Writers often leave the head as it was sent but store the body decoded, so that a
+/// body that is not what the head says is taken as it is.
+pub(super) fn decoded<'a>(
+    body: &'a [u8],
+    http: &Http,
+    longest: Longest,
+) -> Result<Cow<'a, [u8]>, RejectReason> {
+    let joined = if http.chunked { unchunked(body)? } else { None };
+    let body = joined.map_or(Cow::Borrowed(body), Cow::Owned);
+    let encoding = http
+        .content_encoding
+        .as_deref()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    match encoding.as_str() {
+        "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
+            unpacked(MultiGzDecoder::new(&*body), "gzip", longest)
+        }
+        "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => {
+            unpacked(ZlibDecoder::new(&*body), "deflate", longest)
+        }
+        "zstd" if body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => match zstd::Decoder::new(&*body) {
+            Ok(decoder) => unpacked(decoder, "zstd", longest),
+            Err(error) => Err(damaged("zstd", &error)),
+        },
+        // Nothing marks brotli, but what it packs does not read as text.
+        "br" if !reads_as_text(&body) => unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", longest),
+        "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
+        _ if reads_as_text(&body) => Ok(body),
+        _ => Err(RejectReason::ContentEncoding { encoding }),
+    }
+}
+
+/// Whether a body is markup, or free of the bytes that packed ones are full of.
+fn reads_as_text(body: &[u8]) -> bool {
+    let start = body.trim_ascii_start();
+    let start = start.get(..start.len().min(512)).unwrap_or_default();
+    start.starts_with(b"<") || !is_binary(start)
+}
+
+/// Reads a packed body, as much of it as is whole; no more than the longest record has bytes.
+fn unpacked(
+    stream: impl Read,
+    encoding: &'static str,
+    longest: Longest,
+) -> Result<Cow<'static, [u8]>, RejectReason> {
+    let mut body = Vec::new();
+    let most = longest.held();
+    let read = stream.take(most.saturating_add(1)).read_to_end(&mut body);
+    if body.len() as u64 > most {
+        return Err(longest.reason(None));
+    }
+    read.map_err(|error| damaged(encoding, &error))?;
+    Ok(Cow::Owned(body))
+}
+
+fn damaged(encoding: &str, error: &std::io::Error) -> RejectReason {
+    RejectReason::Body {
+        message: format!("{encoding}: {error}"),
+    }
+}
+
+/// Joins the chunks of a body. `None` if it is not in chunks, which many writers join without changing the head. Chunks that
+/// are cut off at the end are taken as far as they go.
+fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
+    let mut joined = Vec::with_capacity(body.len());
+    let mut rest = body;
+    while !rest.is_empty() {
+        let Some(Chunk { data, after }) = chunk(rest) else {
+            if joined.is_empty() {
+                return Ok(None);
+            }
+            if rest.iter().all(|&b| b.is_ascii_hexdigit() || b == b'\r') {
+                break;
+            }
+            let at = body.len() - rest.len() + 1;
+            return Err(RejectReason::Body {
+                message: format!("chunked: no chunk begins at byte {at}"),
+            });
+        };
+        if data.is_empty() {
+            break;
+        }
+        joined.extend_from_slice(data);
+        rest = after;
+    }
+    Ok(Some(joined))
+}
+
+/// One chunk.
+struct Chunk<'a> {
+    data: &'a [u8],
+    after: &'a [u8],
+}
+
+/// The chunk at the start of a body, if there is one: a size, and as many bytes before a line end or the end of the body.
+fn chunk(body: &[u8]) -> Option<Chunk<'_>> {
+    let (line, rest) = body.split_at_checked(memchr::memchr(b'\n', body)? + 1)?;
+    let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+    let (digits, extension) = line.split_at_checked(digits)?;
+    if !matches!(extension.trim_ascii().first(), None | Some(b';')) {
+        return None;
+    }
+    let size = u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let (data, after) = rest.split_at(size.min(rest.len()));
+    let after = match after {
+        [b'\r', b'\n', after @ ..] | [b'\n', after @ ..] => after,
+        b"" | b"\r" => b"",
+        _ if size == 0 => b"",
+        _ => return None,
+    };
+    Some(Chunk { data, after })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(body: &str) -> Option<String> {
+        let joined = unchunked(body.as_bytes()).expect("whole chunks");
+        joined.map(|joined| String::from_utf8(joined).expect("UTF-8"))
+    }
+
+    #[test]
+    fn chunks_are_joined() {
+        let whole = "3\r\nabc\r\n00A;name=x \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n";
+        assert_eq!(joined(whole).as_deref(), Some("abc0123456789"));
+        assert_eq!(joined("3\nabc\n0\n\n").as_deref(), Some("abc"));
+        assert_eq!(joined("0\r\n\r\n").as_deref(), Some(""));
+        for end in ["", "\r\n", "\r\n1", "\r\n1f\r", "\r\n1f\r\n"] {
+            assert_eq!(
+                joined(&format!("3\r\nabc{end}")).as_deref(),
+                Some("abc"),
+                "{end:?}"
+            );
+        }
+        assert_eq!(joined("3\r\nabc\r\nA\r\n0123").as_deref(), Some("abc0123"));
+    }
+
+    #[test]
+    fn a_body_whose_chunks_were_joined_before_is_left_as_it_is() {
+        for body in ["<p>page</p>", "3 apples\n and more", "2\r\nfour letters", "beef"] {
+            assert_eq!(joined(body), None, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn chunks_that_break_in_the_middle_are_reported() {
+        for body in [
+            "3\r\nabc\r\nno size\r\nmore",
+            "3\r\nabc\r\n3\r\nlonger than three\r\n",
+        ] {
+            let error = unchunked(body.as_bytes()).expect_err(body);
+            assert_eq!(
+                error.to_string(),
+                "its body cannot be unpacked (chunked: no chunk begins at byte 9)"
+            );
+        }
+    }
+}

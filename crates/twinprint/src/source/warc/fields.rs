@@ -1,0 +1,123 @@
+//! Header fields of WARC records and HTTP messages: `Name: value`, one a line; a line that begins with white space
+//! continues the value before it. Lines that are no fields are passed over, as browsers do.
+
+use std::borrow::Cow;
+
+/// One field of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Field<'a> {
+    name: &'a [u8],
+    /// The value with all its lines.
+    lines: &'a [u8],
+}
+
+impl<'a> Field<'a> {
+    /// Compares the name without regard to case.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// The value on one line. `None` if it is not UTF-8.
+    pub(crate) fn text(&self) -> Option<Cow<'a, str>> {
+        let text = std::str::from_utf8(self.lines).ok()?.trim();
+        Some(if text.contains('\n') {
+            let lines: Vec<&str> = text.lines().map(str::trim).collect();
+            Cow::Owned(lines.join(" "))
+        } else {
+            Cow::Borrowed(text)
+        })
+    }
+
+    /// As [`text`](Self::text); bytes that are not UTF-8 become U+FFFD.
+    pub(crate) fn text_lossy(&self) -> String {
+        let text = String::from_utf8_lossy(self.lines);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        lines.join(" ").trim().to_owned()
+    }
+}
+
+/// The fields of a header, given without its first line.
+pub(crate) fn fields(header: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    let mut rest = header;
+    std::iter::from_fn(move || {
+        loop {
+            if rest.is_empty() {
+                return None;
+            }
+            let (lines, after) = rest.split_at(value_end(rest));
+            rest = after;
+            if let Some(colon) = memchr::memchr2(b':', b'\n', lines)
+                && let Some((name, value)) = lines.split_at_checked(colon)
+                && let Some(value) = value.strip_prefix(b":")
+            {
+                return Some(Field {
+                    name: name.trim_ascii(),
+                    lines: value,
+                });
+            }
+        }
+    })
+}
+
+/// Where the first line of `bytes` ends, with the lines that continue it.
+fn value_end(bytes: &[u8]) -> usize {
+    let mut feeds = memchr::memchr_iter(b'\n', bytes);
+    let last = feeds.find(|feed| !matches!(bytes.get(feed + 1), Some(b' ' | b'\t')));
+    last.map_or(bytes.len(), |feed| feed + 1)
+}
+
+/// Where the first blank line of `bytes` ends.
+pub(crate) fn end_of_header(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(feed) = memchr::memchr(b'\n', bytes.get(at..)?) {
+        at += feed + 1;
+        match bytes.get(at..)? {
+            [b'\n', ..] => return Some(at + 1),
+            [b'\r', b'\n', ..] => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(header: &str) -> Vec<(String, String)> {
+        let found = fields(header.as_bytes());
+        found
+            .map(|field| {
+                let text = field.text().expect("UTF-8").into_owned();
+                assert_eq!(text, field.text_lossy());
+                (String::from_utf8_lossy(field.name).into_owned(), text)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn fields_are_read_as_they_are_written() {
+        let found = read("A: one\r\nb :two \n C:\r\nno field\r\n\r\nD: x:y\r\n  folded\r\n\tagain\nE:last");
+        let expected = [
+            ("A", "one"),
+            ("b", "two C:"),
+            ("D", "x:y folded again"),
+            ("E", "last"),
+        ];
+        let expected: Vec<_> = expected.map(|(n, v)| (n.to_owned(), v.to_owned())).into();
+        assert_eq!(found, expected);
+        assert_eq!(read(" : value\n"), [(String::new(), "value".to_owned())]);
+        assert_eq!(read(""), []);
+        let odd = fields(b"A: caf\xe9\n").next().expect("a field");
+        assert!(odd.is("a") && odd.text().is_none());
+        assert_eq!(odd.text_lossy(), "caf\u{fffd}");
+    }
+
+    #[test]
+    fn headers_end_with_a_blank_line() {
+        assert_eq!(end_of_header(b"a\r\n\r\nb"), Some(5));
+        assert_eq!(end_of_header(b"a\n\nb"), Some(3));
+        assert_eq!(end_of_header(b"a\r\nb\n"), None);
+        assert_eq!(end_of_header(b""), None);
+    }
+}

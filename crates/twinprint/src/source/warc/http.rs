@@ -1,0 +1,268 @@
+//! The head of an HTTP response as web archives hold it: a status line, fields, a blank line.
+//!
+//! The status line may be of any version of HTTP, with a reason or without; writers of HTTP/2 responses make one up. Interim responses
+//! (`100 Continue`) before the response are passed over.
+
+use super::fields::{end_of_header, fields};
+
+/// Most bytes of an HTTP head that are looked at.
+pub(crate) const LONGEST_HEAD: usize = 64 << 10;
+/// The first bytes of a status line.
+const PROTOCOL: &[u8] = b"HTTP/";
+
+/// The head of a response.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Http {
+    /// Bytes of the head, interim responses included.
+    pub(crate) length: usize,
+    pub(crate) status: u16,
+    pub(crate) content_type: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    content_range: Option<String>,
+    pub(crate) chunked: bool,
+}
+
+/// The beginning of a response's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// A head that does not end within the bytes given.
+    Open,
+    /// A whole head.
+    Response(Http),
+    /// A line that begins like a status line and is none.
+    Broken,
+    /// Bytes that are not HTTP.
+    NotHttp,
+}
+
+impl Message {
+    /// Reads the head at the start of `content`, of which the first [`LONGEST_HEAD`] bytes count. `whole`: these are all the
+    /// bytes there are.
+    pub(crate) fn read(content: &[u8], whole: bool) -> Self {
+        let whole = whole || content.len() >= LONGEST_HEAD;
+        let content = content.get(..LONGEST_HEAD).unwrap_or(content);
+        let mut length = 0;
+        loop {
+            let rest = content.get(length..).unwrap_or_default();
+            match begins_like_http(rest) {
+                Some(true) => {}
+                None if !whole => return Self::Open,
+                _ => return Self::NotHttp,
+            }
+            let Some(end) = end_of_header(rest) else {
+                return Self::Open;
+            };
+            let (head, body) = rest.split_at(end);
+            let (line, named) = head.split_at(memchr::memchr(b'\n', head).unwrap_or(end));
+            let Some(status) = status_of(line) else {
+                return Self::Broken;
+            };
+            length += end;
+            let interim = matches!(status, 100..=199) && status != 101;
+            match begins_like_http(body) {
+                Some(true) if interim => {}
+                None if interim && !whole => return Self::Open,
+                _ => return Self::Response(Http::of(length, status, named)),
+            }
+        }
+    }
+}
+
+impl Http {
+    fn of(length: usize, status: u16, named: &[u8]) -> Self {
+        let mut http = Self {
+            length,
+            status,
+            ..Self::default()
+        };
+        for field in fields(named) {
+            if field.is("content-type") {
+                http.content_type.get_or_insert_with(|| field.text_lossy());
+            } else if field.is("content-encoding") {
+                http.content_encoding.get_or_insert_with(|| field.text_lossy());
+            } else if field.is("content-range") {
+                http.content_range.get_or_insert_with(|| field.text_lossy());
+            } else if field.is("transfer-encoding") {
+                http.chunked |= field.text_lossy().to_ascii_lowercase().contains("chunked");
+            }
+        }
+        http
+    }
+
+    /// The kind to count a response by that is not a whole page its server meant to send: its status is not 2xx, or it is 206
+    /// and not all of the page.
+    pub(crate) fn without_page(&self) -> Option<&'static str> {
+        match self.status {
+            206 if !self.is_whole() => Some("status 206"),
+            200..=299 => None,
+            100..=199 => Some("status 1xx"),
+            300..=399 => Some("status 3xx"),
+            400..=499 => Some("status 4xx"),
+            500..=599 => Some("status 5xx"),
+            _ => Some("other status"),
+        }
+    }
+
+    /// Whether the range of a 206 response is the whole page, such as `bytes 0-99/100`.
+    fn is_whole(&self) -> bool {
+        let range = self.content_range.as_deref().unwrap_or_default();
+        let range = range.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        range
+            .split_once('/')
+            .and_then(|(range, length)| {
+                let (first, last) = range.split_once('-')?;
+                Some(number(first)? == 0 && number(last)?.checked_add(1)? == number(length)?)
+            })
+            .unwrap_or(false)
+    }
+}
+
+/// Whether `bytes` begin like a status line; `None` if they are too few to tell.
+fn begins_like_http(bytes: &[u8]) -> Option<bool> {
+    let seen = bytes.get(..PROTOCOL.len()).unwrap_or(bytes);
+    let same = PROTOCOL.get(..seen.len())?.eq_ignore_ascii_case(seen);
+    if same && seen.len() < PROTOCOL.len() {
+        None
+    } else {
+        Some(same)
+    }
+}
+
+/// The status of a line such as `HTTP/1.1 200 OK`.
+fn status_of(line: &[u8]) -> Option<u16> {
+    let line = line.get(PROTOCOL.len()..)?;
+    let version = line
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || **b == b'.')
+        .count();
+    let rest = line.get(version..)?;
+    let code = rest.trim_ascii_start();
+    let (digits, reason) = code.split_at_checked(3)?;
+    let is_number = digits.iter().all(u8::is_ascii_digit);
+    let ends = !reason.first().is_some_and(u8::is_ascii_digit);
+    if version == 0 || code.len() == rest.len() || !is_number || !ends {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &str) -> Message {
+        let message = Message::read(content.as_bytes(), true);
+        for cut in 0..content.len() {
+            // A head that is read is the same however many bytes have arrived.
+            match Message::read(&content.as_bytes()[..cut], false) {
+                Message::Open => {}
+                early => assert_eq!(early, message, "{:?}", &content[..cut]),
+            }
+        }
+        message
+    }
+
+    fn status(content: &str) -> u16 {
+        match read(content) {
+            Message::Response(http) => {
+                assert_eq!(&content[http.length..], "body");
+                http.status
+            }
+            other => panic!("{content:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn status_lines_of_all_sorts_are_read() {
+        for line in [
+            "HTTP/1.1 200 OK",
+            "HTTP/1.0 200",
+            "HTTP/1.1 200 ",
+            "HTTP/1.1  200  Very  OK",
+            "HTTP/2 200",
+            "HTTP/2.0 200 OK",
+            "HTTP/3 200",
+            "http/1.1 200 ok",
+            "HTTP/1.1\t200\tOK",
+            "HTTP/1.1 200OK",
+            "HTTP/1.1 200 caf\u{e9}",
+        ] {
+            for end in ["\r\n", "\n"] {
+                assert_eq!(status(&format!("{line}{end}A: b{end}{end}body")), 200, "{line}");
+                assert_eq!(status(&format!("{line}{end}{end}body")), 200, "{line}");
+            }
+        }
+        assert_eq!(status("HTTP/1.1 999 Request denied\r\n\r\nbody"), 999);
+        for line in [
+            "HTTP/1.1",
+            "HTTP/1.1 OK",
+            "HTTP/1.1 20",
+            "HTTP/1.1 2000 OK",
+            "HTTP/ 200 OK",
+            "HTTP/1.1200 OK",
+        ] {
+            assert_eq!(read(&format!("{line}\r\n\r\nbody")), Message::Broken, "{line}");
+        }
+        for content in ["<html>\n\nbody", "HTT", "", "ICY 200 OK\r\n\r\n"] {
+            assert_eq!(read(content), Message::NotHttp, "{content}");
+        }
+        for content in ["HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/"] {
+            assert_eq!(read(content), Message::Open, "{content}");
+        }
+    }
+
+    #[test]
+    fn interim_responses_are_passed_over() {
+        let before = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+        assert_eq!(
+            status(&format!("{before}HTTP/1.1 404 Not Found\r\n\r\nbody")),
+            404
+        );
+        assert_eq!(status("HTTP/1.1 100 Continue\r\n\r\nbody"), 100);
+        assert!(matches!(
+            read("HTTP/1.1 100 Continue\r\n\r\n"),
+            Message::Response(_)
+        ));
+        assert_eq!(status("HTTP/1.1 101 Switching Protocols\r\n\r\nbody"), 101);
+    }
+
+    #[test]
+    fn fields_are_found_folded_and_in_any_number() {
+        let many: String = (0..1000).map(|i| format!("X-{i}: {i}\r\n")).collect();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\n{many}content-TYPE : text/html;\r\n\tcharset=gbk\r\nContent-Type: image/png\r\n\
+             Transfer-Encoding: gzip, Chunked\r\n\r\n"
+        );
+        let Message::Response(http) = Message::read(head.as_bytes(), true) else {
+            panic!("no head");
+        };
+        assert_eq!(http.content_type.as_deref(), Some("text/html; charset=gbk"));
+        assert!(http.chunked && http.content_encoding.is_none());
+        assert_eq!(http.length, head.len());
+    }
+
+    #[test]
+    fn a_part_of_a_page_is_told_from_all_of_it() {
+        let of = |fields: &str| match read(&format!("HTTP/1.1 206 Partial Content\r\n{fields}\r\n")) {
+            Message::Response(http) => http.without_page(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(of("Content-Range: bytes 0-99/100\r\n"), None);
+        for range in [
+            "bytes 0-98/100",
+            "bytes 1-99/100",
+            "bytes 0-99/*",
+            "bytes */100",
+            "",
+            "0",
+        ] {
+            assert_eq!(
+                of(&format!("Content-Range: {range}\r\n")),
+                Some("status 206"),
+                "{range}"
+            );
+        }
+        assert_eq!(of(""), Some("status 206"));
+    }
+}
