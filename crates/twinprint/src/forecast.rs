@@ -160,6 +160,7 @@ pub fn forecast(
         let parent = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
         let work = WorkDir::create(&parent)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|hint| progress.warn(hint))?;
         progress.stage("sample", sample::bytes(&sources), Unit::Bytes);
         let sample = Sample::read(&sources, options, work.path(), progress)?;
         extrapolate(&sources, &sample, options)

@@ -18,6 +18,7 @@ mod fences;
 mod forecast;
 mod generated;
 mod index;
+mod intake;
 mod limits;
 mod measuring;
 mod order;

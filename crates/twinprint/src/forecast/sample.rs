@@ -106,14 +106,9 @@ impl Sample {
         };
         for (i, stretch) in stretches.iter().enumerate() {
             let place = work.join(format!("sample{i}"));
-            sample.add(
-                &sources.part(&stretch.files),
-                stretch.most,
-                options,
-                &place,
-                progress,
-            )?;
+            sample.add(sources, stretch, options, &place, progress)?;
         }
+        sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
         for rows in &mut sample.rows {
             rows.sort_unstable();
             rows.dedup();
@@ -125,12 +120,13 @@ impl Sample {
     fn add(
         &mut self,
         sources: &Sources,
-        most: u64,
+        stretch: &Stretch,
         options: &DedupOptions,
         place: &std::path::Path,
         progress: &dyn Progress,
     ) -> Result<(), DedupError> {
         let started = std::time::Instant::now();
+        let sources = &sources.part(&stretch.files);
         let dir = OutputDir::create(place)?;
         let mut rejects = dir.file("rejects.jsonl")?;
         let budget = memory::Budget::new(None, options.threads)?;
@@ -141,14 +137,18 @@ impl Sample {
             &mut rejects,
             progress,
             budget,
-            most,
+            stretch.most,
         )?;
         self.seconds += started.elapsed().as_secs_f64();
         let Read {
             corpus,
             spool,
-            counts,
+            mut counts,
         } = read;
+        for file in &mut counts.intake.files {
+            // From its number in the stretch to that in the input.
+            file.file = stretch.files[file.file as usize];
+        }
         let (documents, classes) = (&corpus.documents, &corpus.classes);
         self.documents += u64::from(documents.len());
         self.rejected += documents.rejected();
@@ -171,7 +171,7 @@ impl Sample {
                 self.rows[0].push(row);
             }
         }
-        self.counts.add(&counts);
+        self.counts.add(counts);
         Ok(())
     }
 }

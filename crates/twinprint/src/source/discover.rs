@@ -16,6 +16,7 @@ use super::decode::{self, Unpacking};
 use super::error::SourceError;
 use super::format::{Codec, Format, Named, named};
 use super::layout;
+use super::look::{Presence, look};
 use super::options::SourceOptions;
 use super::sources::SourceFile;
 use super::spool;
@@ -250,13 +251,31 @@ impl Search<'_> {
         let (Named::Known(_, codec) | Named::LaterFormat(codec, _) | Named::Unknown(codec, _)) = name;
         match (&name, self.options.format) {
             (_, Some(format)) if named_itself => Ok((self.by_lines(format), codec)),
-            (Named::Known(format, _), _) if !(self.options.any_text && format.gives_way_to_text()) => {
+            (Named::Known(format, _), _) if !(self.options.any_text && format.has_fields()) => {
                 Ok((self.by_lines(*format), codec))
             }
+            (Named::Known(format, _), _) => match self.presence(path, (*format, codec)) {
+                Presence::There => Ok((*format, codec)),
+                _ if sniffs_as_text(path, codec) => Ok((self.by_lines(Format::Text), codec)),
+                Presence::Missing(_) => Err(name),
+                // Reading it says what is wrong.
+                Presence::NotAtFirst(..) | Presence::Unknown => Ok((*format, codec)),
+            },
             _ if self.options.any_text && sniffs_as_text(path, codec) => {
                 Ok((self.by_lines(Format::Text), codec))
             }
             _ => Err(name),
+        }
+    }
+
+    /// Whether the records of a file have the field with the text.
+    fn presence(&self, path: &Path, kind: (Format, Codec)) -> Presence {
+        match fs::metadata(path) {
+            Ok(metadata) => {
+                let file = source_file(path.to_owned(), PathBuf::new(), kind, &metadata);
+                look(&file, self.options, &self.options.text_key)
+            }
+            Err(_) => Presence::Unknown,
         }
     }
 
