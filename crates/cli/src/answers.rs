@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
+use twinprint::DedupError;
 use twinprint::collection::{Fed, NewDocument, feed};
+use twinprint::source::{Intake, Place};
 
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
+use crate::intake::IntakeArgs;
 use crate::progress::Bars;
-use crate::{number, strictly, terminal};
+use crate::{number, terminal};
 
 #[derive(clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct AnswerArgs {
     /// Keep only what is new
     #[arg(long)]
@@ -31,9 +33,8 @@ pub(crate) struct AnswerArgs {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Fail (exit 1) when records were rejected
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    intake: IntakeArgs,
 }
 
 /// What becomes of the documents.
@@ -49,7 +50,8 @@ pub(crate) enum Purpose {
 #[derive(Default)]
 pub(crate) struct Answers {
     counts: BTreeMap<String, u64>,
-    rejected: u64,
+    /// The account of the documents that were refused.
+    refused: Intake,
     /// Of each kind of thing that was left out, how many and where the first was.
     left_out: BTreeMap<&'static str, (u64, String)>,
     lines: String,
@@ -64,24 +66,29 @@ impl Answers {
         self.lines.push('\n');
     }
 
-    /// Counts and tells what was not taken in.
-    pub(crate) fn reject(&mut self, why: &str) {
-        self.count("rejected");
-        self.rejected += 1;
-        terminal::note(&format!("rejected {why}"));
+    /// Counts and prints a document that was not taken in.
+    pub(crate) fn refuse(&mut self, place: &Place, reason: &str) {
+        self.refused.refuse(place, "refused", reason);
+        self.reject(place, reason);
     }
 
-    /// The document of a record and where it stands, as file and line; tells where there is none.
-    pub(crate) fn document(&mut self, record: Fed) -> Option<(String, NewDocument)> {
-        let place = format!("{}:{}", record.source, record.line);
+    fn reject(&mut self, place: &Place, reason: &str) {
+        self.count("rejected");
+        terminal::note(&format!("rejected {place}: {reason}"));
+    }
+
+    /// The document of a record and its place; prints the reason where there is none.
+    pub(crate) fn document(&mut self, record: Fed) -> Option<(Place, NewDocument)> {
+        let place = record.place;
         for what in record.left_out {
-            let (count, _) = self.left_out.entry(what).or_insert_with(|| (0, place.clone()));
+            let first = || (0, place.to_string());
+            let (count, _) = self.left_out.entry(what).or_insert_with(first);
             *count += 1;
         }
         match record.document {
             Ok(document) => Some((place, document)),
             Err(reason) => {
-                self.reject(&format!("{place}: {reason}"));
+                self.reject(&place, &reason);
                 None
             }
         }
@@ -129,19 +136,27 @@ impl AnswerArgs {
             take,
         );
         bars.finish();
-        fed?;
-        let summary = serde_json::to_string(&answers.counts)?;
+        let mut intake = fed?;
+        let Answers {
+            counts,
+            refused,
+            left_out,
+            ..
+        } = answers;
+        intake.add_refused(refused);
+        let summary = serde_json::to_string(&counts)?;
         if self.summary {
             terminal::out(&format!("{summary}\n"))?;
         } else if !self.quiet {
             terminal::note(&summary);
         }
-        for (what, (count, first)) in &answers.left_out {
+        for (what, (count, first)) in &left_out {
             terminal::note(&format!(
                 "{what}: left out of {}, as none or too long; the first is {first}",
                 number::counted(*count, "document")
             ));
         }
-        Ok(strictly(self.strict, answers.rejected))
+        let intake = intake.checked().map_err(DedupError::from)?;
+        Ok(self.intake.end(&intake))
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn append(
         let documents: Vec<NewDocument> = fed
             .into_iter()
             .filter_map(|record| {
-                let told = |reason| tell(&format!("{}:{}: {reason}", record.source, record.line));
+                let told = |reason| tell(&format!("{}: {reason}", record.place));
                 record.document.map_err(told).ok()
             })
             .collect();

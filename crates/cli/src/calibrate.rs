@@ -8,6 +8,7 @@ use clap::ValueHint;
 use twinprint::calibrate::{Calibration, WidthCalibration, calibrate, page};
 
 use crate::input::InputArgs;
+use crate::intake::IntakeArgs;
 use crate::measure::{self, MeasureArgs};
 use crate::number::{count, seconds, towards_zero};
 use crate::progress::Bars;
@@ -45,6 +46,9 @@ pub(crate) struct Args {
     write: Option<PathBuf>,
 
     #[command(flatten)]
+    intake: IntakeArgs,
+
+    #[command(flatten)]
     measure: MeasureArgs,
 }
 
@@ -72,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Writing to a String cannot fail.
     let _ = write(&mut text, &calibration);
     terminal::out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(args.intake.end_counting(&calibration.intake, args.measure.quiet))
 }
 
 fn write(text: &mut String, calibration: &Calibration) -> std::fmt::Result {

@@ -12,9 +12,10 @@ use twinprint::stream::{
 use crate::dedup::{existing, profile_named};
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
+use crate::intake::{IntakeArgs, damaged_row};
 use crate::progress::Bars;
 use crate::story_args::StoryArgs;
-use crate::{interrupt, number, strictly, terminal};
+use crate::{interrupt, number, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,6 +35,9 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
+
+    #[command(flatten)]
+    intake: IntakeArgs,
 
     /// Directory for the result: new, empty, or with an earlier result and --overwrite
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
@@ -134,10 +138,6 @@ pub(crate) struct Args {
     /// No progress and no summary
     #[arg(short, long, help_heading = "Running")]
     quiet: bool,
-
-    /// Fail (exit 1) when records were rejected
-    #[arg(long, help_heading = "Running")]
-    strict: bool,
 }
 
 /// The treatment of texts without words by commands that remove nothing.
@@ -184,7 +184,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         terminal::out(&table(&summary, args))?;
     }
-    Ok(strictly(args.strict, summary.rejected))
+    Ok(args.intake.end(&summary.intake))
 }
 
 fn options(args: &Args) -> anyhow::Result<StreamOptions> {
@@ -267,13 +267,15 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "  of these, with a time more than a day from now".to_owned(),
         ));
     }
-    if summary.rejected > 0 {
+    if summary.intake.rejected > 0 {
         rows.push((
             "rejected",
-            count(summary.rejected),
+            count(summary.intake.rejected),
             "  see rejects.jsonl".to_owned(),
         ));
     }
+    let damaged = damaged_row(&summary.intake);
+    rows.extend(damaged.map(|(files, row)| ("damaged", count(files), format!("  {row}"))));
     let skipped = crate::summary::skipped(&summary.skipped);
     rows.extend(skipped.map(|(n, what)| ("skipped", count(n), format!("  {what}"))));
     if summary.before > 0 {

@@ -273,7 +273,7 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
     let feed = &args.answers;
     feed.feed(&args.input, beside, purpose, &cancel, |fed, answers| {
         let documents = fed.into_iter().filter_map(|record| answers.document(record));
-        let (places, documents): (Vec<String>, Vec<NewDocument>) = documents.unzip();
+        let (places, documents): (Vec<_>, Vec<NewDocument>) = documents.unzip();
         let answered = match purpose {
             Purpose::Keep => collection.add(documents, feed.only_new, Durability::Synced)?,
             Purpose::Ask => collection.check(documents)?,
@@ -281,7 +281,7 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
         for (place, answer) in places.into_iter().zip(answered) {
             match answer {
                 Ok(answer) => answers.add(&serde_json::to_value(answer)?),
-                Err(error) => answers.reject(&format!("{place}: {error}")),
+                Err(error) => answers.refuse(&place, &error.to_string()),
             }
         }
         Ok(())

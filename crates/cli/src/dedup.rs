@@ -14,8 +14,9 @@ use twinprint::{
 
 use crate::idf::IdfArgs;
 use crate::input::InputArgs;
+use crate::intake::IntakeArgs;
 use crate::progress::Bars;
-use crate::{append, forecast, interrupt, strictly, summary, terminal};
+use crate::{append, forecast, interrupt, summary, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +46,9 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
+
+    #[command(flatten)]
+    intake: IntakeArgs,
 
     /// Directory for the result: new, empty, or with an earlier result and --overwrite
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
@@ -143,10 +147,6 @@ pub(crate) struct Args {
     /// No progress and no summary
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
-
-    /// Fail (exit 1) when records were rejected
-    #[arg(long, help_heading = "Output")]
-    strict: bool,
 
     /// Worker threads; 0 takes all cores
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
@@ -270,7 +270,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let (true, Some(to)) = (args.append, &options.against) {
         append::append(to, &args.output, &source, &cancel, args.quiet)?;
     }
-    Ok(strictly(args.strict, report.records.rejected))
+    Ok(args.intake.end(&report.intake))
 }
 
 /// What was given and decides nothing. No error: it may come from a file, of which the command line changes a part.

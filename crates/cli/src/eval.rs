@@ -12,6 +12,7 @@ use twinprint::stream::LabelledDocuments;
 use crate::cluster::agreement_rows;
 use crate::dedup::{parse_auto, profile_named, width_named};
 use crate::input::InputArgs;
+use crate::intake::IntakeArgs;
 use crate::measure::MeasureArgs;
 use crate::number::{count, counted, seconds, towards_zero};
 use crate::progress::Bars;
@@ -92,6 +93,9 @@ pub(crate) struct Args {
     by: String,
 
     #[command(flatten)]
+    intake: IntakeArgs,
+
+    #[command(flatten)]
     measure: MeasureArgs,
 }
 
@@ -130,7 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let json = || serde_json::to_string_pretty(&evaluation);
     args.measure.write(|| page(&evaluation), json)?;
     terminal::out(&text(&evaluation))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(args.intake.end_counting(&evaluation.intake, args.measure.quiet))
 }
 
 /// The profile of an id, at the width that it names, or at the usual ones.
@@ -151,7 +155,7 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
     }
     args.measure
         .write(String::new, || serde_json::to_string_pretty(&judged))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(args.intake.end_counting(&documents.intake, args.measure.quiet))
 }
 
 fn text(evaluation: &Evaluation) -> String {

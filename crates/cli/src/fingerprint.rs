@@ -8,10 +8,11 @@ use clap::ValueEnum;
 use twinprint::{FingerprintRow, Subject};
 
 use crate::input::InputArgs;
+use crate::intake::IntakeArgs;
 use crate::number::counted;
 use crate::progress::Bars;
 use crate::subject::{KeyArgs, PartArgs, subject};
-use crate::{interrupt, strictly, terminal};
+use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,9 +56,8 @@ pub(crate) struct Args {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Fail (exit 1) when records were rejected
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    intake: IntakeArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -82,21 +82,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    let mut rejected = 0u64;
-    twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
+    let intake = twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
         if let Err(reason) = &row.fingerprint {
-            rejected += 1;
             terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
             return Ok(());
         }
         write(&mut out, &row, args.format_out)
     })?;
-    out.flush()?;
+    out.flush().context(terminal::STDOUT)?;
     bars.finish();
-    if rejected > 0 {
-        terminal::note(&format!("{} rejected", counted(rejected, "record")));
+    if intake.rejected > 0 {
+        terminal::note(&format!("{} rejected", counted(intake.rejected, "record")));
     }
-    Ok(strictly(args.strict, rejected))
+    Ok(args.intake.end(&intake))
 }
 
 fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Result<()> {
@@ -116,5 +114,5 @@ fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Resu
         }
         Rows::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
     }
-    .context("writing to stdout")
+    .context(terminal::STDOUT)
 }

@@ -9,6 +9,7 @@ use twinprint::{DedupError, IdfPower, IdfTable, Profile, build_idf};
 
 use crate::dedup::profile_named;
 use crate::input::InputArgs;
+use crate::intake::IntakeArgs;
 use crate::number::{bytes, count};
 use crate::progress::Bars;
 use crate::{interrupt, terminal};
@@ -53,6 +54,9 @@ struct BuildArgs {
     /// The profile whose features are counted
     #[arg(long, default_value = "tp1-words-lntf")]
     profile: String,
+
+    #[command(flatten)]
+    intake: IntakeArgs,
 
     /// No progress
     #[arg(short, long)]
@@ -139,7 +143,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         &interrupt::flag()?,
     );
     bars.finish();
-    let table = table?;
+    let (table, intake) = table?;
     let file = table.to_bytes();
     std::fs::write(&args.output, &file).with_context(|| args.output.display().to_string())?;
     terminal::out(&format!(
@@ -149,5 +153,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         count(table.documents()),
         bytes(file.len() as u64)
     ))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(args.intake.end_counting(&intake, args.quiet))
 }

@@ -77,7 +77,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Read every file that decodes as text, whatever its extension
+    /// Read every file that decodes as text, whatever its extension; a JSON, CSV or table file gives records only if they have the field
+    /// with the text
     #[arg(long)]
     any_text: bool,
 

@@ -1,6 +1,6 @@
 //! The `twinprint` command: parses flags, calls the library, shows progress and results.
 //!
-//! Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 failed, 2 wrong usage.
+//! Results go to stdout, progress and messages to stderr. [`intake::EXIT_CODES`] lists the exit codes.
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -19,6 +19,7 @@ mod forecast;
 mod idf;
 mod index;
 mod input;
+mod intake;
 mod interrupt;
 mod man;
 mod measure;
@@ -37,6 +38,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use twinprint::DedupError;
+use twinprint::source::{FieldRole, SourceError};
 
 use crate::config::Arguments;
 
@@ -46,7 +48,8 @@ use crate::config::Arguments;
     name = "twinprint",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = intake::EXIT_CODES
 )]
 struct Cli {
     #[command(subcommand)]
@@ -83,12 +86,13 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::error(&error);
-            ExitCode::from(if is_wrong_usage(&error) {
+            let code = if is_wrong_usage(&error) {
                 2
             } else {
                 interrupt::exit_status()
-            })
+            };
+            terminal::error(&with_option(error));
+            ExitCode::from(code)
         }
     }
 }
@@ -126,13 +130,22 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// How a run ends that rejected so many records, with `--strict` or without.
-fn strictly(strict: bool, rejected: u64) -> ExitCode {
-    if strict && rejected > 0 {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
+/// Adds the option to an error about the field that it names.
+fn with_option(error: anyhow::Error) -> anyhow::Error {
+    use twinprint::eval::EvalError::Dedup;
+    let dedup = match error.downcast_ref() {
+        Some(Dedup(error)) => Some(error),
+        _ => error.downcast_ref(),
+    };
+    let option = match dedup {
+        Some(DedupError::Source(SourceError::NoField { role, .. })) => match role {
+            FieldRole::Text => "--text-key",
+            FieldRole::Id => "--id-key",
+            FieldRole::Sort => "--keep-key",
+        },
+        _ => return error,
+    };
+    anyhow::anyhow!("{error}; name the field with {option}")
 }
 
 /// Whether an option was refused for its value, which is as wrong as one that does not parse.

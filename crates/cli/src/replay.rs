@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 for (place, item) in places.drain(..).zip(answered) {
                     match item.get("answer") {
                         Some(answer) => answers.add(answer),
-                        None => answers.reject(&format!("{place}: {}", text(&item["problem"]["detail"]))),
+                        None => answers.refuse(&place, text(&item["problem"]["detail"])),
                     }
                 }
                 batch.clear();

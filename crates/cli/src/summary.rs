@@ -7,6 +7,7 @@ use std::path::Path;
 use twinprint::source::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 use twinprint::{PartsReport, Report};
 
+use crate::intake;
 use crate::number::{bytes, count, counted, percent, seconds};
 
 /// The summary of a dedup run.
@@ -65,6 +66,9 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
             count(records.rejected),
             by.join(", ")
         )?;
+    }
+    if let Some((files, row)) = intake::damaged_row(&report.intake) {
+        writeln!(text, "  damaged   {:>12}  {row}", count(files))?;
     }
     if !report.input.other_records.is_empty() {
         let by: Vec<String> = report

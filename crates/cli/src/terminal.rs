@@ -2,12 +2,16 @@
 
 use std::io::{self, Write};
 
+use anyhow::Context;
+
+/// What an error of writing to stdout is said of.
+pub(crate) const STDOUT: &str = "stdout cannot be written";
+
 /// Writes to stdout; a closed pipe is an error like any other (see [`is_closed_pipe`]).
 pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
-    Ok(())
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.context(STDOUT)
 }
 
 /// A message beside the results. Where nobody reads it any more, the work goes on.

@@ -95,9 +95,12 @@ impl Job<'_> {
         let against = against
             .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options)?)))
             .transpose()?;
-        // Inputs that are not there are refused before an earlier result is deleted. Stdin is copied to the work directory.
+        // Inputs that are not there, and fields that no file has, are refused before an earlier result is deleted. Stdin is copied to the work directory.
         let discover = |work: &Path| {
-            Sources::discover_cancellable(inputs, self.source_options, work, Arc::clone(self.cancel))
+            let sources =
+                Sources::discover_cancellable(inputs, self.source_options, work, Arc::clone(self.cancel))?;
+            sources.check_fields(|hint| self.progress.warn(hint))?;
+            Ok::<_, DedupError>(sources)
         };
         let from_stdin = inputs.iter().any(|input| input == "-");
         let named: Vec<_> = inputs
@@ -140,6 +143,7 @@ impl Job<'_> {
             spool,
             counts,
         } = read;
+        sources.intake()?;
         self.check_sort_field(&corpus)?;
         let known = match against {
             None => KnownClasses::default(),

@@ -13,7 +13,7 @@ use crate::compare::hex;
 use crate::error::DedupError;
 use crate::idle::Idle;
 use crate::progress::{Progress, Unit};
-use crate::source::{Chunk, RecordKind, SourceOptions, Sources};
+use crate::source::{Chunk, Intake, RecordKind, RejectReason, SourceOptions, Sources};
 use crate::work_dir::WorkDir;
 
 /// What a row tells.
@@ -48,10 +48,10 @@ pub enum Subject {
     Recipe(Recipe, Option<Arc<Dictionaries>>),
 }
 
-/// Calls `row` for every record in input order. O(text); memory for a few batches.
+/// Calls `row` for every record in input order, and returns the account of them. O(text); memory for a few batches.
 ///
 /// # Errors
-/// A recipe without the dictionaries it needs; what stops reading; what `row` returns ends the work.
+/// No record of which a fingerprint can be made; a recipe without the dictionaries it needs; what stops reading; what `row` returns ends the work.
 pub fn fingerprints<E: From<DedupError>>(
     inputs: &[String],
     source_options: &SourceOptions,
@@ -59,7 +59,7 @@ pub fn fingerprints<E: From<DedupError>>(
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
     mut row: impl FnMut(FingerprintRow) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<Intake, E> {
     let maker = || Maker::new(subject).map_err(|error| DedupError::Option(error.to_string()));
     let idle = Idle::new();
     // What cannot be made is told before anything is read.
@@ -70,6 +70,9 @@ pub fn fingerprints<E: From<DedupError>>(
         ..source_options.clone()
     };
     let sources = Sources::discover_cancellable(inputs, &options, work.path(), Arc::clone(cancel))
+        .map_err(DedupError::from)?;
+    sources
+        .check_fields(|hint| progress.warn(hint))
         .map_err(DedupError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
     for batch in sources.read(8 << 20) {
@@ -89,7 +92,7 @@ pub fn fingerprints<E: From<DedupError>>(
         }
         progress.advance(batch.input_bytes());
     }
-    Ok(())
+    Ok(sources.intake().map_err(DedupError::from)?)
 }
 
 /// Makes the fingerprints of one thread.
@@ -144,7 +147,18 @@ fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut Maker) -> Vec<Finger
         let (id, fingerprint) = match record.kind {
             RecordKind::Blank | RecordKind::Other { .. } => return,
             RecordKind::Rejected { reason } => (None, Err(reason.to_string())),
-            RecordKind::Document { id, text, .. } => (id, maker.make(&text)),
+            RecordKind::Document { id, text, .. } => {
+                let made = maker.make(&text);
+                if let Err(message) = &made {
+                    let message = message.clone();
+                    chunk.refuse(
+                        record.source,
+                        record.line,
+                        &RejectReason::NoFingerprint { message },
+                    );
+                }
+                (id, made)
+            }
         };
         let id = id.map_or_else(|| source.name_of(record.line), std::borrow::Cow::into_owned);
         rows.push(FingerprintRow {

@@ -190,6 +190,7 @@ pub fn forecast(
         let parent = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
         let work = WorkDir::create(&parent)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|hint| progress.warn(hint))?;
         let held = peak_memory();
         let against = options.against.as_deref();
         let against = against

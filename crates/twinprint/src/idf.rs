@@ -10,14 +10,15 @@ use text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
 use crate::error::DedupError;
 use crate::idle::Idle;
 use crate::progress::{Progress, Unit};
-use crate::source::{Chunk, RecordKind, SourceOptions, Sources};
+use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use crate::work_dir::WorkDir;
 
-/// Counts the features of `profile` in all documents of `inputs` and makes a table of the `most` most frequent. Memory: the distinct
+/// Counts the features of `profile` in all documents of `inputs` and makes a table of the `most` most frequent; also the account of the
+/// input. Memory: the distinct
 /// features of the whole input.
 ///
 /// # Errors
-/// What stops reading; fewer than ten documents; a name with other than letters and digits.
+/// What stops reading; records of which none is a document; fewer than ten documents; a name with other than letters and digits.
 pub fn build_idf(
     inputs: &[String],
     source_options: &SourceOptions,
@@ -25,9 +26,10 @@ pub fn build_idf(
     (name, most): (&str, usize),
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-) -> Result<IdfTable, DedupError> {
+) -> Result<(IdfTable, Intake), DedupError> {
     let work = WorkDir::temporary()?;
     let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+    sources.check_fields(|hint| progress.warn(hint))?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
     let mut builder = IdfBuilder::default();
     let idle = Idle::new();
@@ -41,9 +43,11 @@ pub fn build_idf(
         }
         progress.advance(batch.input_bytes());
     }
-    builder
+    let intake = sources.intake()?;
+    let table = builder
         .finish(name, most)
-        .map_err(|error| DedupError::Option(format!("idf build: {error}")))
+        .map_err(|error| DedupError::Option(format!("idf build: {error}")))?;
+    Ok((table, intake))
 }
 
 fn features(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Vec<Feature>> {

@@ -15,9 +15,8 @@ use crate::known_texts::KnownTexts;
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, EmptyTexts};
 use crate::progress::Progress;
-use crate::report::RejectExample;
 use crate::sink::OutputFile;
-use crate::source::{Chunk, IntegerType, RecordKind, RejectReason, SourceError, SourceOptions, Sources};
+use crate::source::{Chunk, Intake, IntegerType, RecordKind, RejectReason, SourceError, SourceOptions, Sources};
 use crate::spool::{Spool, SpoolWriter, TextRef};
 
 /// Bytes of input analysed at a time.
@@ -47,41 +46,19 @@ pub(crate) struct Counts {
     pub(crate) blank_lines: u64,
     /// Records that are no documents by their kind, by kind.
     pub(crate) other_records: std::collections::BTreeMap<&'static str, u64>,
-    /// Rejected records by kind of reason.
-    pub(crate) rejects: std::collections::BTreeMap<&'static str, u64>,
-    /// The first few of each kind.
-    pub(crate) reject_examples: Vec<RejectExample>,
-}
-
-impl Counts {
-    /// Examples held of each kind of reason.
-    const EXAMPLES: u64 = 3;
-
-    fn reject(&mut self, source: &str, line: u64, reason: &RejectReason) {
-        let count = self.rejects.entry(reason.kind()).or_default();
-        *count += 1;
-        if *count <= Self::EXAMPLES {
-            self.reject_examples.push(RejectExample {
-                kind: reason.kind().to_owned(),
-                source: source.to_owned(),
-                line,
-                reason: reason.to_string(),
-            });
-        }
-    }
+    /// What was taken and what was not.
+    pub(crate) intake: Intake,
 }
 
 impl Counts {
     /// Adds what was read elsewhere.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.input_bytes += other.input_bytes;
         self.record_bytes += other.record_bytes;
         self.text_bytes += other.text_bytes;
         self.longest = self.longest.max(other.longest);
         self.blank_lines += other.blank_lines;
-        for (kind, n) in &other.rejects {
-            *self.rejects.entry(kind).or_default() += n;
-        }
+        self.intake.add(other.intake);
     }
 }
 
@@ -201,6 +178,7 @@ pub(crate) fn read(
         counts.input_bytes += batch.input_bytes();
         progress.advance(batch.input_bytes());
     }
+    counts.intake = sources.intake_so_far();
     corpus.classes.seal();
     let spool = spool.map(SpoolWriter::finish).transpose()?;
     Ok(Read {
@@ -279,11 +257,9 @@ impl Texts<'_> {
                 out.text_bytes += text.len() as u64;
                 let (key, first) = self.class(&text, analyzer, &mut out.texts);
                 if key == self.empty_text() && self.options.empty == EmptyTexts::Reject {
-                    out.rows.push(Row::Reject {
-                        source: record.source,
-                        line: record.line,
-                        reason: RejectReason::EmptyText,
-                    });
+                    let (source, line, reason) = (record.source, record.line, RejectReason::EmptyText);
+                    chunk.refuse(source, line, &reason);
+                    out.rows.push(Row::Reject { source, line, reason });
                     return;
                 }
                 let id = id.unwrap_or_default();
@@ -378,7 +354,6 @@ fn merge(
                         source: Box::new(needed),
                     });
                 }
-                counts.reject(label, line, &reason);
                 crate::rows::write_reject(rejects, label, line, &reason)?;
             }
             Row::Document(row) => {

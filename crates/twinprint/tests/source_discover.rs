@@ -111,6 +111,91 @@ fn further_extensions_and_any_text_add_files() {
 }
 
 #[test]
+fn under_any_text_records_without_the_field_are_a_text() {
+    let inputs = Inputs::new();
+    let object = |field: &str| format!("{{\"{field}\":\"x\"}}");
+    for (field, folder) in [("text", "records"), ("body", "texts")] {
+        inputs.put(
+            &format!("{folder}/a.jsonl"),
+            format!("not json\n{}\n", object(field)),
+        );
+        inputs.put(&format!("{folder}/b.ndjson.gz"), object(field));
+        inputs.put(&format!("{folder}/c.json"), format!("[{}]", object(field)));
+        inputs.put(&format!("{folder}/d.csv"), format!("id,{field}\n1,x\n"));
+        inputs.put(&format!("{folder}/e.tsv"), format!("id\t{field}\n1\tx\n"));
+    }
+    // What can be neither is told when it is read.
+    inputs.put_raw("records/f.jsonl", b"\xff\xfe{\0}\0");
+    inputs.put("texts/g.json", "{\"name\":\"a package\"}");
+    let any = SourceOptions {
+        any_text: true,
+        ..plain()
+    };
+    let records = inputs.find(&[&inputs.path("records")], &any).expect("found");
+    assert!(records.list().iter().all(|file| file.format != Format::Text));
+    let texts = inputs.find(&[&inputs.path("texts")], &any).expect("found");
+    assert!(texts.list().iter().all(|file| file.format == Format::Text));
+    assert_eq!(read_all(&texts, 1 << 20).len(), 6);
+    texts.intake().expect("texts");
+}
+
+#[test]
+fn fields_that_no_file_has_are_named_before_anything_is_read() {
+    let inputs = Inputs::new();
+    let first = inputs.put("a.csv", "id,title\n1,x\n");
+    let second = inputs.put("b.tsv.gz", "id\tbody\n1\tx\n");
+    let lines = inputs.put("c.jsonl", "{\"body\":\"x\"}\n{\"text\":\"late\"}\n");
+    let asked = |text: &str, id: &str, sort: Option<&str>| SourceOptions {
+        text_key: text.to_owned(),
+        id_key: Some(id.to_owned()),
+        sort_key: sort.map(str::to_owned),
+        ..plain()
+    };
+    let check = |files: &[&str], options: &SourceOptions| {
+        let mut hints = Vec::new();
+        let checked = inputs
+            .find(files, options)
+            .expect("found")
+            .check_fields(|hint| hints.push(hint.to_owned()));
+        (checked, hints)
+    };
+    let (checked, hints) = check(&[&first, &second], &asked("text", "id", None));
+    let said = checked.expect_err("no file has it").to_string();
+    assert!(
+        said.contains(
+            "a.csv, like the other 1 file, has no field \"text\" for the text; its fields are id, title"
+        ),
+        "{said}"
+    );
+    assert_eq!(hints, [""; 0]);
+    // One of the files has it.
+    check(&[&first, &second], &asked("body", "id", None))
+        .0
+        .expect("the second has it");
+    // The usual id need not be there, another one is asked for.
+    check(&[&second], &asked("body", "uid", None))
+        .0
+        .expect_err("no such id");
+    check(&[&second], &asked("body", "id", Some("when")))
+        .0
+        .expect_err("no such date");
+    check(&[&second], &asked("body", "id", Some("id")))
+        .0
+        .expect("it is there");
+    // Of objects, the first may say nothing about the others.
+    check(&[&lines], &asked("text", "id", None))
+        .0
+        .expect("one has it");
+    let (checked, hints) = check(&[&first, &lines], &asked("content", "id", None));
+    checked.expect("objects further on may have it");
+    assert_eq!(hints.len(), 1);
+    assert!(
+        hints[0].contains("none of the first 2 records of") && hints[0].contains("the first has body"),
+        "{hints:?}"
+    );
+}
+
+#[test]
 fn globs_match_files_and_folders() {
     let inputs = Inputs::new();
     for name in [

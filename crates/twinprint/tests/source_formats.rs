@@ -8,7 +8,7 @@ use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
 use serde_json::Value;
 use twinprint::sink::{Fate, copy_records};
-use twinprint::source::{Charset, RejectReason, Rest, SourceOptions, Sources};
+use twinprint::source::{Charset, Loss, RejectReason, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {
     SourceOptions::default()
@@ -260,7 +260,7 @@ fn what_cannot_be_cut_is_refused() {
     let inputs = Inputs::new();
     let wide = inputs.put("a.csv", format!("text{}\nx\n", ",".repeat(1 << 17)));
     assert!(matches!(
-        inputs.read(&[&wide], &plain())[0].reason(),
+        inputs.read(&[&wide], &plain())[0].reason().cause(),
         RejectReason::TooManyColumns { .. }
     ));
     let array = inputs.put("a.json", "[{\"text\":\"x\"}]");
@@ -283,9 +283,13 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
     let mut table = "id,text\n1,fine\n2,\"open\n".to_owned();
     let path = inputs.put("a.csv", &table);
     let records = inputs.read(&[&path], &plain());
-    let open = |bytes, lines| RejectReason::OpenQuote {
-        line: 3,
-        rest: Rest { bytes, lines },
+    let open = |bytes, lines| RejectReason::Lost {
+        cause: Box::new(RejectReason::OpenQuote { line: 3 }),
+        loss: Loss {
+            bytes,
+            lines,
+            ..Loss::default()
+        },
     };
     assert_eq!(records[1].reason(), &open(8, 1));
     assert_eq!((records.len(), records[1].line), (2, 3));
@@ -311,9 +315,12 @@ fn a_broken_array_says_how_much_is_lost() {
     let path = inputs.put("a.json", format!("[{{\"text\":\"one\"}}\n{rest}"));
     let records = inputs.read(&[&path], &plain());
     assert_eq!(records.len(), 2);
-    let RejectReason::BrokenArray { rest: lost, .. } = records[1].reason() else {
-        panic!("{:?}", records[1]);
-    };
+    let reason = records[1].reason();
+    assert!(
+        matches!(reason.cause(), RejectReason::BrokenArray { .. }),
+        "{reason}"
+    );
+    let lost = reason.loss().expect("a loss");
     // From the end of the element before it on.
     assert_eq!(lost.bytes, rest.len() as u64 + 1);
     assert_eq!(lost.lines, rest.lines().count() as u64 + 1);

@@ -218,8 +218,14 @@ fn a_file_that_vanishes_or_cannot_be_read_is_one_reject() {
     std::fs::remove_file(&a).expect("removed");
     std::fs::remove_file(&b).expect("removed");
     let records = read_all(&sources, 1 << 20);
-    assert!(matches!(records[0].reason(), RejectReason::Unreadable { .. }));
-    assert!(matches!(records[1].reason(), RejectReason::Unreadable { .. }));
+    assert!(matches!(
+        records[0].reason().cause(),
+        RejectReason::Unreadable { .. }
+    ));
+    assert!(matches!(
+        records[1].reason().cause(),
+        RejectReason::Unreadable { .. }
+    ));
     assert_eq!(records[2].text(), "c");
     assert_eq!(records.len(), 3);
 }

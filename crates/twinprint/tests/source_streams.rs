@@ -59,7 +59,7 @@ fn a_stream_cut_anywhere_keeps_the_records_before_and_the_next_file() {
             assert_eq!((last.source, last.text()), (1, "line 0 0"));
             let (reject, documents) = before.split_last().expect("a reject");
             assert!(
-                matches!(reject.reason(), RejectReason::Truncated { .. }),
+                matches!(reject.reason().cause(), RejectReason::Truncated { .. }),
                 "{cut}: {reject:?}"
             );
             assert_eq!(reject.line, documents.len() as u64 + 1);
@@ -92,7 +92,7 @@ fn a_damaged_stream_is_rejected_from_there_on() {
         let records = inputs.read(&[&path], &SourceOptions::default());
         let last = records.last().expect("a reject");
         let lost = matches!(
-            last.reason(),
+            last.reason().cause(),
             RejectReason::Corrupt { .. } | RejectReason::Truncated { .. }
         );
         assert!(lost, "{last:?}");
@@ -110,7 +110,7 @@ fn a_name_that_lies_about_its_codec_is_rejected() {
         let records = inputs.read(&[&path], &SourceOptions::default());
         assert_eq!(records.len(), 1);
         assert!(
-            matches!(records[0].reason(), RejectReason::Corrupt { .. }),
+            matches!(records[0].reason().cause(), RejectReason::Corrupt { .. }),
             "{:?}",
             records[0]
         );
@@ -207,7 +207,7 @@ fn a_bomb_is_rejected_where_it_passes_what_its_size_allows() {
     };
     let reason = last(2).expect("a reject");
     assert!(
-        matches!(reason, RejectReason::Swells { ratio: 2, bytes } if bytes == 1 << 30),
+        matches!(reason.cause(), RejectReason::Swells { ratio: 2, bytes } if *bytes == 1 << 30),
         "{reason}"
     );
     assert_eq!(last(1 << 40), None);

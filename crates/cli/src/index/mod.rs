@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Add(args) => change::add(args),
         Action::Delete(args) => change::delete(args),
         Action::Compact(args) => change::compact(args),
-        Action::Query(args) => query::run(args),
+        Action::Query(args) => return query::run(args),
         Action::Join(args) => join::run(args),
         Action::Export(args) => export::run(args),
         Action::Stat(args) => look::stat(args),

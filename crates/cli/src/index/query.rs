@@ -1,6 +1,7 @@
 //! `twinprint index query`
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,7 +90,7 @@ enum Scan {
     Never,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let committed = super::read(&args.directory.index)?;
     let stored = ProfileLabel::read(&committed.settings.label);
     let cancel = interrupt::flag()?;
@@ -105,11 +106,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         queries: 0,
         found: Vec::new(),
     };
+    let mut code = ExitCode::SUCCESS;
     if args.texts.are_given() {
         let subject = args.profile.subject(args.texts.keys(), stored.as_ref())?;
         let mut out = args.rows.open(NAMED, &[])?;
         let at_once = answers.at_once();
-        args.texts
+        code = args
+            .texts
             .read(&subject, at_once, &cancel, |fingerprints, names| {
                 answers.answer(
                     fingerprints,
@@ -149,7 +152,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.stats {
         answers.say();
     }
-    Ok(())
+    Ok(code)
 }
 
 /// Answers queries, some at a time.

@@ -8,6 +8,8 @@ use clap::{ValueEnum, ValueHint};
 use twinprint::DedupError;
 use twinprint::raw::{Column, NewFile, RowForm, RowWriter, Value};
 
+use crate::terminal::STDOUT;
+
 #[derive(clap::Args)]
 pub(super) struct RowArgs {
     /// Form of the rows; that of the ending of --output, or else jsonl
@@ -32,7 +34,11 @@ pub(super) enum Form {
 }
 
 /// Rows on their way out.
-pub(super) struct Rows(RowWriter<Place>);
+pub(super) struct Rows {
+    rows: RowWriter<Place>,
+    /// What an error of writing is said of.
+    failed: &'static str,
+}
 
 /// Where they go.
 #[derive(Debug)]
@@ -66,25 +72,30 @@ impl RowArgs {
             Form::Parquet => RowForm::Parquet,
             Form::Bin => RowForm::Bin,
         };
+        let failed = match &self.output {
+            None => STDOUT,
+            Some(_) => "the rows cannot be written",
+        };
         let place = match &self.output {
             None => Place::Stdout(io::stdout()),
             Some(path) => Place::File(
                 NewFile::create(path).with_context(|| format!("{} cannot be written", path.display()))?,
             ),
         };
-        Ok(Rows(RowWriter::new(place, form, columns, notes)?))
+        let rows = RowWriter::new(place, form, columns, notes).context(failed)?;
+        Ok(Rows { rows, failed })
     }
 }
 
 impl Rows {
     pub(super) fn row(&mut self, values: &[Value<'_>]) -> anyhow::Result<()> {
-        Ok(self.0.row(values)?)
+        self.rows.row(values).context(self.failed)
     }
 
     /// Writes what is left, gives a file its name, and says how many rows there were.
     pub(super) fn finish(self) -> anyhow::Result<u64> {
-        let rows = self.0.rows();
-        match self.0.finish()? {
+        let rows = self.rows.rows();
+        match self.rows.finish().context(self.failed)? {
             Place::Stdout(_) => {}
             Place::File(file) => file.finish().context("the rows cannot be written")?,
         }

@@ -1,5 +1,6 @@
 //! Texts to look for in an index of fingerprints.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,6 +9,7 @@ use clap::ValueHint;
 use twinprint::source::SourceOptions;
 use twinprint::{Silent, Subject};
 
+use crate::intake::IntakeArgs;
 use crate::subject::KeyArgs;
 use crate::{number, terminal};
 
@@ -28,6 +30,9 @@ pub(super) struct TextArgs {
 
     #[command(flatten)]
     keys: KeyArgs,
+
+    #[command(flatten)]
+    intake: IntakeArgs,
 }
 
 impl TextArgs {
@@ -47,18 +52,17 @@ impl TextArgs {
         at_once: usize,
         cancel: &Arc<AtomicBool>,
         mut each: impl FnMut(&[u64], &[String]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<ExitCode> {
         let source = SourceOptions {
             text_key: self.text_key.clone(),
             id_key: Some(self.id_key.clone()),
             ..SourceOptions::default()
         };
         let (mut fingerprints, mut names) = (Vec::new(), Vec::new());
-        let (mut rejected, mut empty) = (0u64, 0u64);
-        twinprint::fingerprints(&self.text, &source, subject, &Silent, cancel, |row| {
+        let mut empty = 0u64;
+        let intake = twinprint::fingerprints(&self.text, &source, subject, &Silent, cancel, |row| {
             match row.fingerprint {
                 Err(reason) => {
-                    rejected += 1;
                     terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
                     return anyhow::Ok(());
                 }
@@ -86,9 +90,12 @@ impl TextArgs {
                 number::counted(empty, "text")
             ));
         }
-        if rejected > 0 {
-            terminal::note(&format!("{} rejected", number::counted(rejected, "record")));
+        if intake.rejected > 0 {
+            terminal::note(&format!(
+                "{} rejected",
+                number::counted(intake.rejected, "record")
+            ));
         }
-        Ok(())
+        Ok(self.intake.end(&intake))
     }
 }

@@ -129,7 +129,9 @@ fn what_is_not_taken_in_is_told_with_its_place() {
         ),
     );
     sandbox.run("collection create scored --canonical score").ok();
-    let told = sandbox.run("collection add scored odd.jsonl --summary").ok();
+    let told = sandbox
+        .run("collection add scored odd.jsonl --summary")
+        .incomplete();
     for part in [
         "odd.jsonl:2: doc_id",
         "odd.jsonl:4: ",
@@ -141,7 +143,14 @@ fn what_is_not_taken_in_is_told_with_its_place() {
     assert!(told.stdout.contains("\"new\":"), "{}", told.stdout);
     sandbox
         .run("collection add scored odd.jsonl --quiet --strict")
-        .fails(1, &["odd.jsonl:2"]);
+        .fails(
+            1,
+            &["odd.jsonl:2", "3 of 5 records rejected, and --strict allows none"],
+        );
+    sandbox.put("refused.jsonl", "{\"id\":\"\",\"text\":\"three\"}\n");
+    sandbox
+        .run("collection add scored refused.jsonl --quiet")
+        .fails(1, &["none of the records is a document: 1 rejected (1 refused)"]);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod fences;
 mod forecast;
 mod generated;
 mod index;
+mod intake;
 mod limits;
 mod measuring;
 mod order;

@@ -28,7 +28,7 @@ fn fingerprints_of_other_libraries() {
         1,
         &[
             "rejected in.jsonl:1: not a 64-bit hash: \"this\"",
-            "2 records rejected",
+            "none of the records is a document: 2 rejected",
         ],
     );
 }

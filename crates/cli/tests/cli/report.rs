@@ -44,7 +44,7 @@ fn what_a_corpus_holds_stays_text() {
     sandbox.put("<img src=x onerror=alert(2)>.jsonl", attacks());
     sandbox
         .bash("twinprint dedup '<img src=x onerror=alert(2)>.jsonl' -o out --quiet")
-        .ok();
+        .incomplete();
     let report = sandbox.json("out/report.json");
     assert!(report["records"]["removed"].as_u64().unwrap() >= 6, "{report}");
     assert_eq!(report["rejects"].as_array().unwrap().len(), 3);

@@ -131,6 +131,12 @@ impl Run {
         self
     }
 
+    /// Asserts that all was written, but that input was damaged or too much of it rejected.
+    pub(crate) fn incomplete(self) -> Self {
+        assert_eq!(self.code, Some(3), "{self:#?}");
+        self
+    }
+
     /// Asserts the exit status, and that stderr says all of `parts`.
     pub(crate) fn fails(self, code: i32, parts: &[&str]) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");

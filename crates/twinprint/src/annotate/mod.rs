@@ -122,7 +122,7 @@ impl Annotator {
 
     /// Whether records of this format have fields.
     pub(crate) fn takes(format: Format) -> bool {
-        matches!(format, Format::Jsonl | Format::Json | Format::Csv | Format::Tsv) || format.is_table()
+        format.has_fields()
     }
 
     /// Looks for fields of these names at the beginning of some files, so that a long run does not end with the error.

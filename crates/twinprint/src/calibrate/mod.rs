@@ -26,7 +26,7 @@ use crate::eval::{Documents, EvalError};
 use crate::options::{Auto, DedupOptions, MIN_FEATURES};
 use crate::progress::{Progress, Unit};
 use crate::radius::{self, WIDEST};
-use crate::source::SourceOptions;
+use crate::source::{Intake, SourceOptions};
 use crate::threads;
 
 /// Texts each compared with all of the sample, at most.
@@ -47,6 +47,8 @@ pub struct Calibration {
     pub profile: String,
     /// Documents of the sample.
     pub documents: usize,
+    /// The account of the input.
+    pub intake: Intake,
     /// Different texts among them that are long enough for a fingerprint.
     pub texts: usize,
     /// Documents of the corpus that the figures are for.
@@ -207,6 +209,7 @@ impl<'d> Sample<'d> {
             version: crate::VERSION.to_owned(),
             profile: without_width(&self.profile.id()),
             documents: self.documents.len(),
+            intake: self.documents.intake.clone(),
             texts: self.texts.len(),
             n,
             threshold: options.threshold,

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
-use crate::source::{Record, RecordKind, SortValue, SourceOptions, Sources};
+use crate::source::{Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources};
 use crate::stream::FieldKeys;
 use crate::stream::fields::{Beside, records};
 use crate::work_dir::WorkDir;
@@ -19,10 +19,8 @@ const BYTES: usize = 4 << 20;
 /// One record of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fed {
-    /// The file, as named in all output.
-    pub source: String,
-    /// Its line, from 1.
-    pub line: u64,
+    /// Where it stands.
+    pub place: Place,
     /// The document, or why there is none. Its id is the record's own, or else the file's where that is one document, or else file, line and a
     /// hash of the text; an id that is a url is its url as well, where it names no other.
     pub document: Result<NewDocument, String>,
@@ -31,10 +29,10 @@ pub struct Fed {
 }
 
 /// Hands on every record of the inputs in order, some at a time: text and id, and time, address, score and title where keys say how they are
-/// called, which takes some microseconds a record. Memory for a few batches.
+/// called, which takes some microseconds a record. Returns the account of the records. Memory for a few batches.
 ///
 /// # Errors
-/// What stops reading; what `take` returns ends the work.
+/// What stops reading; records of which none is a document; what `take` returns ends the work.
 pub fn feed<E: From<DedupError>>(
     inputs: &[String],
     options: &SourceOptions,
@@ -42,9 +40,12 @@ pub fn feed<E: From<DedupError>>(
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
     mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<Intake, E> {
     let work = WorkDir::temporary()?;
     let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))
+        .map_err(DedupError::from)?;
+    sources
+        .check_fields(|hint| progress.warn(hint))
         .map_err(DedupError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
     for batch in sources.read(8 << 20) {
@@ -71,8 +72,11 @@ pub fn feed<E: From<DedupError>>(
                     }
                 };
                 waiting.push(Fed {
-                    source: file.label.clone(),
-                    line: record.line,
+                    place: Place {
+                        file: record.source,
+                        source: file.label.clone(),
+                        line: record.line,
+                    },
                     document,
                     left_out,
                 });
@@ -94,7 +98,7 @@ pub fn feed<E: From<DedupError>>(
         }
         progress.advance(batch.input_bytes());
     }
-    Ok(())
+    Ok(sources.intake().map_err(DedupError::from)?)
 }
 
 /// Bytes of a title that is kept.

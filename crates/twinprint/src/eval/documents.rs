@@ -16,7 +16,7 @@ use crate::DedupError;
 use crate::idle::Idle;
 use crate::options::MIN_FEATURES;
 use crate::progress::{Progress, Unit};
-use crate::source::{Chunk, RecordKind, SourceOptions, Sources};
+use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use crate::work_dir::WorkDir;
 
 /// All documents, by their number in input order.
@@ -37,6 +37,8 @@ pub(crate) struct Documents {
     pub(super) seconds: f64,
     /// Making the shingle sets.
     pub(super) seconds_shingling: f64,
+    /// The account of the input.
+    pub(crate) intake: Intake,
     /// Set when all is to end.
     cancel: Arc<AtomicBool>,
 }
@@ -51,7 +53,7 @@ struct Row {
 }
 
 impl Documents {
-    /// Reads all documents; records that are none are passed over.
+    /// Reads all documents; records that are none are counted.
     pub(crate) fn read(
         inputs: &[String],
         source_options: &SourceOptions,
@@ -62,6 +64,7 @@ impl Documents {
         let started = Instant::now();
         let work = WorkDir::temporary()?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|hint| progress.warn(hint))?;
         progress.stage("read", sources.total_bytes(), Unit::Bytes);
         let mut rows: Vec<Row> = Vec::new();
         let idle = Idle::new();
@@ -76,6 +79,7 @@ impl Documents {
             }
             progress.advance(batch.input_bytes());
         }
+        let intake = sources.intake()?;
         if rows.len() < 2 {
             return Err(EvalError::TooFew(rows.len()));
         }
@@ -113,6 +117,7 @@ impl Documents {
             canonical: rows.into_iter().map(|row| row.canonical).collect(),
             seconds,
             seconds_shingling,
+            intake,
             cancel: Arc::clone(cancel),
         })
     }

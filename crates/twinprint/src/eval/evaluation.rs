@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::documents::Documents;
 use super::truth::Truth;
+use crate::source::Intake;
 
 /// The result of [`evaluate`](super::evaluate()).
 #[derive(Clone, Debug, Default, Serialize)]
@@ -14,6 +15,8 @@ pub struct Evaluation {
     pub documents: usize,
     /// Of these, documents of few features, whose pairs the engine finds by their shingles.
     pub short: usize,
+    /// The account of the input.
+    pub intake: Intake,
     /// Threads that the seconds were taken with.
     pub threads: usize,
     /// The truth, in a sentence.
@@ -200,6 +203,7 @@ impl Evaluation {
             version: crate::VERSION.to_owned(),
             documents: documents.len(),
             short: documents.short(),
+            intake: documents.intake.clone(),
             threads: rayon::current_num_threads(),
             truth: truth.sentence.clone(),
             agreement: truth.agreement,

@@ -121,12 +121,13 @@ impl Sample {
         for (i, stretch) in stretches.iter().enumerate() {
             let place = work.join(format!("sample{i}"));
             let part = sources.part(&stretch.files);
-            let (corpus, spool) = sample.add(&part, stretch.most, options, &place, progress)?;
+            let (corpus, spool) = sample.add(&part, stretch, options, &place, progress)?;
             if let Some(against) = against {
                 let texts = (&corpus.classes, spool.as_ref());
                 sample.ask(against, texts, ASKED / stretches.len(), &part)?;
             }
         }
+        sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
         for rows in &mut sample.rows {
             rows.sort_unstable();
             rows.dedup();
@@ -138,7 +139,7 @@ impl Sample {
     fn add(
         &mut self,
         sources: &Sources,
-        most: u64,
+        stretch: &Stretch,
         options: &DedupOptions,
         place: &Path,
         progress: &dyn Progress,
@@ -154,14 +155,18 @@ impl Sample {
             &mut rejects,
             progress,
             budget,
-            most,
+            stretch.most,
         )?;
         self.seconds += started.elapsed().as_secs_f64();
         let Read {
             corpus,
             spool,
-            counts,
+            mut counts,
         } = read;
+        for file in &mut counts.intake.files {
+            // From its number in the stretch to that in the input.
+            file.file = stretch.files[file.file as usize];
+        }
         let (documents, classes) = (&corpus.documents, &corpus.classes);
         self.documents += u64::from(documents.len());
         self.rejected += documents.rejected();
@@ -184,7 +189,7 @@ impl Sample {
                 self.rows[0].push(row);
             }
         }
-        self.counts.add(&counts);
+        self.counts.add(counts);
         Ok((corpus, spool))
     }
 

@@ -1,14 +1,14 @@
 //! Counts what a finished run knows into a [`Report`].
 
-use std::collections::BTreeMap;
-
 use super::{
-    ClusterCounts, HotRowReport, InputCounts, PlanReport, RadiusReport, RecordCounts, Report, SearchCounts,
+    ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
+    Report, SearchCounts,
 };
 use crate::compare::hex;
 use crate::error::DedupError;
 use crate::near_misses::band;
 use crate::output::Run;
+use crate::source::{Damage, FileIntake};
 use crate::spool::Spool;
 
 /// Hot rows named.
@@ -24,8 +24,14 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
         profile: profile.id(),
         profile_checksum: format!("{:016x}", profile.checksum()),
         records: records(run),
-        rejects: run.counts.reject_examples.clone(),
+        rejects: run.counts.intake.examples.clone(),
+        intake: run.counts.intake.clone(),
         input: InputCounts {
+            damaged_files: run.counts.intake.damaged().map(damaged_file).collect(),
+            not_taken: NotTaken {
+                files: run.counts.intake.damaged().count() as u64,
+                loss: run.counts.intake.loss(),
+            },
             given: run.inputs.to_vec(),
             files: run.sources.list().len() as u64,
             bytes: run.counts.input_bytes,
@@ -124,13 +130,10 @@ fn records(run: &Run<'_>) -> RecordCounts {
     let documents = &run.corpus.documents;
     let classes = &run.corpus.classes;
     let empty = |&class: &u32| classes.is_empty_text(class);
-    let by_kind = run.counts.rejects.iter();
-    let rejected_by: BTreeMap<String, u64> =
-        by_kind.map(|(&kind, &count)| (kind.to_owned(), count)).collect();
     RecordCounts {
         read: u64::from(documents.len()) + documents.rejected(),
         rejected: documents.rejected(),
-        rejected_by,
+        rejected_by: run.counts.intake.rejected_by.clone(),
         equal_texts: if run.options.verify {
             (0..classes.len())
                 .map(|class| u64::from(classes.copies(class) - 1))
@@ -144,6 +147,13 @@ fn records(run: &Run<'_>) -> RecordCounts {
             .sum(),
         repeated_ids: documents.repeated_ids(),
         ..RecordCounts::default()
+    }
+}
+
+fn damaged_file((file, damage): (&FileIntake, &Damage)) -> DamagedFile {
+    DamagedFile {
+        source: file.source.clone(),
+        damage: damage.clone(),
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) use shown::Shown;
 pub(crate) use write::write;
 
 use crate::radius::Choice;
+use crate::source::{Damage, Intake, Loss, RejectExample};
 
 /// The report of a dedup run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -45,6 +46,9 @@ pub struct Report {
     pub rejects: Vec<RejectExample>,
     /// Input that is no record.
     pub input: InputCounts,
+    /// The account of the input; `records`, `rejects` and `input` have what of it is written.
+    #[serde(skip)]
+    pub intake: Intake,
     /// Width and radius.
     pub radius: RadiusReport,
     /// Least Jaccard of a duplicate; absent where nothing was verified.
@@ -111,19 +115,6 @@ impl RecordCounts {
     }
 }
 
-/// A rejected record; all of them are in `rejects.jsonl`.
-#[derive(Clone, Debug, Serialize)]
-pub struct RejectExample {
-    /// The kind of reason, as in [`RecordCounts::rejected_by`].
-    pub kind: String,
-    /// Where it stands.
-    pub source: String,
-    /// Its line.
-    pub line: u64,
-    /// The reason, and the way out.
-    pub reason: String,
-}
-
 /// See [`Report::input`].
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct InputCounts {
@@ -139,6 +130,10 @@ pub struct InputCounts {
     pub blank_lines: u64,
     /// Records that are no documents by their kind, such as requests in a web archive, by kind; they stay in `kept/`.
     pub other_records: BTreeMap<String, u64>,
+    /// Files that are unreadable, cut off or damaged, in input order.
+    pub damaged_files: Vec<DamagedFile>,
+    /// The number of these files, and what was not taken of them in all.
+    pub not_taken: NotTaken,
     /// Files by charset, as far as they could be decoded.
     pub charsets: BTreeMap<String, u64>,
     /// Files left out, by extension.
@@ -153,6 +148,26 @@ pub struct InputCounts {
     pub files_not_begun: u64,
     /// Files named again by a later input, and not read again.
     pub repeated_files: u64,
+}
+
+/// The parts of files that were not taken.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct NotTaken {
+    /// Files.
+    pub files: u64,
+    /// Their parts, in all.
+    #[serde(flatten)]
+    pub loss: Loss,
+}
+
+/// A file of which a part was not taken.
+#[derive(Clone, Debug, Serialize)]
+pub struct DamagedFile {
+    /// Its name in all output.
+    pub source: String,
+    /// Where the damage begins, how many rejected records stand for it, and what was not taken.
+    #[serde(flatten)]
+    pub damage: Damage,
 }
 
 /// See [`Report::radius`].

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -11,11 +12,13 @@ use text::charset::Charset;
 use super::charset::told;
 use super::decode::{self, Told, Unpacking};
 use super::error::SourceError;
-use super::format::Format;
+use super::format::{Codec, Format};
 use super::longest::Longest;
+use super::loss::Loss;
+use super::reject::RejectReason;
 use super::scan::scanner;
 use super::sources::Shared;
-use super::split::{Cut, PIECE, Splitter};
+use super::split::{Broken, Cut, PIECE, Splitter};
 #[cfg(feature = "tables")]
 use super::table::{Planned, Table};
 
@@ -75,6 +78,7 @@ impl BatchReader {
                     batch: Batch::default(),
                     bytes: 0,
                     ordinal: 0,
+                    counting: recording,
                 };
                 let end = reading.all();
                 if let Some(end) = end {
@@ -144,6 +148,8 @@ struct Reading {
     bytes: usize,
     /// Records so far.
     ordinal: u64,
+    /// Whether what becomes of the records is counted.
+    counting: bool,
 }
 
 /// The receiver has gone.
@@ -224,8 +230,15 @@ impl Reading {
                 let told = told(stream, file.format, &shared.options);
                 shared.set_charset(source, told.charset);
                 let scan = scanner(file.format, told.read_as, &shared.options);
-                let mut splitter = Splitter::new(told.stream, scan, PIECE, longest, limit);
-                while let Some(mut cut) = splitter.next(|e| decode::reason(e, file.codec)) {
+                let mut splitter = Splitter::new(told.stream, scan, told.charset, PIECE, longest, limit);
+                let broken = |error: &_| {
+                    let reason = decode::reason(error, file.codec);
+                    Broken {
+                        unread_bytes: read.unread(file.bytes, &reason),
+                        reason,
+                    }
+                };
+                while let Some(mut cut) = splitter.next(broken) {
                     if let Cut::Piece(piece) = &mut cut {
                         piece.members = read.take_members();
                     }
@@ -237,17 +250,8 @@ impl Reading {
                 }
             }
             Err(error) => {
-                let reason = decode::reason(&error, super::Codec::Plain);
-                self.push(
-                    1,
-                    0,
-                    Body::Rejected {
-                        source,
-                        line: 1,
-                        raw_len: 0,
-                        reason,
-                    },
-                )?;
+                let reason = decode::reason(&error, Codec::Plain);
+                self.lost(source, 1, reason.losing(Loss::unread(file.bytes)))?;
             }
         }
         self.batch.input_bytes += read.take_bytes();
@@ -261,15 +265,18 @@ impl Reading {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
-        let lost = |line, reason| Body::Rejected {
-            source,
-            line,
-            raw_len: 0,
-            reason,
-        };
         let planned = Table::open(file)
             .map(Arc::new)
-            .and_then(|table| table.plan(file, &shared.options, limit));
+            .and_then(|table| {
+                let planned = table.plan(file, &shared.options, limit);
+                planned.map_err(|reason| {
+                    reason.losing(Loss {
+                        rows: table.rows(),
+                        ..Loss::unread(file.bytes)
+                    })
+                })
+            })
+            .map_err(|reason| reason.losing(Loss::unread(file.bytes)));
         let mut told = 0;
         match planned {
             Ok(planned) => {
@@ -287,15 +294,26 @@ impl Reading {
                             let rows = stretch.rows.end - stretch.rows.start;
                             self.push(rows, stretch.bytes, Body::Rows { source, stretch })?;
                         }
-                        Planned::Lost(row, reason) => self.push(1, 0, lost(row + 1, reason))?,
+                        Planned::Lost(row, reason) => self.lost(source, row + 1, reason)?,
                     }
                 }
             }
-            Err(reason) => self.push(1, 0, lost(1, reason))?,
+            Err(reason) => self.lost(source, 1, reason)?,
         }
         self.batch.input_bytes += file.bytes - told;
         self.batch.finished.push_back((source, self.ordinal - before));
         Ok(())
+    }
+
+    /// Adds a reject that stands for a part of a file which no record is cut from.
+    fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), Gone> {
+        let rejected = Body::Rejected {
+            source,
+            line,
+            raw_len: 0,
+            reason,
+        };
+        self.push(1, 0, rejected)
     }
 
     fn cut(&mut self, source: u32, charset: Charset, cut: Cut) -> Result<(), Gone> {
@@ -337,6 +355,7 @@ impl Reading {
             first_ordinal: self.ordinal,
             records,
             body,
+            counted: AtomicBool::new(!self.counting),
         });
         self.ordinal += records;
         self.bytes += bytes;

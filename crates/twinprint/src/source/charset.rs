@@ -1,18 +1,22 @@
-//! Tells the charset of a stream, and turns UTF-16 into UTF-8 while it is read.
+//! Tells the charset of a stream, and recodes UTF-16 while it is read.
 //!
 //! Records are cut and copied as bytes, which works for every charset in which ASCII bytes stand for themselves. UTF-16
-//! is none of them, so that it is recoded while reading, and back while writing, which loses nothing.
+//! is none of them, so that it is recoded while reading, and back while writing, which loses nothing (see [`utf16`]).
 
+pub(super) mod utf16;
+
+use std::fmt;
 use std::io::{self, Read};
 
-use text::charset::{Charset, GUESSED_FROM, Hints, Undecodable, detect};
+use text::charset::{Charset, GUESSED_FROM, Hints, detect};
 
+use self::utf16::FromUtf16;
 use super::format::Format;
 use super::options::SourceOptions;
 
 /// A stream whose charset is known.
 pub(crate) struct Told {
-    /// Its bytes; UTF-8 where it was UTF-16.
+    /// Its bytes; recoded where it was UTF-16.
     pub(crate) stream: Box<dyn Read + Send>,
     /// What the file is in.
     pub(crate) charset: Charset,
@@ -67,28 +71,17 @@ pub(crate) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &S
     };
     let stream: Box<dyn Read + Send> = if cuttable {
         Box::new(stream)
-    } else if charset != Charset::UTF_16LE && charset != Charset::UTF_16BE {
-        let message = format!(
-            "the records of a .{} file in {charset} cannot be told apart; convert it to UTF-8 (iconv -f {charset} -t UTF-8)",
-            format.extension()
-        );
+    } else if is_recoded(charset) {
+        Box::new(FromUtf16::new(stream, charset))
+    } else {
+        let refused = NotCuttable {
+            charset,
+            extension: format.extension(),
+        };
         Box::new(Headed {
             head: io::Cursor::default(),
-            failed: Some(io::Error::other(message)),
+            failed: Some(io::Error::other(refused)),
             stream: Box::new(io::empty()),
-        })
-    } else {
-        Box::new(FromUtf16 {
-            stream,
-            charset,
-            pair: if charset == Charset::UTF_16BE {
-                u16::from_be_bytes
-            } else {
-                u16::from_le_bytes
-            },
-            packed: Vec::new(),
-            taken: 0,
-            text: io::Cursor::default(),
         })
     };
     Told {
@@ -97,6 +90,26 @@ pub(crate) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &S
         read_as,
     }
 }
+
+/// Whether streams of this charset are recoded while they are read.
+pub(crate) fn is_recoded(charset: Charset) -> bool {
+    charset == Charset::UTF_16LE || charset == Charset::UTF_16BE
+}
+
+/// A stream whose records cannot be cut as bytes, and which is not recoded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NotCuttable {
+    pub(super) charset: Charset,
+    pub(super) extension: &'static str,
+}
+
+impl fmt::Display for NotCuttable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "records in {} cannot be told apart", self.charset)
+    }
+}
+
+impl std::error::Error for NotCuttable {}
 
 /// A stream of which the beginning was read before.
 struct Headed {
@@ -116,80 +129,5 @@ impl Read for Headed {
             Some(error) => Err(error),
             None => self.stream.read(buf),
         }
-    }
-}
-
-/// Bytes recoded at a time.
-const BUFFER: usize = 64 << 10;
-
-/// A stream of UTF-16 read as UTF-8. A mark is recoded like other characters.
-struct FromUtf16<R> {
-    stream: R,
-    charset: Charset,
-    pair: fn([u8; 2]) -> u16,
-    /// Bytes that are not recoded yet: less than a character after a reading.
-    packed: Vec<u8>,
-    /// Bytes recoded so far.
-    taken: u64,
-    text: io::Cursor<Vec<u8>>,
-}
-
-impl<R: Read> FromUtf16<R> {
-    /// Recodes more; whether there was more.
-    fn refill(&mut self) -> io::Result<bool> {
-        let held = self.packed.len();
-        self.packed.resize(held + BUFFER, 0);
-        let read = self.stream.read(&mut self.packed[held..]);
-        self.packed.truncate(held + read.as_ref().map_or(0, |&read| read));
-        let read = read?;
-        let mut text = String::new();
-        let (pairs, odd) = self.packed.as_chunks::<2>();
-        let mut used = 0;
-        for unit in char::decode_utf16(pairs.iter().map(|&pair| (self.pair)(pair))) {
-            let Ok(c) = unit else { break };
-            used += 2 * c.len_utf16();
-            text.push(c);
-        }
-        // A last half of a character waits for the other one.
-        let rest = self.packed.len() - used;
-        let waits = read > 0 && rest <= 2 + odd.len();
-        if text.is_empty() && rest > 0 && !waits {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                Undecodable {
-                    charset: self.charset,
-                    offset: self.taken + 1,
-                    byte: self.packed[0],
-                },
-            ));
-        }
-        self.taken += used as u64;
-        self.packed.drain(..used);
-        self.text = io::Cursor::new(text.into_bytes());
-        Ok(read > 0 || used > 0)
-    }
-}
-
-impl<R: Read> Read for FromUtf16<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.text.read(buf)?;
-            if read > 0 || buf.is_empty() || !self.refill()? {
-                return Ok(read);
-            }
-        }
-    }
-}
-
-/// UTF-8 text as the UTF-16 it was read from. Bytes that are no text, which a file read as UTF-16 has none of, are
-/// left out.
-pub(crate) fn to_utf16(text: &[u8], charset: Charset, out: &mut Vec<u8>) {
-    let bytes = if charset == Charset::UTF_16BE {
-        u16::to_be_bytes
-    } else {
-        u16::to_le_bytes
-    };
-    for chunk in text.utf8_chunks() {
-        out.extend(chunk.valid().encode_utf16().flat_map(bytes));
     }
 }

@@ -7,15 +7,19 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use text::charset::{self, Charset};
 
-use super::charset::hints;
+use super::charset::utf16::no_text;
+use super::charset::{hints, is_recoded};
 use super::decode::{self, Unpacking};
 use super::delimited::RowParser;
 use super::format::{Codec, Format};
+use super::intake::Tally;
 use super::json;
 use super::longest::Longest;
+use super::loss::Loss;
 use super::options::SourceOptions;
 use super::page::Pages;
 use super::record::{IntegerType, Record, RecordKind};
@@ -34,6 +38,8 @@ pub struct Chunk {
     pub(crate) first_ordinal: u64,
     pub(crate) records: u64,
     pub(crate) body: Body,
+    /// The records are counted, or not to be.
+    pub(crate) counted: AtomicBool,
 }
 
 /// What a chunk holds.
@@ -98,8 +104,28 @@ impl Chunk {
 
     /// Yields every record in order, blank lines included. The names of the fields come from `options`; the longest
     /// record is that of the options the sources were found with. Linear in the bytes; a field without escapes is
-    /// not copied.
+    /// not copied. The first call counts the records for [`Sources::intake`](super::Sources::intake).
     pub fn documents(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
+        if self.counted.swap(true, Ordering::Relaxed) {
+            return self.documents_again(options, f);
+        }
+        let mut tally = Tally::default();
+        self.documents_again(options, &mut |record| {
+            tally.count(&record);
+            f(record);
+        });
+        self.shared.count(tally);
+    }
+
+    /// Counts one of the documents as rejected, since it cannot be used.
+    pub(crate) fn refuse(&self, source: u32, line: u64, reason: &RejectReason) {
+        let mut tally = Tally::default();
+        tally.refuse(source, line, reason);
+        self.shared.count(tally);
+    }
+
+    /// As [`documents`](Self::documents), without counting: for further fields of records that are yielded besides.
+    pub(crate) fn documents_again(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
             Body::Bytes {
                 source,
@@ -186,8 +212,8 @@ impl Chunk {
                 let records = piece.parts().filter(|(span, _)| span.part == Part::Record);
                 for (ordinal, (_, raw)) in (self.first_ordinal..).zip(records) {
                     if wanted(ordinal) {
-                        let bytes = parser.content(raw);
-                        parser.record(bytes, None, &mut |kind, is_page| take(ordinal, kind, is_page));
+                        let line = parser.line(raw, None);
+                        parser.record(&line, &mut |kind, is_page| take(ordinal, kind, is_page));
                     }
                 }
             }
@@ -222,8 +248,11 @@ impl Chunk {
         options: &'o SourceOptions,
         pages: Option<Pages>,
     ) -> Parser<'o> {
+        let format = self.shared.files[source as usize].format;
         Parser {
-            fields: match (&piece.header, self.shared.files[source as usize].format) {
+            stored: self.shared.charset(source).unwrap_or(charset),
+            by_line: format.is_by_line() || piece.header.is_some(),
+            fields: match (&piece.header, format) {
                 (Some(header), _) => Fields::Row(Box::new(RowParser::new(header, options))),
                 (None, Format::Jsonl | Format::Json) => Fields::Json(options),
                 (None, Format::Warc) => Fields::Archive(options),
@@ -246,7 +275,12 @@ pub(crate) struct Original<'a> {
 /// Turns the records of a piece into documents.
 struct Parser<'o> {
     fields: Fields<'o>,
+    /// The charset of the bytes.
     charset: Charset,
+    /// The charset of the file, another one where the bytes are recoded.
+    stored: Charset,
+    /// Whether a line end follows every record but perhaps the last.
+    by_line: bool,
     longest: Longest,
     /// Where the field holds markup.
     pages: Option<Pages>,
@@ -270,7 +304,6 @@ impl Parser<'_> {
         let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;
         for (span, raw) in piece.parts() {
-            let bytes = self.content(raw);
             match span.part {
                 Part::Blank => {
                     for (line, number) in Lines(raw).zip(span.line..) {
@@ -279,8 +312,9 @@ impl Parser<'_> {
                 }
                 Part::Record => {
                     // Records of valid text begin and end at characters, so that this is valid text.
-                    let text = valid.and_then(|v| v.get(start..start + bytes.len()));
-                    self.record(bytes, text, &mut |kind, _| f(span.line, bytes.len() as u64, kind));
+                    let text = valid.and_then(|v| v.get(start..start + self.content(raw).len()));
+                    let line = self.line(raw, text);
+                    self.record(&line, &mut |kind, _| f(span.line, line.bytes.len() as u64, kind));
                 }
                 Part::Other(Some(kind)) => f(span.line, raw.len() as u64, RecordKind::Other { kind }),
                 Part::Other(None) | Part::Opening | Part::Separator | Part::Closing => {}
@@ -297,26 +331,39 @@ impl Parser<'_> {
         }
     }
 
+    /// The line of a record, whose bytes are `text` if they are known to be UTF-8.
+    fn line<'b>(&self, raw: &'b [u8], text: Option<&'b str>) -> Line<'b> {
+        let bytes = self.content(raw);
+        Line {
+            bytes,
+            text,
+            ended: !self.by_line || bytes.len() < raw.len() || bytes.ends_with(b"\r"),
+        }
+    }
+
     /// Whether records may be pages.
     fn has_pages(&self, options: &SourceOptions) -> bool {
         options.html || matches!(self.fields, Fields::Archive(_))
     }
 
-    /// Yields a record, whose bytes are `text` if they are known to be UTF-8, and whether it is a page.
-    fn record(&mut self, bytes: &[u8], text: Option<&str>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
+    /// Yields a record, and whether it is a page.
+    fn record(&mut self, line: &Line<'_>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
         let rejected = |reason| RecordKind::Rejected { reason };
-        if let Err(reason) = self.longest.check(bytes.len() as u64) {
+        if let Err(reason) = self.longest.check(line.bytes.len() as u64) {
             return f(rejected(reason), false);
         }
-        let document = |json::Picked { text, id, sort_value }| RecordKind::Document { id, text, sort_value };
         if let Fields::Archive(options) = self.fields {
             let pages = self.pages.get_or_insert_default();
-            let picked = warc::document(bytes, options, self.longest, pages);
+            let picked = warc::document(line.bytes, options, self.longest, pages);
             return f(picked.map_or_else(rejected, document), pages.take_met());
         }
-        let text = match text.map_or_else(|| self.charset.decode(bytes), |text| Ok(Cow::Borrowed(text))) {
+        let text = match line.text {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.charset.decode(line.bytes),
+        };
+        let text = match text {
             Ok(text) => text,
-            Err(error) => return f(rejected(error.into()), false),
+            Err(error) => return f(rejected(self.no_text(line, error.into())), false),
         };
         let has_fields = !matches!(self.fields, Fields::None);
         let picked = match &mut self.fields {
@@ -339,8 +386,55 @@ impl Parser<'_> {
             }
             _ => (picked, false),
         };
-        f(picked.map_or_else(rejected, document), is_page);
+        let kind = match picked {
+            Ok(picked) => document(picked),
+            Err(reason) if reason.is_incomplete() => rejected(line.cut_off(reason)),
+            Err(reason) => rejected(reason),
+        };
+        f(kind, is_page);
     }
+
+    /// Why the bytes of a record are no text, where decoding them says `reason`.
+    fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
+        if is_recoded(self.stored) {
+            return no_text(line.bytes, self.stored).unwrap_or(reason);
+        }
+        let ends_within_a_character = self.charset == Charset::UTF_8
+            && std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
+        if ends_within_a_character {
+            line.cut_off(reason)
+        } else {
+            reason
+        }
+    }
+}
+
+/// The bytes of a record, without its line feed.
+struct Line<'a> {
+    bytes: &'a [u8],
+    /// The same, where they are known to be UTF-8.
+    text: Option<&'a str>,
+    /// Whether a line end follows, as behind every record but the last one of a file.
+    ended: bool,
+}
+
+impl Line<'_> {
+    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
+    fn cut_off(&self, reason: RejectReason) -> RejectReason {
+        if self.ended {
+            return reason;
+        }
+        reason.losing(Loss {
+            bytes: self.bytes.len() as u64,
+            lines: Lines(self.bytes).count() as u64,
+            ..Loss::default()
+        })
+    }
+}
+
+fn document(picked: json::Picked<'_>) -> RecordKind<'_> {
+    let json::Picked { text, id, sort_value } = picked;
+    RecordKind::Document { id, text, sort_value }
 }
 
 /// Reads a file as one document into `buffer`.
@@ -357,20 +451,24 @@ fn whole_file<'b>(
     if file.codec == Codec::Plain && file.bytes > longest.held().saturating_add(BOM.len() as u64) {
         return rejected(file.bytes, longest.reason(Some(file.bytes)));
     }
-    let stream = match decode::open(
-        &file.path,
-        file.codec,
-        file.bytes,
-        Unpacking::of(&shared.options),
-        &Arc::default(),
-    ) {
+    let told = Arc::default();
+    let (bytes, limits) = (file.bytes, Unpacking::of(&shared.options));
+    let stream = match decode::open(&file.path, file.codec, bytes, limits, &told) {
         Ok(stream) => stream,
-        Err(error) => return rejected(0, decode::reason(&error, Codec::Plain)),
+        Err(error) => {
+            let reason = decode::reason(&error, Codec::Plain);
+            return rejected(0, reason.losing(Loss::unread(bytes)));
+        }
     };
     // A mark does not count; one byte more shows that the limit is passed.
     let most = longest.held().saturating_add(BOM.len() as u64 + 1);
     if let Err(error) = stream.take(most).read_to_end(buffer) {
-        return rejected(buffer.len() as u64, decode::reason(&error, file.codec));
+        let reason = decode::reason(&error, file.codec);
+        let loss = Loss {
+            bytes: buffer.len() as u64,
+            ..Loss::unread(told.unread(bytes, &reason))
+        };
+        return rejected(loss.bytes, reason.losing(loss));
     }
     let bytes = buffer.strip_prefix(BOM).unwrap_or(buffer);
     let raw_len = bytes.len() as u64;

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lz4_flex::frame::FrameDecoder;
-use text::charset::Undecodable;
 
 pub(crate) use self::gzip::Member;
 use self::gzip::{Gzip, Junk};
+use super::charset::NotCuttable;
 use super::format::Codec;
 use super::options::SourceOptions;
 use super::reject::RejectReason;
@@ -35,6 +35,10 @@ const LONGEST_DICTIONARY: u64 = 16 << 20;
 pub(crate) struct Told {
     /// Bytes read from disk since they were asked for.
     taken: AtomicU64,
+    /// Bytes of the file that were used, by the decoder where it is packed.
+    used: AtomicU64,
+    /// As many of them as had been used when bytes last came out.
+    fruitful: AtomicU64,
     /// Members of gzip, where anybody wants to know.
     members: Option<Mutex<Vec<Member>>>,
 }
@@ -50,6 +54,18 @@ impl Told {
 
     pub(crate) fn take_bytes(&self) -> u64 {
         self.taken.swap(0, Ordering::Relaxed)
+    }
+
+    /// Bytes of a file of `bytes` bytes that gave nothing, where reading it ended for `reason`.
+    pub(crate) fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
+        let gave = match reason.cause() {
+            // Only the beginning was looked at.
+            RejectReason::NotCuttable { .. } => 0,
+            // The stream before it was whole, its end included.
+            RejectReason::Junk => self.used.load(Ordering::Relaxed),
+            _ => self.fruitful.load(Ordering::Relaxed),
+        };
+        bytes.saturating_sub(gave)
     }
 
     /// The members that ended since they were asked for.
@@ -75,6 +91,71 @@ impl Read for Counted {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buf)?;
         self.told.taken.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// A reader that counts the bytes used of it.
+struct Used<R> {
+    reader: R,
+    bytes: u64,
+    told: Arc<Told>,
+}
+
+impl<R> Used<R> {
+    fn new(reader: R, told: &Arc<Told>) -> Self {
+        Self {
+            reader,
+            bytes: 0,
+            told: Arc::clone(told),
+        }
+    }
+
+    fn note(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.told.used.store(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl<R: Read> Read for Used<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buf)?;
+        self.note(read);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Used<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.reader.consume(amount);
+        self.note(amount);
+    }
+}
+
+/// The stream that comes out, which notes how much of the file was used for it.
+struct Noted<R> {
+    stream: R,
+    told: Arc<Told>,
+}
+
+fn noted(stream: impl Read + Send + 'static, told: &Arc<Told>) -> Box<dyn Read + Send> {
+    Box::new(Noted {
+        stream,
+        told: Arc::clone(told),
+    })
+}
+
+impl<R: Read> Read for Noted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buf)?;
+        if read > 0 {
+            let used = self.told.used.load(Ordering::Relaxed);
+            self.told.fruitful.store(used, Ordering::Relaxed);
+        }
         Ok(read)
     }
 }
@@ -136,10 +217,11 @@ pub(crate) fn open(
     };
     if codec == Codec::Plain {
         // Callers read plain files in large pieces; a buffer would only copy.
-        return Ok(Box::new(file));
+        return Ok(noted(Used::new(file, told), told));
     }
     // Small files are many, so that their buffers must be small too.
-    let file = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
+    let buffered = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
+    let file = Used::new(buffered, told);
     let stream: Box<dyn Read + Send> = match codec {
         Codec::Plain => Box::new(file),
         Codec::Gzip => Box::new(Gzip::new(file, told)),
@@ -160,12 +242,13 @@ pub(crate) fn open(
         Codec::Lz4 => Box::new(Lz4Frames::new(file)),
     };
     let most = FREE.max(bytes.saturating_mul(limits.max_ratio));
-    Ok(Box::new(Bounded {
+    let bounded = Bounded {
         stream,
         left: most,
         most,
         max_ratio: limits.max_ratio,
-    }))
+    };
+    Ok(noted(bounded, told))
 }
 
 /// A stream that must not grow beyond what its file is worth.
@@ -306,8 +389,8 @@ pub(crate) fn reason(error: &io::Error, codec: Codec) -> RejectReason {
         message: error.to_string(),
     };
     let inner = error.get_ref();
-    if let Some(&error) = inner.and_then(|e| e.downcast_ref::<Undecodable>()) {
-        return error.into();
+    if let Some(&NotCuttable { charset, extension }) = inner.and_then(|e| e.downcast_ref()) {
+        return RejectReason::NotCuttable { charset, extension };
     }
     if let Some(&Swells { bytes, ratio }) = inner.and_then(|e| e.downcast_ref()) {
         return RejectReason::Swells { bytes, ratio };

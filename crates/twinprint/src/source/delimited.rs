@@ -41,11 +41,8 @@ impl Header {
     /// Reads the first row. Where just one delimiter is in it, it is that one; where others are, `|` is a character like any.
     pub(crate) fn new(row: &[u8], form: Form) -> Result<Self, RejectReason> {
         let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
-        let text = match form.charset.decode(row) {
-            // How many fields there are, bytes that are no text do not change.
-            Err(_) if form.headless => form.charset.decode_lossy(row),
-            decoded => decoded.map_err(RejectReason::from)?,
-        };
+        // Bytes that are no text change a name, but not the number of fields; each row is judged by its own bytes.
+        let text = form.charset.decode_lossy(row);
         let mut fields = Fields::new(delimiter);
         fields.read(text.as_bytes(), MOST_COLUMNS);
         if fields.count > MOST_COLUMNS {
@@ -59,6 +56,12 @@ impl Header {
             delimiter,
             names: names.collect(),
         })
+    }
+
+    /// The names of the first columns, shortened, for a message.
+    pub(crate) fn first_names(&self) -> Vec<String> {
+        let names = self.names.iter().take(8);
+        names.map(|name| name.chars().take(40).collect()).collect()
     }
 
     /// Whether there is a column of this name.
@@ -177,13 +180,9 @@ impl<'h> RowParser<'h> {
     /// Reads one row. An empty id counts as none, an empty sort value as missing.
     pub(crate) fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
         let Some(text) = self.text else {
-            let names = self.header.names.iter();
             return Err(RejectReason::FieldMissing {
                 key: self.text_key.to_owned(),
-                present: names
-                    .take(8)
-                    .map(|name| name.chars().take(40).collect())
-                    .collect(),
+                present: self.header.first_names(),
             });
         };
         let expected = self.header.names.len();

@@ -14,6 +14,7 @@ use super::error::SourceError;
 use super::filter::{Filter, spells_extension};
 use super::format::{Codec, Format, Named, named};
 use super::layout;
+use super::look::{Presence, look};
 use super::options::SourceOptions;
 use super::sniff::Head;
 use super::sources::SourceFile;
@@ -329,17 +330,17 @@ impl Search<'_> {
             return kind(format, None);
         }
         let extension = match name {
-            Named::Known(format, _) if !self.options.any_text || Self::is_sure(format, path, codec) => {
-                return kind(format, None);
-            }
+            Named::Known(format, _) => return kind(self.known(format, path, codec)?, None),
             #[cfg(feature = "tables")]
-            Named::Shared(format, ..) if Head::read(path, codec).may_be(format) => return kind(format, None),
+            Named::Shared(format, ..) if Head::read(path, codec).may_be(format) => {
+                return kind(self.known(format, path, codec)?, None);
+            }
             #[cfg(feature = "tables")]
             Named::Shared(.., extension) => Some(extension),
             Named::LaterFormat(_, found) if !self.options.any_text => {
                 return Err(NotRead::LaterFormat(found));
             }
-            Named::Known(..) | Named::LaterFormat(..) => None,
+            Named::LaterFormat(..) => None,
             Named::Unknown(_, extension) => extension,
         };
         if self.options.any_text && Head::read(path, codec).is_utf8() {
@@ -358,13 +359,44 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a file is of the format that its extension names, where every text is taken as such.
-    fn is_sure(format: Format, path: &Path, codec: Codec) -> bool {
-        if format.gives_way_to_text() {
-            return false;
+    /// What a file is read as whose name tells its format. Where every text is taken, one that does not hold what the format says is a
+    /// text like any other: records with the field of the text, or the mark of the format.
+    fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<Format, NotRead> {
+        if !self.options.any_text || !(format.has_fields() || format.has_mark()) {
+            return Ok(format);
         }
-        let is_other_text = |head: &Head| head.is_utf8() && !head.may_be(format);
-        !format.has_mark() || !is_other_text(&Head::read(path, codec))
+        let head = Head::read(path, codec);
+        let is_sure = if format.has_fields() {
+            match self.presence(path, format, codec) {
+                Presence::There => true,
+                Presence::Missing(_) if !head.is_utf8() => return Err(NotRead::NotText),
+                // If it is no text either, reading it says what is wrong.
+                Presence::Missing(_) | Presence::NotAtFirst(..) | Presence::Unknown => false,
+            }
+        } else {
+            head.may_be(format)
+        };
+        Ok(if is_sure || !head.is_utf8() {
+            format
+        } else {
+            Format::Text
+        })
+    }
+
+    /// Whether the records of a file have the field with the text.
+    fn presence(&self, path: &Path, format: Format, codec: Codec) -> Presence {
+        match fs::metadata(path) {
+            Ok(metadata) => {
+                let kind = Kind {
+                    format,
+                    codec,
+                    spelled: None,
+                };
+                let file = source_file(path.to_owned(), PathBuf::new(), &kind, &metadata);
+                look(&file, self.options, &self.options.text_key)
+            }
+            Err(_) => Presence::Unknown,
+        }
     }
 
     fn by_lines(&self, format: Format) -> Format {

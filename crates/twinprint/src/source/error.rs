@@ -5,6 +5,10 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
+use super::intake::Intake;
+use super::look::FieldRole;
+use crate::number::{self, counted};
+
 /// The formats and codecs of this version, for messages.
 #[cfg(not(feature = "tables"))]
 const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4";
@@ -98,6 +102,23 @@ pub enum SourceError {
         /// Files left out, by extension.
         skipped: BTreeMap<String, u64>,
     },
+    /// There are records, and none of them is a document.
+    #[error("{}", nothing_accepted(.0))]
+    NothingAccepted(Box<Intake>),
+    /// No file has a field that was asked for.
+    #[error("{} has no field {key:?} for {role}; its fields are {}", every_file(file, *.files), .present.join(", "))]
+    NoField {
+        /// What the field was to hold.
+        role: FieldRole,
+        /// Its name.
+        key: String,
+        /// The number of files.
+        files: u64,
+        /// The first file.
+        file: String,
+        /// Its fields.
+        present: Vec<String>,
+    },
     /// stdin without a format.
     #[error(
         "stdin (-) has no name to tell its format; pass --format text, html, lines, jsonl, json, csv, tsv or warc"
@@ -123,6 +144,38 @@ pub enum SourceError {
     /// The work was cancelled.
     #[error("cancelled")]
     Cancelled,
+}
+
+fn every_file(first: &str, files: u64) -> String {
+    match files {
+        0 | 1 => first.to_owned(),
+        _ => format!("{first}, like the other {},", counted(files - 1, "file")),
+    }
+}
+
+/// Says why no record is a document.
+fn nothing_accepted(intake: &Intake) -> String {
+    let kinds = intake.rejected_by.iter();
+    let kinds: Vec<String> = kinds
+        .map(|(kind, n)| format!("{} {kind}", number::count(*n)))
+        .collect();
+    let mut text = format!(
+        "none of the records is a document: {} rejected ({})",
+        number::count(intake.rejected),
+        kinds.join(", ")
+    );
+    if !intake.fields.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "; the fields seen are {}", intake.fields.join(", "));
+    }
+    if let Some(first) = intake.first_reject() {
+        let _ = write!(
+            text,
+            "; the first is {}:{}: {}",
+            first.source, first.line, first.reason
+        );
+    }
+    text
 }
 
 /// Lists what was left out, most frequent first.

@@ -82,9 +82,9 @@ impl Format {
         }
     }
 
-    /// Whether a file of this name may well be meant as text where every text is taken.
-    pub(crate) fn gives_way_to_text(self) -> bool {
-        matches!(self, Self::Json | Self::Csv | Self::Tsv)
+    /// Whether the records of this format have named fields, one of which holds the text.
+    pub(crate) fn has_fields(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Json | Self::Csv | Self::Tsv) || self.is_table()
     }
 
     /// Whether files of this format begin with a mark of its own.

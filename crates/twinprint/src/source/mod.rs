@@ -15,7 +15,7 @@
 //!
 //! Invariants: records come in input order; each file yields the same records every time it is read; documents and
 //! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
-//! `max_document` is held.
+//! `max_document` is held; what is not taken of a file is counted in the [`Loss`] of a reject, and in the [`Intake`].
 
 mod batch;
 mod charset;
@@ -26,9 +26,12 @@ mod discover;
 mod error;
 mod filter;
 mod format;
+mod intake;
 mod json;
 mod layout;
 mod longest;
+mod look;
+mod loss;
 mod options;
 mod page;
 mod record;
@@ -51,17 +54,20 @@ pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;
 pub use format::{Codec, Format, UnknownFormat};
 pub(crate) use format::{Named, named};
+pub use intake::{Damage, FileIntake, Intake, Place, RejectExample};
+pub use look::FieldRole;
+pub use loss::Loss;
 pub use options::SourceOptions;
 pub(crate) use record::IntegerType;
 pub use record::{Record, RecordKind, SortValue};
-pub use reject::{RejectReason, Rest};
+pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
 #[cfg(feature = "tables")]
 pub use table::catches_panics;
 pub use text::charset::Charset;
 pub(crate) use walk::root_of;
 
-pub(crate) use charset::to_utf16;
+pub(crate) use charset::utf16::to_utf16;
 pub(crate) use chunk::{Body, Original};
 pub(crate) use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
 #[cfg(test)]

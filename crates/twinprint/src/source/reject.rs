@@ -1,10 +1,8 @@
-//! Why a record cannot be a document: what was found, where, and the way out.
-
-use std::fmt;
+//! Why a record cannot be a document: what was found, where, and how to fix it.
 
 use text::charset::{Charset, Undecodable};
 
-use crate::number::counted;
+use super::loss::Loss;
 
 /// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +27,36 @@ pub enum RejectReason {
         offset: u64,
         /// Its first byte.
         byte: u8,
+    },
+    /// UTF-16 with a unit that is one half of a pair, without the other half.
+    #[error(
+        "byte {offset} is one half of a {charset} pair ({unit:#06x}, a lone surrogate), which is no character; write U+FFFD in its place"
+    )]
+    LoneUnit {
+        /// The charset of the file.
+        charset: Charset,
+        /// Where the unit begins, from 1.
+        offset: u64,
+        /// The unit.
+        unit: u16,
+    },
+    /// UTF-16 with an odd number of bytes.
+    #[error("the {charset} file ends within a character: byte {offset} is the first half of two")]
+    OddByte {
+        /// The charset of the file.
+        charset: Charset,
+        /// Where the byte stands, from 1.
+        offset: u64,
+    },
+    /// The charset of a file does not let its records be told apart.
+    #[error(
+        "the records of a .{extension} file in {charset} cannot be told apart; convert it to UTF-8 (iconv -f {charset} -t UTF-8)"
+    )]
+    NotCuttable {
+        /// The charset of the file.
+        charset: Charset,
+        /// The extension of its format.
+        extension: &'static str,
     },
     /// The record does not parse as JSON.
     #[error(
@@ -123,24 +151,20 @@ pub enum RejectReason {
         found: String,
     },
     /// An array of JSON objects that cannot be read on.
-    #[error("the array is broken: {message}; nothing from here on was taken ({rest})")]
+    #[error("the array is broken: {message}")]
     BrokenArray {
         /// What is wrong.
         message: &'static str,
-        /// What was lost.
-        rest: Rest,
     },
-    /// A quote that is never closed. Everything from this row on is lost.
+    /// A quote that is never closed.
     #[error(
-        "the quote opened on line {line} is never closed; double a quote that belongs to the text, or put the field in quotes; nothing from this row on was taken ({rest})"
+        "the quote opened on line {line} is never closed; double a quote that belongs to the text, or put the field in quotes"
     )]
     OpenQuote {
         /// The line of the quote, from 1.
         line: u64,
-        /// What was lost.
-        rest: Rest,
     },
-    /// A header with more columns than any table has. Nothing of the file is taken.
+    /// A header with more columns than any table has.
     #[error("the header has more than {limit} columns; name the delimiter with --delimiter if it is another")]
     TooManyColumns {
         /// The most columns taken.
@@ -154,26 +178,24 @@ pub enum RejectReason {
         /// Fields of the header.
         expected: usize,
     },
-    /// The table has no column of the name given by `--text-key`. No row of the file is taken.
-    #[error("no column {key:?}; there are {}; name the one that holds the text with --text-key. No row of the file was taken", .present.join(", "))]
+    /// The table has no column of the name given by `--text-key`.
+    #[error("no column {key:?}; there are {}; name the one that holds the text with --text-key", .present.join(", "))]
     ColumnMissing {
         /// The column asked for.
         key: String,
         /// The first columns.
         present: Vec<String>,
     },
-    /// The column named by `--text-key` holds no strings. No row of the file is taken.
-    #[error(
-        "column {key:?} is {found}, not a string; name the column that holds the text with --text-key. No row of the file was taken"
-    )]
+    /// The column named by `--text-key` holds no strings.
+    #[error("column {key:?} is {found}, not a string; name the column that holds the text with --text-key")]
     ColumnNotText {
         /// The column asked for.
         key: String,
         /// Its type.
         found: String,
     },
-    /// A file is not the table it is named as. No row of it is taken.
-    #[error("not a readable {format} file: {message}. No row of it was taken")]
+    /// A file is not the table it is named as.
+    #[error("not a readable {format} file: {message}")]
     NotATable {
         /// The format's name.
         format: &'static str,
@@ -186,6 +208,12 @@ pub enum RejectReason {
         /// The format's name.
         format: &'static str,
         /// What is wrong.
+        message: String,
+    },
+    /// No fingerprint can be made of what the field holds.
+    #[error("{message}")]
+    NoFingerprint {
+        /// Why.
         message: String,
     },
     /// The text has no features, and such texts are not wanted.
@@ -207,16 +235,14 @@ pub enum RejectReason {
         /// The longest record that there is memory for, in bytes.
         limit: u64,
     },
-    /// A compressed stream ends before its end. Everything from this record on is lost.
-    #[error("the {codec} stream is cut off: nothing from here on can be read; records before it were taken")]
+    /// A compressed stream ends before its end.
+    #[error("the {codec} stream is cut off: the file ends before the stream does")]
     Truncated {
         /// The codec.
         codec: &'static str,
     },
-    /// A compressed stream is damaged. Everything from this record on is lost.
-    #[error(
-        "the {codec} stream is damaged ({message}): nothing from here on can be read; records before it were taken"
-    )]
+    /// A compressed stream is damaged.
+    #[error("the {codec} stream is damaged ({message}): nothing from here on can be unpacked")]
     Corrupt {
         /// The codec.
         codec: &'static str,
@@ -225,12 +251,12 @@ pub enum RejectReason {
     },
     /// Other bytes follow the last member of a gzip stream.
     #[error(
-        "the gzip stream ends here, but the file goes on with something else, which was not taken; all that was packed before it was"
+        "the gzip stream ends here, and bytes that are no gzip follow; all that was packed before them was read"
     )]
     Junk,
-    /// A packed file unpacks to more than its size lets expect. Everything from this record on is lost.
+    /// A packed file unpacks to more than its size lets expect.
     #[error(
-        "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size: nothing from here on was taken; raise --max-ratio if it is meant to"
+        "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size; raise --max-ratio if it is meant to"
     )]
     Swells {
         /// What it may unpack to.
@@ -238,36 +264,68 @@ pub enum RejectReason {
         /// The most for each byte of the file, above 1 GiB.
         ratio: u64,
     },
-    /// The file could not be opened or read. Everything from this record on is lost.
-    #[error("the file cannot be read ({message}): nothing from here on was taken")]
+    /// The file could not be opened or read.
+    #[error("the file cannot be read ({message})")]
     Unreadable {
         /// What the system says.
         message: String,
     },
-}
-
-/// How much of a file was not taken: from the beginning of the record at fault to the end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rest {
-    /// Bytes.
-    pub bytes: u64,
-    /// Lines, begun ones included.
-    pub lines: u64,
-}
-
-impl fmt::Display for Rest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (bytes, lines) = (counted(self.bytes, "byte"), counted(self.lines, "line"));
-        write!(f, "{bytes} on {lines}")
-    }
+    /// More than this record is lost: the rest of the file, or rows of a table.
+    #[error("{cause}; not taken from here on: {loss}")]
+    Lost {
+        /// Why.
+        cause: Box<Self>,
+        /// How much.
+        loss: Loss,
+    },
 }
 
 impl RejectReason {
-    /// Where the rest of a file is lost and can be told: how much of it.
-    pub(crate) fn rest_mut(&mut self) -> Option<&mut Rest> {
+    /// The reject that stands for a part of a file, for this reason.
+    pub(crate) fn losing(self, loss: Loss) -> Self {
         match self {
-            Self::BrokenArray { rest, .. } | Self::OpenQuote { rest, .. } => Some(rest),
+            lost @ Self::Lost { .. } => lost,
+            cause => Self::Lost {
+                cause: Box::new(cause),
+                loss,
+            },
+        }
+    }
+
+    /// The reason itself, where it is given with the part of the file that is lost for it.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::Lost { cause, .. } => cause,
+            cause => cause,
+        }
+    }
+
+    /// The part of the file that is lost with the record, where that is more than the record.
+    pub fn loss(&self) -> Option<Loss> {
+        match self {
+            Self::Lost { loss, .. } => Some(*loss),
             _ => None,
+        }
+    }
+
+    /// Whether the file is unreadable, cut off or damaged, rather than this one record unusable.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Lost { .. }
+                | Self::OddByte { .. }
+                | Self::NotWarc { .. }
+                | Self::ContentLength { .. }
+                | Self::DamagedTable { .. }
+        )
+    }
+
+    /// Whether a record that its file ends with, without a line end, is rejected because it is not complete.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        match self {
+            Self::InvalidJson { message, .. } => message.starts_with("EOF while parsing"),
+            Self::RowWidth { found, expected } => found < expected,
+            _ => false,
         }
     }
 
@@ -276,8 +334,10 @@ impl RejectReason {
         match self {
             Self::InvalidUtf8 { .. } => "invalid utf-8",
             Self::Undecodable { .. } => "not of its charset",
+            Self::OddByte { .. } => "odd byte",
+            Self::NotCuttable { .. } => "charset not read",
             Self::InvalidJson { .. } => "invalid json",
-            Self::LoneSurrogate { .. } => "lone surrogate",
+            Self::LoneSurrogate { .. } | Self::LoneUnit { .. } => "lone surrogate",
             Self::NotAnObject { .. } => "not an object",
             Self::FieldMissing { .. } => "field missing",
             Self::FieldNull { .. } => "field null",
@@ -299,6 +359,7 @@ impl RejectReason {
             Self::ColumnNotText { .. } => "column not text",
             Self::NotATable { .. } => "not a table",
             Self::DamagedTable { .. } => "damaged table",
+            Self::NoFingerprint { .. } => "no fingerprint",
             Self::EmptyText => "empty text",
             Self::TooLong { .. } => "too long",
             Self::BeyondMemory { .. } => "beyond memory",
@@ -307,6 +368,7 @@ impl RejectReason {
             Self::Junk => "junk after the stream",
             Self::Swells { .. } => "unpacks too far",
             Self::Unreadable { .. } => "unreadable file",
+            Self::Lost { cause, .. } => cause.kind(),
         }
     }
 }

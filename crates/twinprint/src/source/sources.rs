@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tempfile::TempPath;
@@ -13,6 +13,7 @@ use super::batch::BatchReader;
 use super::discover;
 use super::error::SourceError;
 use super::format::{Codec, Format};
+use super::intake::{Intake, Tally};
 use super::options::SourceOptions;
 
 /// One file to read.
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     records: Vec<AtomicU64>,
     /// The charset of each file, once its beginning was read.
     charsets: Vec<OnceLock<Charset>>,
+    /// What became of the records as far as they were turned into documents.
+    tally: Mutex<Tally>,
     skipped: BTreeMap<String, u64>,
     as_text: BTreeMap<String, u64>,
     empty: Vec<String>,
@@ -104,6 +107,7 @@ impl Sources {
             shared: Arc::new(Shared {
                 records: found.files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
                 charsets: found.files.iter().map(|_| OnceLock::new()).collect(),
+                tally: Mutex::default(),
                 files: found.files,
                 options: options.clone(),
                 skipped: found.skipped,
@@ -126,6 +130,7 @@ impl Sources {
             shared: Arc::new(Shared {
                 records: files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
                 charsets: files.iter().map(|_| OnceLock::new()).collect(),
+                tally: Mutex::default(),
                 files,
                 options: self.shared.options.clone(),
                 skipped: BTreeMap::new(),
@@ -185,10 +190,24 @@ impl Sources {
     /// Reads all files on a thread of its own, in batches of about `batch_bytes` bytes (8 to 16 MiB serve well). Two
     /// batches are held beside those handed out: one filling, one waiting.
     pub fn read(&self, batch_bytes: usize) -> BatchReader {
+        self.shared.take_tally();
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, true)
     }
 
-    /// Reads again without counting anew.
+    /// The account of the last [reading](Self::read): of the records whose chunks were turned into [documents](super::Chunk::documents).
+    ///
+    /// # Errors
+    /// [`SourceError::NothingAccepted`] where there were records, and none of them is a document.
+    pub fn intake(&self) -> Result<Intake, SourceError> {
+        self.intake_so_far().checked()
+    }
+
+    /// As [`intake`](Self::intake), of a reading that is not over or covers a part of the input only.
+    pub(crate) fn intake_so_far(&self) -> Intake {
+        self.shared.tally().intake(&self.shared.files)
+    }
+
+    /// Reads again without counting.
     pub(crate) fn reread(&self, batch_bytes: usize) -> BatchReader {
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, false)
     }
@@ -200,7 +219,7 @@ impl Sources {
 
     /// The charset of a file, once it has been read.
     pub fn charset(&self, source: u32) -> Option<Charset> {
-        self.shared.charsets.get(source as usize)?.get().copied()
+        self.shared.charset(source)
     }
 
     /// How many of the files read so far are in each charset.
@@ -218,6 +237,25 @@ impl Sources {
 }
 
 impl Shared {
+    /// The counts; a panic elsewhere leaves them whole.
+    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to count again.
+    fn take_tally(&self) {
+        *self.tally() = Tally::default();
+    }
+
+    /// Counts records.
+    pub(crate) fn count(&self, tally: Tally) {
+        self.tally().add(tally);
+    }
+
+    pub(crate) fn charset(&self, source: u32) -> Option<Charset> {
+        self.charsets.get(source as usize)?.get().copied()
+    }
+
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

@@ -8,11 +8,14 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use memchr::memchr_iter;
+use text::charset::Charset;
 
+use super::charset::{is_recoded, utf16::stored_bytes};
 use super::decode::Member;
 use super::delimited::Header;
 use super::longest::Longest;
-use super::reject::{RejectReason, Rest};
+use super::loss::Loss;
+use super::reject::RejectReason;
 use super::scan::{Part, Scan, Span};
 
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
@@ -48,6 +51,13 @@ impl Piece {
     }
 }
 
+/// The meaning of an error of a stream.
+pub(crate) struct Broken {
+    pub(crate) reason: RejectReason,
+    /// Bytes of the file, as it is stored, that gave nothing.
+    pub(crate) unread_bytes: u64,
+}
+
 /// What the splitter yields.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Cut {
@@ -70,6 +80,8 @@ pub(crate) struct Splitter<R> {
     longest: Longest,
     /// Records that may still be yielded.
     left: u64,
+    /// The charset of the file. Where the stream is recoded from it, its bytes are not those of the file.
+    charset: Charset,
     /// Where `data` begins in the stream.
     start: u64,
     /// What was read, scanned and not yet yielded, and the spans in it.
@@ -104,11 +116,19 @@ enum Over {
 }
 
 impl<R: Read> Splitter<R> {
-    /// Splits `stream` into pieces of about `piece` bytes; yields at most `limit` records.
-    pub(crate) fn new(stream: R, scan: Box<dyn Scan>, piece: usize, longest: Longest, limit: u64) -> Self {
+    /// Splits `stream`, of a file in `charset`, into pieces of about `piece` bytes; yields at most `limit` records.
+    pub(crate) fn new(
+        stream: R,
+        scan: Box<dyn Scan>,
+        charset: Charset,
+        piece: usize,
+        longest: Longest,
+        limit: u64,
+    ) -> Self {
         Self {
             stream,
             scan,
+            charset,
             // The first reading must hold a whole mark.
             piece: piece.max(BOM.len()),
             longest,
@@ -126,7 +146,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// The next cut. `broken` says what an error of the stream means.
-    pub(crate) fn next(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Option<Cut> {
+    pub(crate) fn next(&mut self, broken: impl Fn(&io::Error) -> Broken) -> Option<Cut> {
         loop {
             match self.over {
                 Over::No => {}
@@ -136,14 +156,8 @@ impl<R: Read> Splitter<R> {
             if let Some(piece) = self.take_piece() {
                 return Some(Cut::Piece(piece));
             }
-            if let Some(mut reason) = self.fault.take() {
-                self.over = Over::Records;
-                let mut bytes = self.data.len() as u64;
-                if let Some(rest) = reason.rest_mut() {
-                    *rest = self.rest();
-                    bytes = rest.bytes;
-                }
-                return Some(self.rejected(self.scan.open_line(), bytes, reason));
+            if let Some(reason) = self.fault.take() {
+                return Some(self.give_up(reason, self.scan.open_line(), Lost::default(), &broken));
             }
             if self.ended {
                 self.over = Over::Records;
@@ -161,7 +175,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// Reads and scans on.
-    fn go_on(&mut self, broken: &impl Fn(&io::Error) -> RejectReason) {
+    fn go_on(&mut self, broken: &impl Fn(&io::Error) -> Broken) {
         let mut seen = self.data.len();
         self.fill();
         if !self.started {
@@ -182,12 +196,21 @@ impl<R: Read> Splitter<R> {
     }
 
     /// Ends the last record of a stream that is over; why there is none.
-    fn fault_at_end(&mut self, broken: &impl Fn(&io::Error) -> RejectReason) -> Option<RejectReason> {
+    fn fault_at_end(&mut self, broken: &impl Fn(&io::Error) -> Broken) -> Option<RejectReason> {
         self.ended = !matches!(self.end, End::Open);
         match &self.end {
             End::Open => None,
             End::Reached => self.scan.finish(&self.data, &mut self.spans).err(),
-            End::Broken(error) => Some(broken(error)),
+            End::Broken(error) => match broken(error).reason {
+                // What comes before it is a whole stream, whose last record may lack a line end.
+                junk @ RejectReason::Junk => Some(
+                    self.scan
+                        .finish(&self.data, &mut self.spans)
+                        .err()
+                        .unwrap_or(junk),
+                ),
+                reason => Some(reason),
+            },
         }
     }
 
@@ -274,10 +297,10 @@ impl<R: Read> Splitter<R> {
     }
 
     /// Drops a record known to be too long and finds its end without holding it.
-    fn skip_record(&mut self, broken: impl Fn(&io::Error) -> RejectReason) -> Cut {
+    fn skip_record(&mut self, broken: impl Fn(&io::Error) -> Broken) -> Cut {
         let line = self.scan.open_line();
         let mut lost = Lost::default();
-        lost.add(&self.data);
+        lost.add(&self.data, self.charset);
         self.start += lost.bytes;
         self.data.clear();
         self.data.shrink_to(self.piece);
@@ -300,14 +323,10 @@ impl<R: Read> Splitter<R> {
                 let reason = self.longest.reason(Some(length));
                 return self.rejected(line, length, reason);
             }
-            lost.add(&self.data);
-            if let Some(mut reason) = self.fault.take() {
-                self.over = Over::Records;
-                if let Some(rest) = reason.rest_mut() {
-                    *rest = lost.rest();
-                }
-                return self.rejected(line, lost.bytes, reason);
+            if let Some(reason) = self.fault.take() {
+                return self.give_up(reason, line, lost, &broken);
             }
+            lost.add(&self.data, self.charset);
             if self.ended {
                 self.over = Over::Records;
                 let reason = self.longest.reason(Some(lost.bytes));
@@ -316,19 +335,35 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads the stream to its end; how much of it was not yielded.
-    fn rest(&mut self) -> Rest {
-        let mut lost = Lost::default();
+    /// Reads the stream to its end, to count it, and rejects it with what was `lost` of it before.
+    fn give_up(
+        &mut self,
+        reason: RejectReason,
+        line: u64,
+        mut lost: Lost,
+        broken: &impl Fn(&io::Error) -> Broken,
+    ) -> Cut {
+        self.over = Over::Records;
         loop {
-            lost.add(&self.data);
+            lost.add(&self.data, self.charset);
+            self.data.clear();
             if !matches!(self.end, End::Open) {
                 break;
             }
-            self.data.clear();
             self.read(self.piece);
         }
-        self.data.clear();
-        lost.rest()
+        let unread_bytes = match &self.end {
+            End::Broken(error) => broken(error).unread_bytes,
+            _ => 0,
+        };
+        let mut loss = Loss {
+            unread_bytes,
+            ..lost.loss()
+        };
+        if !self.scan.has_lines() {
+            loss.lines = 0;
+        }
+        self.rejected(line, lost.bytes, reason.losing(loss))
     }
 
     fn rejected(&mut self, line: u64, raw_len: u64, reason: RejectReason) -> Cut {
@@ -344,26 +379,35 @@ impl<R: Read> Splitter<R> {
     }
 }
 
-/// What was read and is not yielded.
+/// Bytes that were read and are not yielded.
 #[derive(Default)]
 struct Lost {
+    /// Of the stream, which may be recoded.
     bytes: u64,
+    /// Of the file, unpacked.
+    stored: u64,
     newlines: u64,
     /// A line is begun.
     open: bool,
 }
 
 impl Lost {
-    fn add(&mut self, data: &[u8]) {
+    fn add(&mut self, data: &[u8], charset: Charset) {
         self.bytes += data.len() as u64;
+        self.stored += if is_recoded(charset) {
+            stored_bytes(data)
+        } else {
+            data.len() as u64
+        };
         self.newlines += memchr_iter(b'\n', data).count() as u64;
         self.open = data.last().map_or(self.open, |&last| last != b'\n');
     }
 
-    fn rest(&self) -> Rest {
-        Rest {
-            bytes: self.bytes,
+    fn loss(&self) -> Loss {
+        Loss {
+            bytes: self.stored,
             lines: self.newlines + u64::from(self.open),
+            ..Loss::default()
         }
     }
 }

@@ -7,17 +7,24 @@ use text::charset::Charset;
 
 use super::discover::discover;
 use super::longest::Longest;
+use super::loss::Loss;
 use super::reject::RejectReason;
 use super::scan::{Lines, Part, Scan, content, scanner};
-use super::split::{BOM, Cut, Splitter};
+use super::split::{BOM, Broken, Cut, Splitter};
 use super::{Codec, Format, SourceError, SourceOptions};
 
 /// A line as the splitter told of it: its number and its bytes, or the length of one that was too long.
 type Told = (u64, Result<Vec<u8>, u64>);
 
-fn broken(error: &io::Error) -> RejectReason {
-    RejectReason::Unreadable {
-        message: error.to_string(),
+/// Bytes that a broken stream did not give.
+const UNREAD: u64 = 9;
+
+fn broken(error: &io::Error) -> Broken {
+    Broken {
+        reason: RejectReason::Unreadable {
+            message: error.to_string(),
+        },
+        unread_bytes: UNREAD,
     }
 }
 
@@ -37,7 +44,7 @@ fn lines_to(max: u64) -> Box<dyn Scan> {
 }
 
 fn split(stream: impl Read, piece: usize, max: u64, limit: u64) -> (Vec<Told>, u64, Option<RejectReason>) {
-    let mut splitter = Splitter::new(stream, lines_to(max), piece, longest(max), limit);
+    let mut splitter = Splitter::new(stream, lines_to(max), Charset::UTF_8, piece, longest(max), limit);
     let (mut told, mut count, mut lost) = (Vec::new(), 0, None);
     while let Some(next) = splitter.next(broken) {
         assert!(lost.is_none(), "nothing follows the rest of a broken stream");
@@ -155,7 +162,15 @@ proptest! {
         let (expected, records) = twin(&bytes[..whole], max, u64::MAX);
         prop_assert_eq!(told, expected);
         prop_assert_eq!(count, records + 1);
-        prop_assert_eq!(lost, Some(RejectReason::Unreadable { message: "broken".to_owned() }));
+        // What follows the last line end, or the mark, is lost.
+        let whole = whole.max(if bytes.starts_with(BOM) { BOM.len() } else { 0 });
+        let loss = Loss {
+            bytes: (bytes.len() - whole) as u64,
+            lines: u64::from(whole < bytes.len()),
+            ..Loss::unread(UNREAD)
+        };
+        let reason = RejectReason::Unreadable { message: "broken".to_owned() };
+        prop_assert_eq!(lost, Some(reason.losing(loss)));
     }
 }
 
@@ -165,7 +180,14 @@ fn a_long_line_is_not_held() {
     let long = 512u64 << 20;
     let stream = io::repeat(b'x').take(long).chain(&b"\nshort\n"[..]);
     let max = 1 << 18;
-    let mut splitter = Splitter::new(stream, lines_to(max), 1 << 16, longest(max), u64::MAX);
+    let mut splitter = Splitter::new(
+        stream,
+        lines_to(max),
+        Charset::UTF_8,
+        1 << 16,
+        longest(max),
+        u64::MAX,
+    );
     let first = splitter.next(broken);
     assert!(matches!(first, Some(Cut::Rejected { line: 1, raw_len, .. }) if raw_len == long));
     let Some(Cut::Piece(piece)) = splitter.next(broken) else {

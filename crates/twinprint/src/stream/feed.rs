@@ -93,6 +93,7 @@ impl<'f> Feed<'f> {
                     let prepared = Box::new(preparer.prepare(&document));
                     if self.reject_empty && prepared.is_empty() {
                         let reason = RejectReason::EmptyText;
+                        chunk.refuse(source, line, &reason);
                         return rows.push(Row::Reject { source, line, reason });
                     }
                     rows.push(Row::Document {

@@ -161,7 +161,7 @@ fn values(chunk: &Chunk, options: &SourceOptions, key: &str) -> Vec<Option<SortV
         ..options.clone()
     };
     let mut values = Vec::new();
-    chunk.documents(&options, &mut |record| {
+    chunk.documents_again(&options, &mut |record| {
         values.push(match record.kind {
             RecordKind::Document { sort_value, .. } => sort_value,
             _ => None,

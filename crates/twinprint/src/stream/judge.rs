@@ -12,18 +12,22 @@ use serde_json::Value;
 use super::agreement::{AgreementReport, Labels};
 use super::fields::{FieldKeys, Fields};
 use crate::error::DedupError;
-use crate::source::{RecordKind, SourceError, SourceOptions, Sources};
+use crate::source::{Intake, RecordKind, SourceError, SourceOptions, Sources};
 use crate::work_dir::WorkDir;
 
 /// The labels of documents by their names.
 #[derive(Clone, Debug, Default)]
-pub struct LabelledDocuments(HashMap<String, Option<String>>);
+pub struct LabelledDocuments {
+    labels: HashMap<String, Option<String>>,
+    /// The account of the input.
+    pub intake: Intake,
+}
 
 impl LabelledDocuments {
     /// Reads the documents of `inputs`, and the field `label` of each.
     ///
     /// # Errors
-    /// What stops reading; two documents of one name.
+    /// What stops reading; records of which none is a document; two documents of one name.
     pub fn read(
         inputs: &[String],
         options: &SourceOptions,
@@ -32,6 +36,7 @@ impl LabelledDocuments {
     ) -> Result<Self, DedupError> {
         let work = WorkDir::temporary()?;
         let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|_| {})?;
         let keys = FieldKeys {
             label: Some(label.to_owned()),
             ..FieldKeys::default()
@@ -58,6 +63,7 @@ impl LabelledDocuments {
                 });
             }
         }
+        let intake = sources.intake()?;
         if labels.values().all(Option::is_none) {
             let what = format!("--labels: no document has a field \"{label}\" with a text or a number");
             return Err(DedupError::Option(what));
@@ -66,7 +72,7 @@ impl LabelledDocuments {
             Some(name) => Err(DedupError::Option(format!(
                 "--docs: two documents are named \"{name}\"; --id-key names a field that tells them apart"
             ))),
-            None => Ok(Self(labels)),
+            None => Ok(Self { labels, intake }),
         }
     }
 
@@ -96,7 +102,7 @@ impl LabelledDocuments {
                 .and_then(Value::as_str)
                 .ok_or_else(|| wrong(line, "no \"id\""))?;
             let label = self
-                .0
+                .labels
                 .get(id)
                 .ok_or_else(|| wrong(line, &format!("\"{id}\" is none of the documents")))?;
             if let Some(before) = seen.insert(id.to_owned(), line) {

@@ -22,7 +22,7 @@ use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
 use crate::rows::{Ratio, write, write_reject};
 use crate::sink::{Existing, OutputDir, OutputFile};
-use crate::source::{SourceError, SourceOptions, Sources, root_of};
+use crate::source::{Intake, SourceError, SourceOptions, Sources, root_of};
 use crate::threads;
 use crate::work_dir::WorkDir;
 
@@ -61,8 +61,8 @@ impl Default for ClusterRun {
 pub struct ClusterSummary {
     /// Documents read, rejected records apart.
     pub documents: u64,
-    /// Records that were no documents.
-    pub rejected: u64,
+    /// The account of the input.
+    pub intake: Intake,
     /// What was found in folders and not read, by kind.
     pub skipped: BTreeMap<String, u64>,
     /// Documents that are duplicates of one seen before.
@@ -120,8 +120,10 @@ pub fn cluster(
         };
         let work = WorkDir::create(out)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|hint| progress.warn(hint))?;
         let mut run = Run::new(&dir, stream, &sources, how.vectors)?;
         run.read(keys, how, progress)?;
+        run.summary.intake = sources.intake()?;
         drop(work);
         progress.stage("write", 0, Unit::Steps);
         let (summary, stream) = run.finish()?;
@@ -231,7 +233,6 @@ impl<'r> Run<'r> {
     fn place(&mut self, row: Row) -> Result<(), DedupError> {
         match row {
             Row::Reject { source, line, reason } => {
-                self.summary.rejected += 1;
                 let label = &self.sources.list()[source as usize].label;
                 write_reject(&mut self.rejects, label, line, &reason)?;
             }

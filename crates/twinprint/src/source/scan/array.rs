@@ -8,7 +8,7 @@ use memchr::{memchr_iter, memchr2};
 
 use super::{Part, Scan, Span};
 use crate::source::json::first_fields;
-use crate::source::reject::{RejectReason, Rest};
+use crate::source::reject::RejectReason;
 
 /// Where the scanner stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,10 +147,7 @@ impl ArrayScan {
 
     fn broken(&mut self, message: &'static str) -> Result<(), RejectReason> {
         self.open_line = self.line;
-        Err(RejectReason::BrokenArray {
-            message,
-            rest: Rest::default(),
-        })
+        Err(RejectReason::BrokenArray { message })
     }
 
     fn in_element(&self) -> bool {
@@ -190,7 +187,6 @@ impl Scan for ArrayScan {
             }),
             _ => Err(RejectReason::BrokenArray {
                 message: "the file ends before its array does",
-                rest: Rest::default(),
             }),
         }
     }

@@ -9,7 +9,7 @@ use memchr::{memchr, memchr_iter, memchr3};
 
 use super::{Part, Scan, Span};
 use crate::source::delimited::{Form, Header};
-use crate::source::reject::{RejectReason, Rest};
+use crate::source::reject::RejectReason;
 
 /// Where the scanner stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +158,6 @@ impl Scan for RowScan {
         match self.place {
             Place::Quoted => Err(RejectReason::OpenQuote {
                 line: self.quote_line,
-                rest: Rest::default(),
             }),
             Place::Return => {
                 self.line += 1;

@@ -57,8 +57,8 @@ pub(crate) trait Scan: Send {
     /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
     /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
     ///
-    /// An error says why nothing beyond the spans found can be told apart; nothing is asked after it. How much that is, is not for it to
-    /// say.
+    /// An error says why nothing beyond the spans found can be told apart; nothing is asked after it. The size of that part is counted by
+    /// the caller.
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
     /// The stream ends with `data`, all of which was seen: adds the span up to its end, if one is open.
@@ -69,6 +69,11 @@ pub(crate) trait Scan: Send {
 
     /// Whether the open span is a record, or can become one: then it may be skipped when it grows too long.
     fn in_record(&self) -> bool {
+        true
+    }
+
+    /// Whether the places of records are lines; otherwise they are the numbers of records.
+    fn has_lines(&self) -> bool {
         true
     }
 

@@ -301,6 +301,10 @@ impl Scan for WarcScan {
         self.number
     }
 
+    fn has_lines(&self) -> bool {
+        false
+    }
+
     fn in_record(&self) -> bool {
         !matches!(
             self.state,

@@ -100,6 +100,26 @@ impl Table {
         })
     }
 
+    /// The rows that its frame claims.
+    pub(crate) fn rows(&self) -> u64 {
+        match self {
+            Self::Arrow(table) => table.row_count(),
+            Self::Parquet(table) => table.row_count(),
+        }
+    }
+
+    /// The names of the first columns, if none is named by `key`.
+    pub(crate) fn lacks(&self, key: &str) -> Option<Vec<String>> {
+        let missing = match self {
+            Self::Arrow(table) => table.missing(key),
+            Self::Parquet(table) => table.missing(key),
+        };
+        match missing {
+            Some(RejectReason::ColumnMissing { present, .. }) => Some(present),
+            _ => None,
+        }
+    }
+
     /// Whether there is a top-level column of this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         match self {

@@ -8,6 +8,7 @@ use arrow_ipc::{Block, CompressionType, MessageHeader, MetadataVersion, root_as_
 use arrow_schema::Schema;
 
 use super::{Kind, Message, broken, not_arrow};
+use crate::source::loss::Loss;
 use crate::source::reject::RejectReason;
 
 /// How a file begins and ends.
@@ -70,6 +71,15 @@ impl Frame {
                     .ok_or_else(|| broken("a record batch has no header"))?;
                 let rows = u64::try_from(batch.length())
                     .map_err(|_| broken("a record batch claims fewer than no rows"))?;
+                // Every column is as long as the batch; a batch that claims fewer rows would lose them without a trace.
+                let column = batch.nodes().and_then(|columns| columns.iter().next());
+                let is_as_long = match column {
+                    Some(column) => column.length() == batch.length(),
+                    None => self.schema.fields().is_empty(),
+                };
+                if !is_as_long {
+                    return Err(broken("a record batch is not as long as its columns"));
+                }
                 if let Some(compression) = batch.compression() {
                     self.compression = Some(compression.codec());
                 }
@@ -154,23 +164,43 @@ fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
     let mut frame = Frame::new(schema, first.version())?;
     let mut at = end_of(block);
     loop {
-        let added = next_message(input, at, bytes).and_then(|next| match next {
-            Some((header, block)) => {
-                at = end_of(block);
-                frame.add(block, message(&header)?)
-            }
-            None => Ok(false),
-        });
-        match added {
-            Ok(true) => {}
-            Ok(false) => return Ok(frame),
-            Err(reason) => {
-                // What came before it counts.
-                frame.lost = Some(reason);
+        let added = match next_message(input, at, bytes) {
+            Ok(Some((header, block))) => message(&header)
+                .and_then(|message| frame.add(block, message))
+                .map(|added| added.then(|| end_of(block))),
+            Ok(None) => {
+                if !is_end(input, at, bytes)? {
+                    let reason = broken("the stream ends here, and other bytes follow");
+                    frame.lost = Some(reason.losing(Loss::unread(bytes - at)));
+                }
                 return Ok(frame);
             }
-        }
+            Err(reason) => Err(reason),
+        };
+        let lost = match added {
+            Ok(Some(end)) => {
+                at = end;
+                continue;
+            }
+            Ok(None) => broken("a message is neither a record batch nor a dictionary"),
+            Err(reason) => reason,
+        };
+        // What came before it counts.
+        frame.lost = Some(lost.losing(Loss::unread(bytes - at.min(bytes))));
+        return Ok(frame);
     }
+}
+
+/// Whether nothing but the mark of the end of a stream, and perhaps padding, stands at `at`.
+fn is_end(input: &mut File, at: u64, bytes: u64) -> Result<bool, RejectReason> {
+    const LONGEST: u64 = 64;
+    let left = bytes.saturating_sub(at);
+    if left > LONGEST {
+        return Ok(false);
+    }
+    let end = read(input, at, left)?;
+    let zeros = end.strip_prefix(&CONTINUATION).unwrap_or(&end);
+    Ok(zeros.iter().all(|&byte| byte == 0))
 }
 
 fn end_of(block: Block) -> u64 {

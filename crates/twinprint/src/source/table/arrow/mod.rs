@@ -43,8 +43,10 @@ pub(crate) struct ArrowTable {
     version: MetadataVersion,
     /// Record batches and dictionaries in the order in which they count.
     messages: Vec<Message>,
-    /// Where the messages end for good, and why.
+    /// The reason why no message can be read after these.
     lost: Option<RejectReason>,
+    /// The rows of these messages.
+    row_count: u64,
     /// The entries beside a file's schema; `None` for a stream.
     file_metadata: Option<Vec<(String, String)>>,
     compression: Option<CompressionType>,
@@ -79,6 +81,7 @@ impl ArrowTable {
             version: frame.version,
             messages: frame.messages,
             lost: frame.lost,
+            row_count: frame.rows,
             file_metadata: frame.file_metadata,
             compression: frame.compression,
         })
@@ -87,6 +90,16 @@ impl ArrowTable {
     /// The type of the column that `key` names, if that is one of whole numbers.
     pub(crate) fn integer_type(&self, key: &str) -> Option<IntegerType> {
         field::integer_type(&self.schema, key)
+    }
+
+    /// The rows that its messages claim.
+    pub(super) fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// Why the column that `key` names cannot hold a text.
+    pub(super) fn missing(&self, key: &str) -> Option<RejectReason> {
+        Column::text(&self.schema, key, true).err()
     }
 
     /// The schema as the file has it.

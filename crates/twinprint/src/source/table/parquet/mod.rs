@@ -28,6 +28,7 @@ use self::pages::Checked;
 use self::rows::ParquetRows;
 pub(crate) use self::wholes::{WholeReader, Wholes};
 use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
+use crate::source::loss::Loss;
 use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
@@ -84,6 +85,16 @@ impl ParquetTable {
         &self.metadata
     }
 
+    /// Why the column that `key` names cannot hold a text.
+    pub(super) fn missing(&self, key: &str) -> Option<RejectReason> {
+        Field::text(self.metadata.file_metadata().schema_descr(), key, true).err()
+    }
+
+    /// The rows that the footer claims.
+    pub(super) fn row_count(&self) -> u64 {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
     /// The rows of a row group in the file, counted from 0.
     pub(crate) fn rows_of(&self, group: usize) -> Range<u64> {
         match self.starts.get(group..group + 2) {
@@ -113,7 +124,11 @@ impl ParquetTable {
             let cuts = match cuts {
                 Ok(cuts) => cuts,
                 Err(reason) => {
-                    planned.push(Planned::Lost(start, reason));
+                    let loss = Loss {
+                        rows: u64::try_from(metadata.num_rows()).unwrap_or_default(),
+                        ..Loss::unread(u64::try_from(metadata.compressed_size()).unwrap_or_default())
+                    };
+                    planned.push(Planned::Lost(start, reason.losing(loss)));
                     left -= 1;
                     continue;
                 }

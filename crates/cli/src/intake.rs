@@ -1,0 +1,140 @@
+//! The end of a run that read documents: its exit code, and the lines that give the reason.
+
+use std::process::ExitCode;
+
+use twinprint::source::{FileIntake, Intake};
+
+use crate::number::{count, counted};
+use crate::terminal;
+
+/// The run is done, but input was damaged, or too many records were rejected.
+const INCOMPLETE: u8 = 3;
+
+/// The exit codes, for the help.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed; or records were rejected under --strict
+  2    wrong usage
+  3    done, and everything is written, but a file was unreadable, cut off or damaged, or more than --max-rejected of the records
+       were rejected; stderr has a line for each such file, with --quiet as well
+  130  interrupted";
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Rejected records")]
+pub(crate) struct IntakeArgs {
+    /// Fail (exit code 1) when any record was rejected
+    #[arg(long)]
+    strict: bool,
+
+    /// End with exit code 3 when more than this share of the records was rejected; a damaged file gives that code in any case
+    #[arg(long, default_value = "1", value_name = "PERCENT", value_parser = percent)]
+    max_rejected: f64,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let share: Option<f64> = number.parse().ok();
+    share
+        .filter(|share| (0.0..=100.0).contains(share))
+        .ok_or_else(|| "write a number of per cent from 0 to 100".to_owned())
+}
+
+impl IntakeArgs {
+    /// The exit code of a run over these records. Writes the files that are the reason to stderr.
+    pub(crate) fn end(&self, intake: &Intake) -> ExitCode {
+        if intake.records() == 0 {
+            terminal::note("warning: the input holds no record");
+        }
+        let too_many = intake.rejected as f64 * 100.0 > self.max_rejected * intake.records() as f64;
+        let damaged = intake.damaged().count() as u64;
+        let failed = self.strict && intake.rejected > 0;
+        for line in intake
+            .files
+            .iter()
+            .filter_map(|file| line(file, too_many || failed))
+        {
+            terminal::note(&format!("warning: {line}"));
+        }
+        let rejected = format!(
+            "{} of {}",
+            count(intake.rejected),
+            counted(intake.records(), "record")
+        );
+        if failed {
+            terminal::note(&format!("error: {rejected} rejected, and --strict allows none"));
+            return ExitCode::FAILURE;
+        }
+        let most = self.max_rejected;
+        let reasons = [
+            (damaged > 0).then(|| {
+                let files = counted(damaged, "file");
+                format!("{files} unreadable, cut off or damaged, of which the rest was taken")
+            }),
+            too_many.then(|| format!("{rejected} rejected, more than {most} % (--max-rejected)")),
+        ];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        if reasons.is_empty() {
+            return ExitCode::SUCCESS;
+        }
+        terminal::note(&format!("exit code {INCOMPLETE}: {}", reasons.join("; ")));
+        ExitCode::from(INCOMPLETE)
+    }
+
+    /// As [`end`](Self::end), of a command whose output does not count the rejected records.
+    pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool) -> ExitCode {
+        if let (false, Some(first)) = (quiet, intake.first_reject()) {
+            let kinds = intake.rejected_by.iter();
+            let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
+            terminal::note(&format!(
+                "{} of {} rejected: {}; the first is {}:{}: {}",
+                count(intake.rejected),
+                counted(intake.records(), "record"),
+                kinds.join(", "),
+                first.source,
+                first.line,
+                first.reason
+            ));
+        }
+        self.end(intake)
+    }
+}
+
+/// What is said of a file: its damage, or, where `all` files with rejected records are named, how many there are.
+fn line(file: &FileIntake, all: bool) -> Option<String> {
+    let more = match file.rejected {
+        1 => String::new(),
+        n => format!(" ({} rejected in this file)", counted(n, "record")),
+    };
+    let (line, reason) = match &file.damage {
+        Some(damage) => (damage.line, &damage.reason),
+        None if all => (file.line, &file.reason),
+        None => return None,
+    };
+    Some(format!("{}:{line}: {reason}{more}", file.source))
+}
+
+/// The damaged files and what was not taken of them, for a summary. None if there are none.
+pub(crate) fn damaged_row(intake: &Intake) -> Option<(u64, String)> {
+    let files = intake.damaged().count() as u64;
+    let noun = if files == 1 { "file" } else { "files" };
+    (files > 0).then(|| {
+        let row = format!("{noun}; not taken: {}; see rejects.jsonl", intake.loss());
+        (files, row)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_given_in_per_cent() {
+        assert_eq!(percent("1"), Ok(1.0));
+        assert_eq!(percent("0.5 %"), Ok(0.5));
+        assert_eq!(percent("100%"), Ok(100.0));
+        for wrong in ["", "%", "-1", "101", "nan", "much"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! UTF-16 recoded to bytes that records can be cut in, and back.
+//!
+//! Text becomes UTF-8. What is no text becomes bytes that are no UTF-8, so that only the record they stand in is rejected: a unit that is
+//! one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd last byte becomes [`ODD`] and
+//! its two halves. Every stream of bytes is recoded to one that gives it back, and no byte that records are cut at comes from
+//! anything but its own character.
+
+use std::io::{self, Read};
+
+use text::charset::Charset;
+
+use crate::source::reject::RejectReason;
+
+/// Bytes read at a time.
+const BUFFER: usize = 64 << 10;
+/// The mark of a byte that is no unit; the two bytes after it hold four bits each.
+const ODD: u8 = 0xff;
+/// The first byte of a recoded half of a pair.
+const HALF: u8 = 0xed;
+/// What the bytes after the first have besides their bits.
+const CONTINUED: u8 = 0x80;
+
+/// A stream of UTF-16 read recoded. A byte order mark is recoded like other characters.
+pub(super) struct FromUtf16<R> {
+    stream: R,
+    unit: fn([u8; 2]) -> u16,
+    /// Bytes that are not recoded yet: less than a character after a reading.
+    waiting: Vec<u8>,
+    recoded: io::Cursor<Vec<u8>>,
+    /// The stream is over, or broke with this error, which is still to be returned.
+    end: Option<io::Result<()>>,
+}
+
+impl<R: Read> FromUtf16<R> {
+    pub(super) fn new(stream: R, charset: Charset) -> Self {
+        Self {
+            stream,
+            unit: if charset == Charset::UTF_16BE {
+                u16::from_be_bytes
+            } else {
+                u16::from_le_bytes
+            },
+            waiting: Vec::new(),
+            recoded: io::Cursor::default(),
+            end: None,
+        }
+    }
+
+    /// Recodes more. False at the end.
+    fn refill(&mut self) -> io::Result<bool> {
+        if let Some(end) = &mut self.end {
+            return std::mem::replace(end, Ok(())).map(|()| false);
+        }
+        let held = self.waiting.len();
+        self.waiting.resize(held + BUFFER, 0);
+        let read = self.stream.read(&mut self.waiting[held..]);
+        self.waiting
+            .truncate(held + read.as_ref().map_or(0, |&read| read));
+        match read {
+            Ok(0) => self.end = Some(Ok(())),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+            // What came before it is recoded first.
+            Err(error) => self.end = Some(Err(error)),
+        }
+        let mut recoded = std::mem::take(&mut self.recoded).into_inner();
+        recoded.clear();
+        let used = recode(&self.waiting, self.unit, self.end.is_some(), &mut recoded);
+        self.waiting.drain(..used);
+        self.recoded = io::Cursor::new(recoded);
+        Ok(true)
+    }
+}
+
+impl<R: Read> Read for FromUtf16<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.recoded.read(buf)?;
+            if read > 0 || buf.is_empty() || !self.refill()? {
+                return Ok(read);
+            }
+        }
+    }
+}
+
+/// Appends `bytes` recoded; how many of them. All where they are the `last`, else a character that is begun waits.
+fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>) -> usize {
+    let (pairs, odd) = bytes.as_chunks::<2>();
+    let mut used = 0;
+    let mut encoded = [0; 4];
+    for decoded in char::decode_utf16(pairs.iter().map(|&pair| unit(pair))) {
+        match decoded {
+            Ok(c) => {
+                used += 2 * c.len_utf16();
+                out.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes());
+            }
+            Err(half) => {
+                let half = half.unpaired_surrogate();
+                if !last && used + 2 == 2 * pairs.len() && half < 0xdc00 {
+                    return used;
+                }
+                used += 2;
+                out.extend_from_slice(&[
+                    HALF,
+                    CONTINUED | (half >> 6 & 0x3f) as u8,
+                    CONTINUED | (half & 0x3f) as u8,
+                ]);
+            }
+        }
+    }
+    if let (true, Some(byte)) = (last, odd.first()) {
+        used += 1;
+        out.extend_from_slice(&[ODD, CONTINUED | byte >> 4, CONTINUED | byte & 0xf]);
+    }
+    used
+}
+
+/// What recoded bytes that are no UTF-8 stood for.
+enum NoText {
+    Half(u16),
+    Odd(u8),
+}
+
+impl NoText {
+    /// What stands at the start of `recoded`. None if nothing was recoded to it.
+    fn at_start(recoded: &[u8]) -> Option<Self> {
+        let &[first, high @ CONTINUED..=0xbf, low @ CONTINUED..=0xbf] = recoded.first_chunk()? else {
+            return None;
+        };
+        let (high, low) = (high & 0x3f, low & 0x3f);
+        match first {
+            HALF => Some(Self::Half(0xd000 | u16::from(high) << 6 | u16::from(low))),
+            ODD => Some(Self::Odd(high << 4 | low)),
+            _ => None,
+        }
+    }
+}
+
+/// Appends recoded bytes as the UTF-16 they were read from. Bytes that nothing is recoded to are left out.
+pub(crate) fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
+    let bytes = if charset == Charset::UTF_16BE {
+        u16::to_be_bytes
+    } else {
+        u16::to_le_bytes
+    };
+    let mut at = 0;
+    for chunk in recoded.utf8_chunks() {
+        out.extend(chunk.valid().encode_utf16().flat_map(bytes));
+        at += chunk.valid().len();
+        match NoText::at_start(recoded.get(at..).unwrap_or_default()) {
+            Some(NoText::Half(unit)) => out.extend(bytes(unit)),
+            Some(NoText::Odd(byte)) => out.push(byte),
+            None => {}
+        }
+        at += chunk.invalid().len();
+    }
+}
+
+/// The bytes of UTF-16 that recoded bytes stand for. Where these are cut within a character, it counts with its first byte.
+pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
+    let bytes = |&byte: &u8| match byte {
+        CONTINUED..=0xbf => 0,
+        0xf0..ODD => 4,
+        ODD => 1,
+        _ => 2,
+    };
+    recoded.iter().map(bytes).sum()
+}
+
+/// Why a recoded record is no text. None if it is one.
+pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
+    let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
+    let (before, rest) = recoded.split_at(valid);
+    let offset = stored_bytes(before) + 1;
+    match NoText::at_start(rest)? {
+        NoText::Half(unit) => Some(RejectReason::LoneUnit {
+            charset,
+            offset,
+            unit,
+        }),
+        NoText::Odd(_) => Some(RejectReason::OddByte { charset, offset }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bytes of UTF-16 with halves of pairs among its units.
+    fn units() -> impl Strategy<Value = Vec<u8>> {
+        let unit = prop_oneof![
+            3 => any::<u16>(),
+            3 => 0x20u16..0x80,
+            2 => 0xd800u16..0xdc00,
+            2 => 0xdc00u16..0xe000,
+        ];
+        (prop::collection::vec(unit, 0..60), any::<Option<u8>>()).prop_map(|(units, odd)| {
+            let bytes = units.iter().flat_map(|unit| unit.to_le_bytes());
+            bytes.chain(odd).collect()
+        })
+    }
+
+    /// Gives some bytes at a time.
+    struct Slowly<'a>(&'a [u8], usize);
+
+    impl Read for Slowly<'_> {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            let most = self.1.min(buf.len());
+            self.0.read(&mut buf[..most])
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_stream_comes_back(bytes in units(), big in any::<bool>(), step in 1..9usize) {
+            let charset = if big { Charset::UTF_16BE } else { Charset::UTF_16LE };
+            let mut recoded = Vec::new();
+            FromUtf16::new(Slowly(&bytes, step), charset).read_to_end(&mut recoded).unwrap();
+            let mut back = Vec::new();
+            to_utf16(&recoded, charset, &mut back);
+            prop_assert_eq!(&back, &bytes);
+            prop_assert_eq!(stored_bytes(&recoded), bytes.len() as u64);
+            let is_text = charset.decode(&bytes).is_ok();
+            prop_assert_eq!(std::str::from_utf8(&recoded).is_ok(), is_text);
+            prop_assert_eq!(no_text(&recoded, charset).is_none(), is_text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_with_its_place() {
+        let reason = |bytes: &[u8]| {
+            let mut recoded = Vec::new();
+            FromUtf16::new(bytes, Charset::UTF_16LE)
+                .read_to_end(&mut recoded)
+                .unwrap();
+            no_text(&recoded, Charset::UTF_16LE)
+        };
+        assert_eq!(
+            reason(b"a\0\x3d\xd8\x00\xde\0\xdcb\0"),
+            Some(RejectReason::LoneUnit {
+                charset: Charset::UTF_16LE,
+                offset: 7,
+                unit: 0xdc00
+            })
+        );
+        assert_eq!(
+            reason(b"a\0b"),
+            Some(RejectReason::OddByte {
+                charset: Charset::UTF_16LE,
+                offset: 3
+            })
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! The account of an input: the records that were taken, and what was not, by file.
+//!
+//! Counting is part of [`Chunk::documents`](super::Chunk::documents), so that no reader of documents can leave it out. Chunks are
+//! counted on all threads in any order; the account does not depend on it.
+
+mod tally;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::error::SourceError;
+use super::loss::Loss;
+pub(crate) use tally::Tally;
+
+/// Examples held of each kind of reason.
+const EXAMPLES: usize = 3;
+
+/// The account of an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Intake {
+    /// Records that are documents.
+    pub accepted: u64,
+    /// Records that are none. A part of a file in which records cannot be told apart counts as one.
+    pub rejected: u64,
+    /// Rejected records by kind of reason.
+    pub rejected_by: BTreeMap<String, u64>,
+    /// The first few rejected records of each kind, in input order.
+    pub examples: Vec<RejectExample>,
+    /// The fields of those examples that lack the field with the text.
+    pub fields: Vec<String>,
+    /// The files with rejected records, in input order.
+    pub files: Vec<FileIntake>,
+}
+
+/// A rejected record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RejectExample {
+    /// The kind of reason, as in [`Intake::rejected_by`].
+    pub kind: String,
+    /// The file, as named in all output.
+    pub source: String,
+    /// The record's line, from 1.
+    pub line: u64,
+    /// The reason, and how to fix it.
+    pub reason: String,
+}
+
+/// The rejected records of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileIntake {
+    /// The number of the file in [`Sources::list`](super::Sources::list).
+    #[serde(skip)]
+    pub file: u32,
+    /// Its name in all output.
+    pub source: String,
+    /// The number of rejected records.
+    pub rejected: u64,
+    /// The line of the first.
+    pub line: u64,
+    /// The reason of the first.
+    pub reason: String,
+    /// Damage of the file itself.
+    pub damage: Option<Damage>,
+}
+
+/// Damage of a file: it cannot be read, is cut off, or has a part in which records cannot be told apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// The line on which it begins.
+    pub line: u64,
+    /// What is wrong there, and how to fix it.
+    pub reason: String,
+    /// Rejected records that stand for it.
+    pub rejected: u64,
+    /// What was not taken.
+    #[serde(flatten)]
+    pub loss: Loss,
+}
+
+/// The place of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of its file in [`Sources::list`](super::Sources::list).
+    pub file: u32,
+    /// The file's name in all output.
+    pub source: String,
+    /// The record's line, from 1.
+    pub line: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.source, self.line)
+    }
+}
+
+impl Intake {
+    /// Documents and rejected records.
+    pub fn records(&self) -> u64 {
+        self.accepted + self.rejected
+    }
+
+    /// The files that are unreadable, cut off or damaged.
+    pub fn damaged(&self) -> impl Iterator<Item = (&FileIntake, &Damage)> {
+        self.files
+            .iter()
+            .filter_map(|file| Some((file, file.damage.as_ref()?)))
+    }
+
+    /// What was not taken of damaged files.
+    pub fn loss(&self) -> Loss {
+        let mut all = Loss::default();
+        self.damaged().for_each(|(_, damage)| all += damage.loss);
+        all
+    }
+
+    /// The first rejected record.
+    pub fn first_reject(&self) -> Option<&FileIntake> {
+        self.files.first()
+    }
+
+    /// Counts a document that was read, but could not be used, as rejected.
+    pub fn refuse(&mut self, place: &Place, kind: &str, reason: &str) {
+        self.accepted = self.accepted.saturating_sub(1);
+        self.add_example(RejectExample {
+            kind: kind.to_owned(),
+            source: place.source.clone(),
+            line: place.line,
+            reason: reason.to_owned(),
+        });
+        self.rejected += 1;
+        *self.rejected_by.entry(kind.to_owned()).or_default() += 1;
+        self.add_file(FileIntake {
+            file: place.file,
+            source: place.source.clone(),
+            rejected: 1,
+            line: place.line,
+            reason: reason.to_owned(),
+            damage: None,
+        });
+    }
+
+    /// Adds documents that were [refused](Self::refuse) on an account of their own.
+    pub fn add_refused(&mut self, refused: Self) {
+        self.accepted = self.accepted.saturating_sub(refused.rejected);
+        self.add(refused);
+    }
+
+    /// The account itself, unless nothing in the input is a document.
+    ///
+    /// # Errors
+    /// [`SourceError::NothingAccepted`] where there are records, and none of them is a document.
+    pub fn checked(self) -> Result<Self, SourceError> {
+        if self.accepted == 0 && self.rejected > 0 {
+            return Err(SourceError::NothingAccepted(Box::new(self)));
+        }
+        Ok(self)
+    }
+
+    /// Adds the account of other records.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.accepted += other.accepted;
+        self.rejected += other.rejected;
+        for example in other.examples {
+            self.add_example(example);
+        }
+        for (kind, count) in other.rejected_by {
+            *self.rejected_by.entry(kind).or_default() += count;
+        }
+        for field in other.fields {
+            if !self.fields.contains(&field) {
+                self.fields.push(field);
+            }
+        }
+        for file in other.files {
+            self.add_file(file);
+        }
+    }
+
+    fn add_example(&mut self, example: RejectExample) {
+        if self.examples.iter().filter(|e| e.kind == example.kind).count() < EXAMPLES {
+            self.examples.push(example);
+        }
+    }
+
+    /// Adds rejected records of a file to those that are there.
+    fn add_file(&mut self, other: FileIntake) {
+        match self.files.binary_search_by_key(&other.file, |file| file.file) {
+            Err(at) => self.files.insert(at, other),
+            Ok(at) => {
+                let file = &mut self.files[at];
+                file.rejected += other.rejected;
+                if other.line < file.line {
+                    (file.line, file.reason) = (other.line, other.reason);
+                }
+                file.damage = file.damage.take().or(other.damage);
+            }
+        }
+    }
+}

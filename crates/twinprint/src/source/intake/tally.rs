@@ -1,0 +1,223 @@
+//! Counts records as they are read, on any thread.
+
+use std::collections::BTreeMap;
+
+use super::{Damage, EXAMPLES, FileIntake, Intake, RejectExample};
+use crate::source::loss::Loss;
+use crate::source::record::{Record, RecordKind};
+use crate::source::reject::RejectReason;
+use crate::source::sources::SourceFile;
+
+/// Most fields named.
+const FIELDS: usize = 16;
+
+/// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    documents: u64,
+    /// Of these, such as were refused.
+    refused: u64,
+    kinds: BTreeMap<&'static str, Kind>,
+    files: BTreeMap<u32, File>,
+}
+
+/// Rejected records of one kind of reason.
+#[derive(Debug, Default)]
+struct Kind {
+    count: u64,
+    /// The first few, ascending.
+    examples: Vec<Example>,
+}
+
+/// A rejected record.
+#[derive(Debug, Clone)]
+struct Example {
+    file: u32,
+    line: u64,
+    reason: RejectReason,
+}
+
+/// Rejected records of one file.
+#[derive(Debug)]
+struct File {
+    rejected: u64,
+    first: Example,
+    damage: Option<FileDamage>,
+}
+
+#[derive(Debug)]
+struct FileDamage {
+    rejected: u64,
+    first: Example,
+    loss: Loss,
+}
+
+impl Example {
+    fn place(&self) -> (u32, u64) {
+        (self.file, self.line)
+    }
+
+    /// Takes the place of a later one.
+    fn earlier(&mut self, other: Self) {
+        if other.place() < self.place() {
+            *self = other;
+        }
+    }
+}
+
+impl Tally {
+    /// Counts a record. Those of one file come in their order.
+    pub(crate) fn count(&mut self, record: &Record<'_>) {
+        let reason = match &record.kind {
+            RecordKind::Blank | RecordKind::Other { .. } => return,
+            RecordKind::Document { .. } => {
+                self.documents += 1;
+                return;
+            }
+            RecordKind::Rejected { reason } => reason,
+        };
+        self.reject(record.source, record.line, record.raw_len, reason);
+    }
+
+    /// Counts a document, counted before or after, as rejected.
+    pub(crate) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
+        self.refused += 1;
+        self.reject(source, line, 0, reason);
+    }
+
+    fn reject(&mut self, source: u32, line: u64, raw_len: u64, reason: &RejectReason) {
+        let example = || Example {
+            file: source,
+            line,
+            reason: reason.clone(),
+        };
+        let kind = self.kinds.entry(reason.kind()).or_default();
+        kind.count += 1;
+        if kind.examples.len() < EXAMPLES {
+            kind.examples.push(example());
+        }
+        let file = self.files.entry(source).or_insert_with(|| File {
+            rejected: 0,
+            first: example(),
+            damage: None,
+        });
+        file.rejected += 1;
+        if reason.is_damage() {
+            let damage = file.damage.get_or_insert_with(|| FileDamage {
+                rejected: 0,
+                first: example(),
+                loss: Loss::default(),
+            });
+            damage.rejected += 1;
+            damage.loss += match reason {
+                RejectReason::Lost { loss, .. } => *loss,
+                RejectReason::DamagedTable { .. } => Loss {
+                    rows: 1,
+                    ..Loss::default()
+                },
+                _ => Loss {
+                    bytes: raw_len,
+                    ..Loss::default()
+                },
+            };
+        }
+    }
+
+    /// Adds the counts of other records.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.documents += other.documents;
+        self.refused += other.refused;
+        for (name, kind) in other.kinds {
+            let all = self.kinds.entry(name).or_default();
+            all.count += kind.count;
+            all.examples.extend(kind.examples);
+            all.examples.sort_by_key(Example::place);
+            all.examples.truncate(EXAMPLES);
+        }
+        for (number, file) in other.files {
+            let Some(all) = self.files.get_mut(&number) else {
+                self.files.insert(number, file);
+                continue;
+            };
+            all.rejected += file.rejected;
+            all.first.earlier(file.first);
+            match (&mut all.damage, file.damage) {
+                (Some(all), Some(damage)) => {
+                    all.rejected += damage.rejected;
+                    all.loss += damage.loss;
+                    all.first.earlier(damage.first);
+                }
+                (none, damage) => *none = none.take().or(damage),
+            }
+        }
+    }
+
+    /// The account by names.
+    pub(crate) fn intake(&self, files: &[SourceFile]) -> Intake {
+        let label = |file: u32| {
+            files
+                .get(file as usize)
+                .map_or_else(String::new, |file| file.label.clone())
+        };
+        let mut examples: Vec<(&str, &Example)> = self
+            .kinds
+            .iter()
+            .flat_map(|(&kind, of)| of.examples.iter().map(move |example| (kind, example)))
+            .collect();
+        examples.sort_by_key(|(_, example)| example.place());
+        Intake {
+            accepted: self.documents.saturating_sub(self.refused),
+            rejected: self.kinds.values().map(|kind| kind.count).sum(),
+            rejected_by: self
+                .kinds
+                .iter()
+                .map(|(&kind, of)| (kind.to_owned(), of.count))
+                .collect(),
+            fields: fields(examples.iter().map(|(_, example)| &example.reason)),
+            examples: examples
+                .into_iter()
+                .map(|(kind, example)| RejectExample {
+                    kind: kind.to_owned(),
+                    source: label(example.file),
+                    line: example.line,
+                    reason: example.reason.to_string(),
+                })
+                .collect(),
+            files: self
+                .files
+                .iter()
+                .map(|(&number, file)| FileIntake {
+                    file: number,
+                    source: label(number),
+                    rejected: file.rejected,
+                    line: file.first.line,
+                    reason: file.first.reason.to_string(),
+                    damage: file.damage.as_ref().map(|damage| Damage {
+                        line: damage.first.line,
+                        reason: damage.first.reason.to_string(),
+                        rejected: damage.rejected,
+                        loss: damage.loss,
+                    }),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The names of the fields that records have which lack the one asked for.
+fn fields<'r>(reasons: impl Iterator<Item = &'r RejectReason>) -> Vec<String> {
+    let mut fields: Vec<String> = Vec::new();
+    for reason in reasons {
+        let (RejectReason::FieldMissing { present, .. } | RejectReason::ColumnMissing { present, .. }) =
+            reason.cause()
+        else {
+            continue;
+        };
+        for field in present {
+            if fields.len() < FIELDS && field != "…" && !fields.contains(field) {
+                fields.push(field.clone());
+            }
+        }
+    }
+    fields
+}

@@ -1,0 +1,73 @@
+//! The part of a file that a reject stands for.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use serde::Serialize;
+
+use crate::number::counted;
+
+/// The size of a part of a file that was not taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// Bytes that were read, and unpacked where the file is packed, but belong to no record that was taken.
+    pub bytes: u64,
+    /// Lines of these bytes, begun ones included. 0 in formats without lines.
+    pub lines: u64,
+    /// Bytes of the file as it is stored that were not read, or gave nothing when they were unpacked.
+    pub unread_bytes: u64,
+    /// Rows, where a table says how many there are.
+    pub rows: u64,
+}
+
+impl Loss {
+    /// Some bytes of the file as it is stored.
+    pub(crate) fn unread(bytes: u64) -> Self {
+        Self {
+            unread_bytes: bytes,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the file ends where reading stopped, so that all that it still holds was taken.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for Loss {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.lines += other.lines;
+        self.unread_bytes += other.unread_bytes;
+        self.rows += other.rows;
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.rows > 0 {
+            parts.push(counted(self.rows, "row"));
+        }
+        match (self.bytes, self.lines) {
+            (0, 0) => {}
+            (bytes, 0) => parts.push(counted(bytes, "byte")),
+            (bytes, lines) => parts.push(format!(
+                "{} on {}",
+                counted(bytes, "byte"),
+                counted(lines, "line")
+            )),
+        }
+        if self.unread_bytes > 0 {
+            parts.push(format!(
+                "{} of the stored file",
+                counted(self.unread_bytes, "byte")
+            ));
+        }
+        if parts.is_empty() {
+            parts.push("0 bytes".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
