@@ -1,7 +1,8 @@
 //! The directory of a run's temporary files.
 //!
 //! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
-//! directory, which ends with the process whatever ended it.
+//! directory, which ends with the process whatever ended it. That file is deleted last, so that whatever a kill leaves can be told from the
+//! directory of a run that is still going.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -23,6 +24,13 @@ pub(crate) struct WorkDir {
     // Closed before the directory goes, as some systems want it.
     _lock: File,
     dir: TempDir,
+}
+
+impl Drop for WorkDir {
+    fn drop(&mut self) {
+        // What stays is deleted by the next run.
+        let _deleted = empty(self.dir.path());
+    }
 }
 
 impl WorkDir {
@@ -58,7 +66,11 @@ impl WorkDir {
     /// A new directory with its lock; `None` if another took it for an old one.
     fn locked(parent: &Path) -> io::Result<Option<Self>> {
         let dir = tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent)?;
-        let lock = File::create(dir.path().join(LOCK))?;
+        let lock = match File::create(dir.path().join(LOCK)) {
+            // Another took the empty directory for an old one.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            lock => lock?,
+        };
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => Ok(None),
             // Another had locked it, deleted the directory and let go.
@@ -69,7 +81,20 @@ impl WorkDir {
     }
 }
 
-/// Deletes the directories whose lock nobody holds. What cannot be deleted, or is not locked yet, is left alone.
+/// Deletes what is in a work directory, but for its lock.
+fn empty(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != LOCK {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the directories whose lock nobody holds, and empty ones. What cannot be deleted, or has no lock, is left alone.
 fn clear(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry
@@ -79,12 +104,13 @@ fn clear(parent: &Path) {
         if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        let lock = File::options().write(true).open(entry.path().join(LOCK));
-        if let Ok(lock) = lock
-            && lock.try_lock().is_ok()
-        {
-            let _stays_for_the_next = fs::remove_dir_all(entry.path());
-        }
+        let path = entry.path();
+        let _stays_for_the_next = match File::options().write(true).open(path.join(LOCK)) {
+            Ok(lock) if lock.try_lock().is_ok() => empty(&path).and_then(|()| fs::remove_dir_all(&path)),
+            Ok(_) => Ok(()),
+            // This fails unless it is empty.
+            Err(_) => fs::remove_dir(&path),
+        };
     }
 }
 
@@ -100,15 +126,35 @@ mod tests {
             fs::create_dir(path(name)).unwrap();
             fs::write(path(name).join("texts"), "left").unwrap();
         }
+        fs::create_dir(path("empty")).unwrap();
         fs::write(path("dead").join(LOCK), "").unwrap();
         fs::create_dir(parent.path().join("mine")).unwrap();
         fs::write(parent.path().join("mine/lock"), "").unwrap();
         let first = WorkDir::create(parent.path()).unwrap();
-        assert!(!path("dead").exists() && path("new").exists() && parent.path().join("mine/lock").exists());
+        assert!(
+            !path("dead").exists()
+                && !path("empty").exists()
+                && path("new").exists()
+                && parent.path().join("mine/lock").exists()
+        );
         let second = WorkDir::create(parent.path()).unwrap();
         assert!(first.path().exists() && first.path() != second.path());
         let gone = first.path().to_owned();
         drop(first);
         assert!(!gone.exists() && second.path().exists());
+    }
+
+    #[test]
+    fn the_lock_is_deleted_last() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create(parent.path()).unwrap();
+        fs::create_dir(work.path().join("below")).unwrap();
+        for name in ["a", "zz", "below/texts"] {
+            fs::write(work.path().join(name), "").unwrap();
+        }
+        empty(work.path()).unwrap();
+        let left: Vec<_> = fs::read_dir(work.path()).unwrap().collect();
+        assert_eq!(left.len(), 1);
+        assert!(work.path().join(LOCK).exists());
     }
 }

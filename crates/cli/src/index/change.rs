@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueHint;
+use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
 use twinprint::{DedupError, ProfileLabel};
 
 use super::Directory;
+use super::adding::{Adding, Beginning};
 use super::build::{Gather, MemoryArgs};
 use super::files::IdArgs;
 use super::profile::{self, ProfileArgs};
@@ -16,7 +18,7 @@ use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
 ///
-/// An interrupted one begins anew when it is run again.
+/// An add that was interrupted or killed starts over when it is run again. If it had ended already, nothing is added a second time.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -91,14 +93,38 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         .checked_add(files.len())
         .with_context(|| format!("--first-id {first}: ids would go beyond 64 bits"))?;
     let gather = Gather::new(args.quiet, &args.memory)?;
+    // Adding given ids a second time changes nothing. A pipe cannot be read a second time.
+    let is_file = |path: &PathBuf| path.is_file();
+    let adding = if files.has_ids() || args.first_id.is_some() || !args.inputs.iter().all(is_file) {
+        None
+    } else {
+        match Adding::begin(&args.directory.index, &files, first)? {
+            Beginning::Noted(adding) => Some(adding),
+            Beginning::Done { first } => {
+                terminal::note("this add had ended before it was killed; nothing is added a second time");
+                return say_added(args, &files, first);
+            }
+        }
+    };
+    let mut may_be_committed = false;
     let added = index.add_segment(|path| {
         let gathered = gather.segment(&files, first, index.settings(), path, None)?;
         // What is free from then on, known with the same commit.
         index.mark(index.checkpoint().max(gathered.next))?;
+        may_be_committed = true;
         anyhow::Ok(gathered.segment)
     });
     gather.finish();
+    if let Some(adding) = adding
+        && (added.is_ok() || !may_be_committed)
+    {
+        adding.end()?;
+    }
     added?;
+    say_added(args, &files, first)
+}
+
+fn say_added(args: &AddArgs, files: &RawFiles, first: u64) -> anyhow::Result<()> {
     let ids = match files.len() {
         n if n == 0 || files.has_ids() => String::new(),
         n => format!(", ids {first} to {}", first + (n - 1)),

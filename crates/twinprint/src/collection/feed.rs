@@ -19,6 +19,8 @@ const BYTES: usize = 4 << 20;
 /// One record of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fed {
+    /// Its number among the records of all inputs, documents and rejected ones, from 0.
+    pub number: u64,
     /// The file, as named in all output.
     pub source: String,
     /// Its line, from 1.
@@ -41,13 +43,31 @@ pub fn feed<E: From<DedupError>>(
     keys: Option<&FieldKeys>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-    mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+    take: impl FnMut(Vec<Fed>) -> Result<(), E>,
 ) -> Result<(), E> {
     let work = WorkDir::temporary()?;
     let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))
         .map_err(DedupError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
-    for batch in sources.read(8 << 20) {
+    feed_from(&sources, options, keys, progress, &|_| true, take)?;
+    Ok(())
+}
+
+/// As [`feed`], from inputs that were found already: only the documents whose number is `wanted`, and rejected records. Returns how many
+/// records there are.
+///
+/// # Errors
+/// As [`feed`].
+pub(crate) fn feed_from<E: From<DedupError>>(
+    sources: &Sources,
+    options: &SourceOptions,
+    keys: Option<&FieldKeys>,
+    progress: &dyn Progress,
+    wanted: &dyn Fn(u64) -> bool,
+    mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut number = 0;
+    for batch in sources.reread(8 << 20) {
         let batch = batch.map_err(DedupError::from)?;
         for chunk in &batch.chunks {
             let mut waiting = Vec::new();
@@ -59,6 +79,10 @@ pub fn feed<E: From<DedupError>>(
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
                     RecordKind::Rejected { reason } => Err(reason.to_string()),
+                    RecordKind::Document { .. } if !wanted(number) => {
+                        number += 1;
+                        return;
+                    }
                     RecordKind::Document { id, text, .. } => {
                         bytes += text.len();
                         let own = id.is_some() || file.format.is_whole_file();
@@ -71,18 +95,20 @@ pub fn feed<E: From<DedupError>>(
                     }
                 };
                 waiting.push(Fed {
+                    number,
                     source: file.label.clone(),
                     line: record.line,
                     document,
                     left_out,
                 });
+                number += 1;
                 if failed.is_none() && (waiting.len() == AT_A_TIME || bytes > BYTES) {
                     bytes = 0;
                     failed = take(std::mem::take(&mut waiting)).err();
                 }
             };
             match keys {
-                Some(keys) => records(chunk, &sources, options, keys, &mut hand_on),
+                Some(keys) => records(chunk, sources, options, keys, &mut hand_on),
                 None => chunk.documents(options, &mut |record| hand_on(record, Beside::default())),
             }
             if let Some(error) = failed {
@@ -94,7 +120,7 @@ pub fn feed<E: From<DedupError>>(
         }
         progress.advance(batch.input_bytes());
     }
-    Ok(())
+    Ok(number)
 }
 
 /// Bytes of a title that is kept.

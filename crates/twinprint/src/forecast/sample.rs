@@ -134,20 +134,20 @@ impl Sample {
         let dir = OutputDir::create(place)?;
         let mut rejects = dir.file("rejects.jsonl")?;
         let budget = memory::Budget::new(None, options.threads)?;
-        let read = read::read(
-            sources,
+        let reading = read::Reading {
             options,
-            &place.join("texts"),
-            &mut rejects,
-            progress,
+            spool: &place.join("texts"),
             budget,
             most,
-        )?;
+            digest: None,
+        };
+        let read = read::read(sources, reading, &mut rejects, progress)?;
         self.seconds += started.elapsed().as_secs_f64();
         let Read {
             corpus,
             spool,
             counts,
+            ..
         } = read;
         let (documents, classes) = (&corpus.documents, &corpus.classes);
         self.documents += u64::from(documents.len());

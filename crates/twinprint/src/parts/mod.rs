@@ -12,7 +12,7 @@ mod measuring;
 mod postings;
 
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use text::passages::Passage;
 
 use self::measuring::Measuring;
@@ -30,7 +30,7 @@ use crate::spool::Spool;
 const CLASSES_A_TASK: usize = 16;
 
 /// What the search found, for the report.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PartsReport {
     /// Least containment told.
     pub least: f64,

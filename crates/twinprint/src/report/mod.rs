@@ -23,15 +23,16 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use shown::Shown;
 pub(crate) use write::write;
 
+use crate::append::Appended;
 use crate::radius::Choice;
 
 /// The report of a dedup run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// Version of twinprint.
     pub version: String,
@@ -74,10 +75,13 @@ pub struct Report {
     pub hot_rows: Vec<HotRowReport>,
     /// Times and the machine.
     pub run: Run,
+    /// What was added to a collection; not part of `report.json`, which is written before.
+    #[serde(skip)]
+    pub appended: Option<Appended>,
 }
 
 /// See [`Report::records`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecordCounts {
     /// All of them.
     pub read: u64,
@@ -112,7 +116,7 @@ impl RecordCounts {
 }
 
 /// A rejected record; all of them are in `rejects.jsonl`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RejectExample {
     /// The kind of reason, as in [`RecordCounts::rejected_by`].
     pub kind: String,
@@ -125,7 +129,7 @@ pub struct RejectExample {
 }
 
 /// See [`Report::input`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct InputCounts {
     /// What was asked for: files, folders, globs.
     pub given: Vec<String>,
@@ -148,7 +152,7 @@ pub struct InputCounts {
 }
 
 /// See [`Report::radius`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RadiusReport {
     /// Width of the fingerprints compared.
     pub bits: u32,
@@ -168,7 +172,7 @@ pub struct RadiusReport {
 }
 
 /// See [`Report::search`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchCounts {
     /// Different texts.
     pub texts: u64,
@@ -194,7 +198,7 @@ pub struct SearchCounts {
 }
 
 /// See [`Report::clusters`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClusterCounts {
     /// How many.
     pub count: u64,
@@ -203,7 +207,7 @@ pub struct ClusterCounts {
 }
 
 /// See [`Report::order`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OrderReport {
     /// Bytes of all records not removed in the files put in order, packed with zstd (level 3, its own window), in the order of the input.
     pub zstd_before: u64,
@@ -214,7 +218,7 @@ pub struct OrderReport {
 }
 
 /// One of the largest groups.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LargeCluster {
     /// Its number in `clusters.jsonl`.
     pub cluster_id: u32,
@@ -235,7 +239,7 @@ pub struct LargeCluster {
 }
 
 /// Two documents of different texts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairReport {
     /// The one kept, or the one before the other in the order of `--keep`.
     pub a: DocumentReport,
@@ -250,7 +254,7 @@ pub struct PairReport {
 }
 
 /// A document by name and place.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentReport {
     /// Its id.
     pub id: String,
@@ -261,7 +265,7 @@ pub struct DocumentReport {
 }
 
 /// A crowded fingerprint.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HotRowReport {
     /// The fingerprint.
     pub fingerprint: String,
@@ -274,7 +278,7 @@ pub struct HotRowReport {
 }
 
 /// See [`Report::run`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
     /// Worker threads.
     pub threads: usize,
@@ -297,10 +301,10 @@ pub struct Run {
 }
 
 /// A stage and what it took.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stage {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Wall time in seconds.
     pub seconds: f64,
     /// Processor time of all threads in seconds, where the system tells.
@@ -314,7 +318,7 @@ pub struct Stage {
 }
 
 /// A way to join the fingerprints.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanReport {
     /// Its name.
     pub name: String,
