@@ -64,14 +64,21 @@ pub(crate) struct Args {
 
     /// Also remove what a collection or an index knows from before: a collection verifies on its texts, an index has fingerprints only
     /// (k = 3 unless given)
+    ///
+    /// What is known is removed whatever --keep says: --keep chooses among the documents of this run.
     #[arg(long, value_name = "DIR", help_heading = "What counts as a duplicate")]
     against: Option<PathBuf>,
 
-    /// Add what is kept to the collection of --against
+    /// Add what is kept to the collection of --against: all of it, or on an error or Ctrl-C nothing
+    ///
+    /// The run holds the collection from its start to its end; other processes that need it fail meanwhile. After a kill, run the same
+    /// command again: it leaves what one run leaves. The same input (the same ids and texts in the same order, whatever the files are called)
+    /// gives the result of its first run again, and adds nothing twice. An input that differs is another run, to which all that is in
+    /// the collection is known.
     #[arg(long, requires = "against", help_heading = "Output")]
     append: bool,
 
-    /// Which document of a group is kept; newest goes by --keep-key
+    /// Which document of a group is kept; newest goes by --keep-key. What --against knows is removed in any case
     #[arg(long, value_enum, default_value_t = KeepArg::First, help_heading = "What counts as a duplicate")]
     keep: KeepArg,
 
@@ -243,9 +250,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bars.warn(idle);
     }
     let cancel = interrupt::flag()?;
-    if args.append {
-        append::check(&options)?;
-    }
     if args.dry_run {
         let forecast = twinprint::forecast(&args.input.inputs, &source, &options, &bars, &cancel);
         bars.finish();
@@ -267,8 +271,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         terminal::out(&summary::of(&report, &args.output))?;
     }
-    if let (true, Some(to)) = (args.append, &options.against) {
-        append::append(to, &args.output, &source, &cancel, args.quiet)?;
+    if let (Some(appended), Some(to)) = (&report.appended, &options.against) {
+        append::report(appended, to, args.quiet)?;
     }
     Ok(args.intake.end(&report.intake))
 }
@@ -308,6 +312,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     options.verify = !(args.no_verify || paper);
     options.threshold = args.threshold.unwrap_or(options.threshold);
     options.against.clone_from(&args.against);
+    options.append = args.append;
     options.keep = match args.keep {
         KeepArg::First => Keep::First,
         KeepArg::Longest => Keep::Longest,

@@ -136,7 +136,8 @@ pub struct Placed {
 /// What was done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupCounts {
-    /// Pairs verified.
+    /// Pairs verified. Stored as 0: it depends on the random key by which short texts are found.
+    #[serde(serialize_with = "zero")]
     pub verified: u64,
     /// Leaders near an item that were not compared with it, for [`GroupOptions::compared`], and centres that were not looked at.
     pub passed_over: u64,
@@ -146,6 +147,11 @@ pub struct GroupCounts {
     pub merged: u64,
     /// Groups retired.
     pub retired: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn zero<S: serde::Serializer>(_: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(0)
 }
 
 /// The groups of a stream. Memory is bounded by the live groups, beside 16 bytes for each group ever merged into another.

@@ -1,6 +1,7 @@
 //! Texts that are known from before: a collection, or an index of fingerprints, is asked about every text of a run before the texts are
 //! compared with one another. What is known is removed, and takes no part in the grouping.
 //!
+//! The answers are what is known, whatever the threshold of the run ([`KnownClasses::at_least`]).
 //! A collection answers by its own radius and verifies on its texts; an index has no texts, so there a fingerprint within the radius decides.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use index::store;
 use rayon::prelude::*;
 
 #[cfg(feature = "collections")]
-use crate::collection::{Collection, Content, Details, NewDocument, Store};
+use crate::collection::{Answer, Best, Collection, Content, Details, NewDocument, Store};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::label::ProfileLabel;
@@ -47,7 +48,44 @@ pub(crate) struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
 
+#[cfg(feature = "collections")]
+impl Known {
+    pub(crate) fn of(best: Best) -> Self {
+        Self {
+            id: best.doc_id,
+            hamming: best.hamming,
+            jaccard: best.jaccard,
+        }
+    }
+}
+
 impl KnownClasses {
+    /// So many classes, of which some are known.
+    #[cfg(feature = "collections")]
+    pub(crate) fn of_some(classes: u32, known: impl Iterator<Item = (u32, Known)>) -> Self {
+        let mut all: Vec<Option<Box<Known>>> = vec![None; classes as usize];
+        for (class, known) in known {
+            if let Some(place) = all.get_mut(class as usize) {
+                *place = Some(Box::new(known));
+            }
+        }
+        Self(all)
+    }
+
+    /// The classes that are known.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Known)> {
+        let all = (0u32..).zip(&self.0);
+        all.filter_map(|(class, known)| Some((class, known.as_deref()?)))
+    }
+
+    /// Without those whose Jaccard is below a threshold.
+    pub(crate) fn at_least(mut self, threshold: f64) -> Self {
+        for known in &mut self.0 {
+            known.take_if(|known| known.jaccard.is_some_and(|jaccard| jaccard < threshold));
+        }
+        self
+    }
+
     /// Whether nothing was asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -69,10 +107,10 @@ impl KnownClasses {
     }
 }
 
-/// Something that knows texts.
+/// Something that knows texts. A collection stays locked as long as this is held.
 pub(crate) enum Against {
     #[cfg(feature = "collections")]
-    Collection(Box<Collection>, f64),
+    Collection(Box<Collection>),
     Narrow(store::Snapshot<u64>, u32),
     Wide(store::Snapshot<u128>, u32),
 }
@@ -104,7 +142,7 @@ impl Against {
                     options.threshold
                 )));
             }
-            return Ok(Self::Collection(Box::new(collection), options.threshold));
+            return Ok(Self::Collection(Box::new(collection)));
         }
         let failed = |error: store::StoreError| refuse(error.to_string());
         let none = |error: store::StoreError| match error {
@@ -168,10 +206,10 @@ impl Against {
             go_on()?;
             match self {
                 #[cfg(feature = "collections")]
-                Self::Collection(collection, threshold) => {
+                Self::Collection(collection) => {
                     // Whoever verifies has texts.
                     let Some(spool) = spool else { continue };
-                    known.extend(asking.collection((collection, *threshold), spool, some)?);
+                    known.extend(asking.collection(collection, spool, some)?);
                 }
                 Self::Narrow(index, k) => known.extend(asking.index(index, *k, some)?),
                 Self::Wide(index, k) => known.extend(asking.index(index, *k, some)?),
@@ -207,15 +245,18 @@ impl Asking<'_> {
     #[cfg(feature = "collections")]
     fn collection(
         &self,
-        (collection, threshold): (&Collection, f64),
+        collection: &Collection,
         spool: &Spool,
         classes: &[u32],
     ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
         use crate::collection::CollectionError;
 
         let mut buffer = BlockBuffer::default();
+        // A text without features duplicates nothing.
+        let asked = |class: &&u32| !self.classes.is_empty_text(**class);
         let texts: Vec<NewDocument> = classes
             .iter()
+            .filter(asked)
             .map(|&class| {
                 let text = spool.text(self.classes.text[class as usize], &mut buffer)?;
                 Ok(NewDocument {
@@ -227,25 +268,20 @@ impl Asking<'_> {
             })
             .collect::<Result<_, DedupError>>()?;
         let answers = collection.check(texts).map_err(|error| self.failed(&error))?;
-        let known = |answer| match answer {
-            Ok(crate::collection::Answer { best: Some(best), .. }) => {
-                let reaches = best.jaccard.is_none_or(|jaccard| jaccard >= threshold);
-                Ok(reaches.then(|| {
-                    Box::new(Known {
-                        id: best.doc_id,
-                        hamming: best.hamming,
-                        jaccard: best.jaccard,
-                    })
-                }))
-            }
-            Ok(_) => Ok(None),
+        let known = |answer: Result<Answer, CollectionError>| match answer {
+            Ok(answer) => Ok(answer.best.map(|best| Box::new(Known::of(best)))),
             Err(CollectionError::Limit { .. }) => {
                 self.too_long.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
             Err(error) => Err(self.failed(&error)),
         };
-        answers.into_iter().map(known).collect()
+        let mut answers = answers.into_iter().map(known);
+        let mut next = |class: &u32| match asked(&class) {
+            true => answers.next().unwrap_or(Ok(None)),
+            false => Ok(None),
+        };
+        classes.iter().map(&mut next).collect()
     }
 
     fn index<W: Width>(

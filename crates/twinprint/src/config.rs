@@ -81,6 +81,8 @@ pub(crate) struct Config {
     #[serde(flatten)]
     matching: Matching,
     against: Option<String>,
+    /// Present where it is set.
+    append: Option<bool>,
     keep: Keep,
     keep_key: Option<String>,
     empty: EmptyTexts,
@@ -127,6 +129,7 @@ impl Config {
                 .against
                 .as_ref()
                 .map(|path| path.to_string_lossy().into_owned()),
+            append: options.append.then_some(true),
             keep: options.keep,
             keep_key: source.sort_key.clone(),
             empty: options.empty,

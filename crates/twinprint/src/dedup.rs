@@ -1,14 +1,18 @@
 //! The main job: read, choose a radius, join, verify and group, write.
 
+mod begin;
+
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use self::begin::Beginning;
 use cluster::{Outcome, Pairs, leader_follower};
 
 use crate::against::{Against, KnownClasses};
+use crate::append::Append;
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -16,22 +20,21 @@ use crate::keep::KeepOrder;
 use crate::matcher::Matcher;
 use crate::memory::{self, Budget};
 use crate::near_misses::NearMisses;
-use crate::options::{DedupOptions, Mode, Order, PairRows};
+use crate::number::counted;
+use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
 use crate::output::{self, Run};
 use crate::pairs::PairWriter;
 use crate::parts;
 use crate::progress::{Progress, Unit, bytes_moved, cpu_seconds, peak_memory};
 use crate::radius::{self, Choice, Radius};
-use crate::read::{self, Read};
+use crate::read::Read;
 use crate::report::{self, Report, Shown, Stage};
 use crate::rows::Names;
 use crate::schedule::schedule;
 use crate::sets::Sets;
-use crate::sink::{Existing, OutputDir};
-use crate::source::{SourceOptions, Sources, root_of};
+use crate::source::SourceOptions;
 use crate::spool::Spool;
 use crate::threads;
-use crate::work_dir::WorkDir;
 
 /// The radius where nothing is verified and none is given: the paper's.
 pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
@@ -95,28 +98,20 @@ impl Job<'_> {
         let against = against
             .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options)?)))
             .transpose()?;
-        // Inputs that are not there, and fields that no file has, are refused before an earlier result is deleted. Stdin is copied to the work directory.
-        let discover = |work: &Path| {
-            let sources =
-                Sources::discover_cancellable(inputs, self.source_options, work, Arc::clone(self.cancel))?;
-            sources.check_fields(|hint| self.progress.warn(hint))?;
-            Ok::<_, DedupError>(sources)
+        let mut append = match &against {
+            Some((path, against)) if self.options.append => Some(Append::new(
+                against,
+                path,
+                inputs,
+                self.source_options,
+                self.options,
+            )?),
+            _ => None,
         };
-        let from_stdin = inputs.iter().any(|input| input == "-");
-        let named: Vec<_> = inputs
-            .iter()
-            .filter(|input| *input != "-")
-            .map(|input| root_of(input))
-            .collect();
-        OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        let found = if from_stdin { None } else { Some(discover(out)?) };
-        let dir = OutputDir::begin(out, self.options.existing)?;
-        if dir.replaced() && self.options.existing == Existing::Refuse {
-            let deleted = "the files of an unfinished run are deleted";
-            self.progress.warn(&format!("{}: {deleted}", out.display()));
-        }
-        let work = WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))?;
-        let sources = found.map_or_else(|| discover(work.path()), Ok)?;
+        let (dir, work, sources) = match self.begin(inputs, out, append.as_ref())? {
+            Beginning::New(dir, work, sources) => (dir, work, sources),
+            Beginning::Ended(report) => return Ok(*report),
+        };
 
         if let Some(columns) = self.options.added_columns() {
             output::check_columns(&sources, columns, self.options)?;
@@ -124,37 +119,31 @@ impl Job<'_> {
         if self.options.order == Order::Similar {
             output::check_order(&sources, self.progress)?;
         }
-        let read = self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
-            let mut rejects = dir.file("rejects.jsonl")?;
-            let read = read::read(
-                &sources,
-                job.options,
-                &work.path().join("texts"),
-                &mut rejects,
-                job.progress,
-                budget,
-                u64::MAX,
-            )?;
-            rejects.finish()?;
-            Ok(read)
-        })?;
+        let digest_key = append.as_ref().map(Append::digest_key);
         let Read {
             corpus,
             spool,
             counts,
-        } = read;
+            digest,
+        } = self.read(&sources, &work, &dir, digest_key)?;
         sources.intake()?;
         self.check_sort_field(&corpus)?;
         let known = match against {
             None => KnownClasses::default(),
             Some((path, against)) => {
                 let all: Vec<u32> = (0..corpus.classes.len()).collect();
-                self.stage("against", all.len() as u64, Unit::Documents, |job| {
+                let known = self.stage("against", all.len() as u64, Unit::Documents, |job| {
                     let texts = (&corpus.classes, spool.as_ref());
-                    against.ask(path, texts, &all, job.progress, &|| job.check_cancelled())
-                })?
+                    let ask = || against.ask(path, texts, &all, job.progress, &|| job.check_cancelled());
+                    match (&mut append, digest) {
+                        (Some(append), Some(digest)) => append.known(digest, &corpus, job.progress, ask),
+                        _ => ask(),
+                    }
+                })?;
+                known.at_least(self.options.threshold)
             }
         };
+        self.tell_about_keep(&known);
         // The longest record stays in the account: it is held again when it is compared and copied.
         let tables = memory::tables_of(&corpus) + memory::A_RECORD_BYTE * counts.longest;
         let mut set_memory = budget.sets(tables);
@@ -246,10 +235,33 @@ impl Job<'_> {
             Ok(order)
         })?;
         let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run, order))?;
-        let report = report::write(shown, self.stages, self.started, &dir)?;
+        let stages = std::mem::take(&mut self.stages);
+        let mut report = report::write(shown, stages, self.started, &dir)?;
+        let (Some(mut append), Some(digest)) = (append, digest) else {
+            drop(work);
+            dir.finish()?;
+            return Ok(report);
+        };
+        let is_kept = |document| run.verdict(document).kept();
+        let appended = append.add(&sources, &corpus.documents, &is_kept, self.progress)?;
+        self.check_cancelled()?;
+        report.appended = Some(appended);
         drop(work);
-        dir.finish()?;
+        append.conclude(digest, &dir)?;
         Ok(report)
+    }
+
+    /// Says that `--keep` does not choose between this run and what is known from before.
+    fn tell_about_keep(&self, known: &KnownClasses) {
+        let (texts, keep) = (known.iter().count() as u64, self.options.keep);
+        if texts > 0 && keep != Keep::First {
+            self.progress.warn(&format!(
+                "--keep {} chooses among the documents of this run; {} that --against knows {} removed all the same",
+                keep.name(),
+                counted(texts, "text"),
+                if texts == 1 { "is" } else { "are" },
+            ));
+        }
     }
 
     /// Runs one stage and notes its time.
@@ -270,7 +282,7 @@ impl Job<'_> {
             .zip(moved_before)
             .map(|(after, before)| (after.0 - before.0, after.1 - before.1));
         self.stages.push(Stage {
-            name,
+            name: name.into(),
             seconds: started.elapsed().as_secs_f64(),
             cpu_seconds: cpu,
             read_bytes: moved.map(|moved| moved.0),

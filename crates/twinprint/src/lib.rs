@@ -8,6 +8,8 @@
 
 mod against;
 mod annotate;
+#[cfg_attr(not(feature = "collections"), path = "no_append.rs")]
+mod append;
 #[cfg(feature = "eval")]
 pub mod calibrate;
 mod candidates;
@@ -28,6 +30,7 @@ mod idf;
 mod idle;
 pub mod index_export;
 pub mod index_join;
+mod input_digest;
 mod keep;
 mod known_texts;
 mod label;
@@ -49,6 +52,8 @@ mod read;
 mod relatives;
 mod report;
 mod rows;
+#[cfg(feature = "stream")]
+mod run_identity;
 mod schedule;
 mod set_join;
 mod sets;
@@ -65,6 +70,7 @@ mod work_dir;
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use annotate::Columns;
+pub use append::Appended;
 pub use compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
 pub use dedup::dedup;
 pub use error::DedupError;

@@ -31,6 +31,16 @@ pub enum Keep {
 }
 
 impl Keep {
+    /// As the command line calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Longest => "longest",
+            Self::Shortest => "shortest",
+            Self::Newest => "newest",
+        }
+    }
+
     pub(crate) fn key(self, text_bytes: u64, field: Option<SortValue>) -> SortKey {
         match self {
             Self::First => SortKey::Input,
@@ -141,6 +151,8 @@ pub struct DedupOptions {
     pub min_features: u32,
     /// Directory of a collection or an index: documents that it knows are removed, whatever else is kept.
     pub against: Option<std::path::PathBuf>,
+    /// Whether what is kept is added to that collection.
+    pub append: bool,
     /// Which document of a group is kept.
     pub keep: Keep,
     /// The treatment of texts without features.
@@ -188,6 +200,7 @@ impl DedupOptions {
             verify: true,
             min_features: MIN_FEATURES,
             against: None,
+            append: false,
             keep: Keep::First,
             empty: EmptyTexts::Keep,
             mode: Mode::Remove,
@@ -234,6 +247,7 @@ impl DedupOptions {
                 "--order similar: --mode report writes no records; leave one of them out".to_owned(),
             );
         }
+        self.check_append()?;
         let width = match self.bits {
             Auto::Auto => 128,
             Auto::Fixed(bits @ (64 | 128)) => bits,
@@ -251,6 +265,17 @@ impl DedupOptions {
                     "-k {k}: the join is exact up to {narrow} at 64 bits and up to {wide} at 128"
                 ));
             }
+        }
+        Ok(())
+    }
+
+    fn check_append(&self) -> Result<(), DedupError> {
+        let refuse = |message: &str| Err(DedupError::Option(format!("--append: {message}")));
+        if self.append && self.against.is_none() {
+            return refuse("name a collection with --against");
+        }
+        if self.append && self.mode != Mode::Remove {
+            return refuse("what is added is what is in kept/, which only --mode remove writes");
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ pub struct Radius {
 }
 
 /// What decided on a radius.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// The user.

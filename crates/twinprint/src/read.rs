@@ -3,6 +3,7 @@
 //! A batch of input is analysed in parallel and merged in input order, so that numbering does not depend on threads.
 
 use std::hash::Hasher;
+use std::path::Path;
 
 use rayon::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
@@ -11,6 +12,7 @@ use text::{Analyzer, Measure};
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
 use crate::error::DedupError;
 use crate::idle::Idle;
+use crate::input_digest::{DigestKey, InputDigest};
 use crate::known_texts::KnownTexts;
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, EmptyTexts};
@@ -30,6 +32,21 @@ pub(crate) struct Read {
     /// Absent when nothing will be verified.
     pub(crate) spool: Option<Spool>,
     pub(crate) counts: Counts,
+    /// Made under [`Reading::digest`].
+    pub(crate) digest: Option<u128>,
+}
+
+/// How to read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'r> {
+    pub(crate) options: &'r DedupOptions,
+    /// Where the spool of texts goes.
+    pub(crate) spool: &'r Path,
+    pub(crate) budget: Budget,
+    /// About how many bytes of documents to read at most.
+    pub(crate) most: u64,
+    /// The key of a digest of the documents, where one is wanted.
+    pub(crate) digest: Option<DigestKey>,
 }
 
 /// What was read.
@@ -70,6 +87,8 @@ struct Analysed {
     ids: String,
     /// That of the column of ids, where it has whole numbers.
     id_type: Option<IntegerType>,
+    /// Hashes of all documents, where a digest is wanted.
+    digests: Vec<u128>,
     record_bytes: u64,
     text_bytes: u64,
     longest: u64,
@@ -105,28 +124,32 @@ struct First {
     measure: Measure,
 }
 
-/// Reads everything, or until about `most` bytes of documents are read. Rejected records go to `rejects` as they are met.
+/// Reads everything, or as much as asked for. Rejected records go to `rejects` as they are met.
 pub(crate) fn read(
     sources: &Sources,
-    options: &DedupOptions,
-    spool_path: &std::path::Path,
+    reading: Reading<'_>,
     rejects: &mut OutputFile,
     progress: &dyn Progress,
-    budget: Budget,
-    most: u64,
 ) -> Result<Read, DedupError> {
+    let Reading {
+        options,
+        budget,
+        most,
+        ..
+    } = reading;
     let idle = Idle::new();
     let key = random_key();
     let known = KnownTexts::new();
     let mut corpus = Corpus::default();
     let mut counts = Counts::default();
     let mut spool = if options.verify {
-        Some(SpoolWriter::create(spool_path)?)
+        Some(SpoolWriter::create(reading.spool)?)
     } else {
         None
     };
+    let mut digest = reading.digest.map(InputDigest::new);
     // While one batch is analysed, the one before it is merged and its texts are packed.
-    let mut before = Vec::new();
+    let mut before: Vec<Analysed> = Vec::new();
     let batch_bytes = usize::try_from(most / 2).unwrap_or(BATCH).clamp(PIECE, BATCH);
     let mut batches = sources.read(batch_bytes);
     for number in 1.. {
@@ -141,6 +164,7 @@ pub(crate) fn read(
                 let chunks = batch.as_ref().map_or(&[][..], |batch| &batch.chunks);
                 let texts = Texts {
                     options,
+                    digest: reading.digest,
                     key,
                     known: &known,
                     batch: number,
@@ -159,6 +183,11 @@ pub(crate) fn read(
             },
             || {
                 for chunk in std::mem::take(&mut before) {
+                    for &document in &chunk.digests {
+                        if let Some(digest) = &mut digest {
+                            digest.push(document);
+                        }
+                    }
                     merge(
                         chunk,
                         sources,
@@ -185,6 +214,7 @@ pub(crate) fn read(
         corpus,
         spool,
         counts,
+        digest: digest.map(|digest| digest.finish()),
     })
 }
 
@@ -214,6 +244,8 @@ fn keyed_hash(key: (u64, u64), text: &str, kind: u8) -> [u64; 2] {
 /// What texts are analysed by.
 struct Texts<'t> {
     options: &'t DedupOptions,
+    /// See [`Reading::digest`].
+    digest: Option<DigestKey>,
     key: (u64, u64),
     known: &'t KnownTexts,
     /// The number of the batch at hand.
@@ -240,6 +272,9 @@ impl Texts<'_> {
                 });
             }
             RecordKind::Document { id, text, sort_value } => {
+                // Those that the options reject count as well: options are no part of a digest.
+                let digest = |key| InputDigest::document(key, id.as_deref().unwrap_or_default(), &text);
+                out.digests.extend(self.digest.map(digest));
                 let length = record.raw_len.max(text.len() as u64);
                 out.longest = out.longest.max(length);
                 if length > self.longest {

@@ -1,7 +1,8 @@
 //! The directory of a run's temporary files.
 //!
 //! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
-//! directory, which ends with the process whatever ended it.
+//! directory, which ends with the process whatever ended it. That file is deleted last, so that whatever a kill leaves can be told from the
+//! directory of a run that is still going.
 //!
 //! The directories above it that a run had to make go away as well. The lock file has their number, so that the last of several runs at
 //! once removes them, and a run removes those that a killed one made.
@@ -30,6 +31,13 @@ pub(crate) struct WorkDir {
     dir: TempDir,
     // Removed after the directory that is in them.
     _made: MadeDirs,
+}
+
+impl Drop for WorkDir {
+    fn drop(&mut self) {
+        // What stays is deleted by the next run.
+        let _deleted = empty(self.dir.path());
+    }
 }
 
 impl WorkDir {
@@ -69,7 +77,11 @@ impl WorkDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             new => new?,
         };
-        let mut lock = File::create(dir.path().join(LOCK))?;
+        let mut lock = match File::create(dir.path().join(LOCK)) {
+            // Another took the empty directory for an old one.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            lock => lock?,
+        };
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),
             // Another had locked it, deleted the directory and let go.
@@ -86,8 +98,21 @@ impl WorkDir {
     }
 }
 
-/// Deletes the directories whose lock nobody holds. What cannot be deleted, or is not locked yet, is left alone. Returns how many levels
-/// of `parent` a run made that is still going or was killed.
+/// Deletes what is in a work directory, but for its lock.
+fn empty(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != LOCK {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the directories whose lock nobody holds, and empty ones. What cannot be deleted, or has no lock, is left alone. Returns how
+/// many levels of `parent` a run made that is still going or was killed.
 fn clear(parent: &Path) -> usize {
     let mut made = 0;
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -98,14 +123,15 @@ fn clear(parent: &Path) -> usize {
         if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        let path = entry.path().join(LOCK);
-        let theirs = fs::read_to_string(&path).unwrap_or_default();
+        let path = entry.path();
+        let theirs = fs::read_to_string(path.join(LOCK)).unwrap_or_default();
         made = made.max(theirs.parse().unwrap_or(0));
-        if let Ok(lock) = File::options().write(true).open(path)
-            && lock.try_lock().is_ok()
-        {
-            let _stays_for_the_next = fs::remove_dir_all(entry.path());
-        }
+        let _stays_for_the_next = match File::options().write(true).open(path.join(LOCK)) {
+            Ok(lock) if lock.try_lock().is_ok() => empty(&path).and_then(|()| fs::remove_dir_all(&path)),
+            Ok(_) => Ok(()),
+            // This fails unless it is empty.
+            Err(_) => fs::remove_dir(&path),
+        };
     }
     made
 }
@@ -122,11 +148,17 @@ mod tests {
             fs::create_dir(path(name)).unwrap();
             fs::write(path(name).join("texts"), "left").unwrap();
         }
+        fs::create_dir(path("empty")).unwrap();
         fs::write(path("dead").join(LOCK), "").unwrap();
         fs::create_dir(parent.path().join("mine")).unwrap();
         fs::write(parent.path().join("mine/lock"), "").unwrap();
         let first = WorkDir::create(parent.path()).unwrap();
-        assert!(!path("dead").exists() && path("new").exists() && parent.path().join("mine/lock").exists());
+        assert!(
+            !path("dead").exists()
+                && !path("empty").exists()
+                && path("new").exists()
+                && parent.path().join("mine/lock").exists()
+        );
         let second = WorkDir::create(parent.path()).unwrap();
         assert!(first.path().exists() && first.path() != second.path());
         let gone = first.path().to_owned();
@@ -161,5 +193,19 @@ mod tests {
         let error = WorkDir::create(&file).unwrap_err().to_string();
         assert!(error.contains("not a directory"), "{error}");
         assert!(file.exists());
+    }
+
+    #[test]
+    fn the_lock_is_deleted_last() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create(parent.path()).unwrap();
+        fs::create_dir(work.path().join("below")).unwrap();
+        for name in ["a", "zz", "below/texts"] {
+            fs::write(work.path().join(name), "").unwrap();
+        }
+        empty(work.path()).unwrap();
+        let left: Vec<_> = fs::read_dir(work.path()).unwrap().collect();
+        assert_eq!(left.len(), 1);
+        assert!(work.path().join(LOCK).exists());
     }
 }

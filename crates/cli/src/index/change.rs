@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueHint;
+use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
 use twinprint::{DedupError, ProfileLabel};
 
 use super::Directory;
+use super::adding::{Adding, Beginning};
 use super::build::Gather;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
@@ -17,7 +19,7 @@ use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
 ///
-/// An interrupted one starts over when it is run again.
+/// An add that was interrupted or killed starts over when it is run again. If it had ended already, nothing is added a second time.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -105,14 +107,38 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     }
     let gather = Gather::new(args.quiet, &args.memory)?;
     let options = gather.options(&files, first, index.settings())?;
+    // Adding given ids a second time changes nothing. A pipe cannot be read a second time.
+    let is_file = |path: &PathBuf| path.is_file();
+    let adding = if files.has_ids() || args.first_id.is_some() || !args.inputs.iter().all(is_file) {
+        None
+    } else {
+        match Adding::begin(&args.directory.index, &files, first)? {
+            Beginning::Noted(adding) => Some(adding),
+            Beginning::Done { first } => {
+                terminal::note("this add had ended before it was killed; nothing is added a second time");
+                return say_added(args, &files, first);
+            }
+        }
+    };
+    let mut may_be_committed = false;
     let added = index.add_segment(|path| {
         let gathered = gather.segment(&files, first, path, &options)?;
         // What is free from then on, known with the same commit.
         index.mark(index.checkpoint().max(gathered.next))?;
+        may_be_committed = true;
         anyhow::Ok(gathered.segment)
     });
     gather.finish();
+    if let Some(adding) = adding
+        && (added.is_ok() || !may_be_committed)
+    {
+        adding.end()?;
+    }
     added?;
+    say_added(args, &files, first)
+}
+
+fn say_added(args: &AddArgs, files: &RawFiles, first: u64) -> anyhow::Result<()> {
     let ids = match files.len() {
         n if n == 0 || files.has_ids() => String::new(),
         n => format!(", ids {first} to {}", first + (n - 1)),

@@ -1,5 +1,6 @@
 //! `twinprint index`: fingerprints alone, without documents, by the billion.
 
+mod adding;
 mod build;
 mod change;
 mod codec;

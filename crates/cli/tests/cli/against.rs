@@ -61,7 +61,6 @@ fn what_a_collection_knows_is_removed_and_what_is_kept_becomes_known() {
     assert!(run.stdout.contains("3 known from before"), "{run:?}");
     run.ok();
     assert_eq!(ids(&sandbox, "out/kept/monday.jsonl"), ["new", "alone"]);
-    assert!(!sandbox.path("out/append-unfinished.txt").exists());
     assert_eq!(
         ids(&sandbox, "out/removed/monday.jsonl"),
         ["same", "near", "copy", "close", "same again"]

@@ -5,6 +5,7 @@
 
 mod against;
 mod annotate;
+mod append;
 mod architecture;
 mod choosing;
 mod cluster;

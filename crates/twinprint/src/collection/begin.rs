@@ -1,6 +1,7 @@
 //! How a collection begins: its file is made beside its name and gets it when it is whole; opened, its rows are read and arranged.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fingerprint::HashKey;
@@ -65,7 +66,24 @@ pub(super) fn new_file(dir: &Path) -> Result<PathBuf, CollectionError> {
     if in_the_way {
         return Err(CollectionError::NotEmpty { path: dir.to_owned() });
     }
+    let unfinished = dir.join(unfinished);
+    delete_unfinished(&unfinished).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => CollectionError::InUse { path: dir.to_owned() },
+        _ => CollectionError::io(&unfinished, &error),
+    })?;
     Ok(dir.join(FILE))
+}
+
+/// Deletes the file that a killed run left, unless somebody is still writing it: what is in it may be anything.
+fn delete_unfinished(path: &Path) -> io::Result<()> {
+    let file = match File::options().write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Ok(()) | Err(TryLockError::Error(_)) => fs::remove_file(path),
+    }
 }
 
 /// Gives a finished file its name, for good.

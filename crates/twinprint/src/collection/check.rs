@@ -24,6 +24,9 @@ pub struct Checked {
     /// Stories, those that live and those that have ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub stories: u64,
+    /// Inputs of which runs are remembered.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub runs: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -43,6 +46,7 @@ impl Collection {
         if self.inner.settings.stories {
             checked.stories = self.inner.verify_stories()?;
         }
+        checked.runs = self.verify_runs()?;
         Ok(checked)
     }
 }

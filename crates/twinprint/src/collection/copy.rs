@@ -12,8 +12,8 @@ use super::error::CollectionError;
 use super::record::DocumentRecord;
 use super::seal::unseal;
 use super::store::{
-    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, MEMBERS, META, ROWS, SOURCES, STORIES, STORY_LOG, STORY_MEMBERS,
-    STORY_STATE, STORY_TIMES, Store as Disk, TEXTS,
+    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, MEMBERS, META, ROWS, RUN_PARTS, RUNS, SOURCES, STORIES, STORY_LOG,
+    STORY_MEMBERS, STORY_STATE, STORY_TIMES, Store as Disk, TEXTS,
 };
 use super::{Checked, Collection, FILE};
 
@@ -51,7 +51,7 @@ impl Collection {
 
     /// Makes a new collection of what can still be read of a damaged one: documents whose record and text are whole, taken in anew in
     /// their order. Groups and stories get new numbers, and a document without a time
-    /// is seen anew. Tells how many were saved and how many were not. Only where texts are kept.
+    /// is seen anew. Runs are forgotten. Tells how many were saved and how many were not. Only where texts are kept.
     ///
     /// # Errors
     /// Settings that cannot be read, a directory in use, a disk that fails.
@@ -65,12 +65,9 @@ impl Collection {
         }
         let path = new_file(dir)?;
         let unfinished = path.with_extension("new");
-        {
-            let fresh = Disk::create(&unfinished)?;
-            write_config(&fresh, &config)?;
-        }
-        publish(&unfinished, &path)?;
-        let collection = Self::open(dir)?;
+        let fresh = Disk::create(&unfinished)?;
+        write_config(&fresh, &config)?;
+        let collection = Self::over(fresh)?;
         let (mut saved, mut lost) = (0, 0);
         store.reading(|transaction| {
             let documents = store.table(transaction, DOCUMENTS)?;
@@ -91,6 +88,9 @@ impl Collection {
             saved += take_in(&collection, waiting)?;
             Ok(())
         })?;
+        // Closed first, and named once it is whole.
+        drop(collection);
+        publish(&unfinished, &path)?;
         Ok((saved, lost))
     }
 }
@@ -127,6 +127,10 @@ fn copy_all(
     copy(from, transaction, to, BY_SOURCE)?;
     copy(from, transaction, to, SOURCES)?;
     copy(from, transaction, to, CHANGES)?;
+    if from.table_if_there(transaction, RUNS)?.is_some() {
+        copy(from, transaction, to, RUNS)?;
+        copy(from, transaction, to, RUN_PARTS)?;
+    }
     if stories {
         copy(from, transaction, to, STORIES)?;
         copy(from, transaction, to, STORY_TIMES)?;

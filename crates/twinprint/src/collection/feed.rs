@@ -6,11 +6,13 @@ use std::sync::atomic::AtomicBool;
 use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
-use crate::source::{Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources};
+use crate::source::{BatchReader, Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources};
 use crate::stream::FieldKeys;
 use crate::stream::fields::{Beside, records};
 use crate::work_dir::WorkDir;
 
+/// Bytes of input read at a time.
+const BATCH: usize = 8 << 20;
 /// Documents handed on at a time.
 const AT_A_TIME: usize = 200;
 /// Bytes of text handed on at a time, about.
@@ -19,6 +21,8 @@ const BYTES: usize = 4 << 20;
 /// One record of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fed {
+    /// Its number among the records of all inputs, documents and rejected ones, from 0.
+    pub number: u64,
     /// Where it stands.
     pub place: Place,
     /// The document, or why there is none. Its id is the record's own, or else the file's where that is one document, or else file, line and a
@@ -39,7 +43,7 @@ pub fn feed<E: From<DedupError>>(
     keys: Option<&FieldKeys>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-    mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+    take: impl FnMut(Vec<Fed>) -> Result<(), E>,
 ) -> Result<Intake, E> {
     let work = WorkDir::temporary()?;
     let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))
@@ -48,7 +52,26 @@ pub fn feed<E: From<DedupError>>(
         .check_fields(|hint| progress.warn(hint))
         .map_err(DedupError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
-    for batch in sources.read(8 << 20) {
+    let batches = sources.read(BATCH);
+    feed_from((&sources, batches), options, keys, progress, &|_| true, take)?;
+    Ok(sources.intake().map_err(DedupError::from)?)
+}
+
+/// As [`feed`], from `batches` of inputs that were found already: only the documents whose number is `wanted`, and rejected records. Returns how many
+/// records there are.
+///
+/// # Errors
+/// As [`feed`].
+pub(crate) fn feed_from<E: From<DedupError>>(
+    (sources, batches): (&Sources, BatchReader),
+    options: &SourceOptions,
+    keys: Option<&FieldKeys>,
+    progress: &dyn Progress,
+    wanted: &dyn Fn(u64) -> bool,
+    mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut number = 0;
+    for batch in batches {
         let batch = batch.map_err(DedupError::from)?;
         for chunk in &batch.chunks {
             let mut waiting = Vec::new();
@@ -60,6 +83,10 @@ pub fn feed<E: From<DedupError>>(
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
                     RecordKind::Rejected { reason } => Err(reason.to_string()),
+                    RecordKind::Document { .. } if !wanted(number) => {
+                        number += 1;
+                        return;
+                    }
                     RecordKind::Document { id, text, .. } => {
                         bytes += text.len();
                         let own = id.is_some() || file.format.is_whole_file();
@@ -72,6 +99,7 @@ pub fn feed<E: From<DedupError>>(
                     }
                 };
                 waiting.push(Fed {
+                    number,
                     place: Place {
                         file: record.source,
                         source: file.label.clone(),
@@ -80,13 +108,14 @@ pub fn feed<E: From<DedupError>>(
                     document,
                     left_out,
                 });
+                number += 1;
                 if failed.is_none() && (waiting.len() == AT_A_TIME || bytes > BYTES) {
                     bytes = 0;
                     failed = take(std::mem::take(&mut waiting)).err();
                 }
             };
             match keys {
-                Some(keys) => records(chunk, &sources, options, keys, &mut hand_on),
+                Some(keys) => records(chunk, sources, options, keys, &mut hand_on),
                 None => chunk.documents(options, &mut |record| hand_on(record, Beside::default())),
             }
             if let Some(error) = failed {
@@ -98,7 +127,7 @@ pub fn feed<E: From<DedupError>>(
         }
         progress.advance(batch.input_bytes());
     }
-    Ok(sources.intake().map_err(DedupError::from)?)
+    Ok(number)
 }
 
 /// Bytes of a title that is kept.

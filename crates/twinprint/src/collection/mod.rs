@@ -29,6 +29,7 @@ mod query;
 mod read;
 mod record;
 mod row;
+pub(crate) mod runs;
 mod seal;
 mod settings;
 mod store;
@@ -57,12 +58,13 @@ use self::prepare::Workshop;
 use self::store::Store as Disk;
 use self::stories::Kept;
 use self::verify::SetCache;
-use self::writer::{Done, Op, Request};
+use self::writer::{Commitment, Done, Op, Request};
 
 pub use ask::{Hit, Similar};
 pub use check::Checked;
 pub use document::{Answer, Best, Content, Details, Durability, MAX_TEXT, Named, NewDocument, Verdict};
 pub use error::CollectionError;
+pub(crate) use feed::feed_from;
 pub use feed::{Fed, feed};
 pub use query::{Document, Group, GroupList, Stats};
 pub use record::{Change, ChangeKind, SourceRecord};
@@ -275,6 +277,15 @@ impl Collection {
         only_new: bool,
         durability: Durability,
     ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
+        self.put(documents, only_new, Commitment::Now(durability))
+    }
+
+    fn put(
+        &self,
+        documents: Vec<NewDocument>,
+        only_new: bool,
+        commitment: Commitment,
+    ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
         let now = self.inner.now();
         let prepare = |document: NewDocument| {
             let whole = self.inner.settings.store == Store::None
@@ -300,7 +311,7 @@ impl Collection {
             prepared: Arc::clone(prepared),
             only_new,
         });
-        let mut done = self.write(ops.collect(), durability)?.into_iter();
+        let mut done = self.write(ops.collect(), commitment)?.into_iter();
         Ok(prepared
             .into_iter()
             .map(|prepared| {
@@ -325,15 +336,15 @@ impl Collection {
         let ops = ids
             .iter()
             .map(|id| Op::Delete(self.inner.workshop.id(id.as_ref())));
-        let done = self.write(ops.collect(), durability)?;
+        let done = self.write(ops.collect(), Commitment::Now(durability))?;
         let deleted = done.into_iter().map(|done| match done {
             Done::Deleted(seq) => seq,
-            Done::Answer(_) => None,
+            Done::Answer(_) | Done::Remembered => None,
         });
         Ok(deleted.collect())
     }
 
-    fn write(&self, ops: Vec<Op>, durability: Durability) -> Result<Vec<Done>, CollectionError> {
+    fn write(&self, ops: Vec<Op>, commitment: Commitment) -> Result<Vec<Done>, CollectionError> {
         if let Some(error) = self.inner.refusal() {
             return Err(error);
         }
@@ -349,7 +360,7 @@ impl Collection {
             self.send(
                 Request {
                     ops,
-                    durability,
+                    commitment,
                     reply,
                 },
                 waiting,

@@ -117,6 +117,11 @@ impl Workshop {
         self.hash(id.as_bytes(), 0)
     }
 
+    /// A number that no other collection has, since it follows from the secrets.
+    pub(crate) fn identity(&self) -> u128 {
+        self.hash(b"collection", 3)
+    }
+
     fn hash(&self, bytes: &[u8], kind: u8) -> u128 {
         let (k0, k1) = self.keys.names;
         let mut hasher = SipHasher13::new_with_keys(k0, k1);

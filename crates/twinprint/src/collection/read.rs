@@ -162,6 +162,19 @@ impl Store {
             .map_err(|error| self.unreadable(error))
     }
 
+    /// A table of a reading transaction that older versions did not make.
+    pub(crate) fn table_if_there<K: redb::Key + 'static, V: redb::Value + 'static>(
+        &self,
+        transaction: &ReadTransaction,
+        table: redb::TableDefinition<'_, K, V>,
+    ) -> Result<Option<redb::ReadOnlyTable<K, V>>, CollectionError> {
+        match transaction.open_table(table) {
+            Ok(table) => Ok(Some(table)),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(self.unreadable(error)),
+        }
+    }
+
     /// Document, by a reading transaction.
     pub(crate) fn read_document(
         &self,

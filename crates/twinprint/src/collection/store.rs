@@ -11,6 +11,8 @@
 //! | `by_source` | source, number | nothing |
 //! | `sources` | source | [`SourceRecord`], JSON |
 //! | `changes` | sequence number | [`Change`], JSON |
+//! | `runs` | digest of an input | runs that added what they kept ([`runs`](super::runs)), JSON; made with the first of them |
+//! | `run_parts` | digest, number of a part | their answers and documents, JSON, compressed |
 //!
 //! And where stories are kept:
 //!
@@ -49,6 +51,8 @@ pub(crate) const MEMBERS: TableDefinition<'static, (u64, u64), ()> = TableDefini
 pub(crate) const BY_SOURCE: TableDefinition<'static, (&str, u64), ()> = TableDefinition::new("by_source");
 pub(crate) const SOURCES: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("sources");
 pub(crate) const CHANGES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("changes");
+pub(crate) const RUNS: TableDefinition<'static, u128, &[u8]> = TableDefinition::new("runs");
+pub(crate) const RUN_PARTS: TableDefinition<'static, (u128, u64), &[u8]> = TableDefinition::new("run_parts");
 pub(crate) const STORIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("stories");
 pub(crate) const STORY_TIMES: TableDefinition<'static, (i64, u64), ()> = TableDefinition::new("story_times");
 pub(crate) const STORY_MEMBERS: TableDefinition<'static, (u64, u64), ()> =

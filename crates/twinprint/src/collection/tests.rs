@@ -2,6 +2,7 @@
 
 mod faults;
 mod faulty_store;
+mod runs;
 mod stories;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,9 @@
 //! One commit costs one sync whatever it holds, so the more waits, the more is written at a time (group commit). What fails while
 //! it is written or synced leaves memory as it was, and the collection refuses writes from then on: after a failed sync the
 //! system may have dropped the pages and forgotten it.
+//!
+//! Writes that are [`Held`](Commitment::Held) are committed in memory only, so that later writes see them, until the next write that is
+//! [`Synced`](Durability::Synced) makes all of them durable at once. If no such write comes, they are rolled back ([`Hold`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -21,6 +24,7 @@ use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::Prepared;
 use super::record::ChangeKind;
+use super::runs::{self, RunEntry};
 use super::stories::{self, Kept};
 use super::tables::Tables;
 use super::verify::{Found, Stored, find};
@@ -38,6 +42,17 @@ pub(crate) enum Op {
     Put { prepared: Arc<Prepared>, only_new: bool },
     /// Delete the document with this keyed hash of its id.
     Delete(u128),
+    /// Remember a run.
+    Remember(Box<RunEntry>),
+}
+
+/// When a write becomes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commitment {
+    /// As the caller of the collection chose.
+    Now(Durability),
+    /// With the next synced write; never, if none comes.
+    Held,
 }
 
 /// What came of it.
@@ -46,12 +61,14 @@ pub(crate) enum Done {
     Answer(Box<Answer>),
     /// The number of the change, or none where there was nothing to delete.
     Deleted(Option<u64>),
+    /// The run is remembered.
+    Remembered,
 }
 
 /// Writes that belong together: they are committed together or not at all.
 pub(crate) struct Request {
     pub(crate) ops: Vec<Op>,
-    pub(crate) durability: Durability,
+    pub(crate) commitment: Commitment,
     pub(crate) reply: SyncSender<Result<Vec<Done>, CollectionError>>,
 }
 
@@ -64,6 +81,7 @@ struct Outcome {
 /// Writes until nobody can ask any more.
 pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
     let mut unsynced = false;
+    let mut hold = Hold { inner, before: None };
     let mut ticked = Instant::now();
     loop {
         let mut group = Vec::new();
@@ -85,22 +103,90 @@ pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
         inner.waiting.fetch_sub(waiting as u64, Ordering::Relaxed);
         let due = ticked.elapsed() >= TICK;
         let expired = inner.has_expired();
-        let synced = group
-            .iter()
-            .any(|request| request.durability == Durability::Synced);
-        if group.is_empty() && !expired && !unsynced {
+        let committed = |commitment| group.iter().any(|request| request.commitment == commitment);
+        let synced = committed(Commitment::Now(Durability::Synced));
+        let held = committed(Commitment::Held);
+        if group.is_empty() && (hold.is_on() || !expired && !unsynced) {
             inner.tidy();
             continue;
         }
-        let sync = synced || due || group.is_empty();
+        if held && !hold.is_on() {
+            if unsynced {
+                write(inner, Vec::new(), (true, false));
+            }
+            hold.begin();
+        }
+        let sync = synced || !hold.is_on() && (due || group.is_empty());
         if due {
             ticked = Instant::now();
         }
         write(inner, group, (sync, false));
-        unsynced = !sync;
+        if sync {
+            hold.end();
+        }
+        unsynced = !sync && !hold.is_on();
+    }
+    if hold.is_on() {
+        return;
     }
     if unsynced || inner.stories_due() {
         write(inner, Vec::new(), (true, true));
+    }
+}
+
+/// Writes that are held back from the disk. Dropped while it is on, it rolls them back: a store that is closed makes durable what was
+/// committed in memory.
+struct Hold<'i> {
+    inner: &'i Inner,
+    /// The store as it was before the first of these writes.
+    before: Option<redb::Savepoint>,
+}
+
+impl Hold<'_> {
+    fn is_on(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// Notes the state to go back to. A collection that cannot do so refuses writes.
+    fn begin(&mut self) {
+        let store = &self.inner.store;
+        let begun = || {
+            let transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
+            let savepoint = transaction.ephemeral_savepoint();
+            savepoint.map_err(|error| store.unreadable(error))
+        };
+        match begun() {
+            Ok(savepoint) => self.before = Some(savepoint),
+            Err(error) => self.inner.poison(&error),
+        }
+    }
+
+    /// What was held is durable, or the collection refuses writes since that failed, and the store makes nothing durable any more.
+    fn end(&mut self) {
+        if self.inner.refusal().is_none() {
+            self.before = None;
+        }
+    }
+
+    fn roll_back(&self, savepoint: &redb::Savepoint) -> Result<(), CollectionError> {
+        let store = &self.inner.store;
+        let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
+        transaction.set_quick_repair(true);
+        let restored = transaction.restore_savepoint(savepoint);
+        restored.map_err(|error| store.unreadable(error))?;
+        transaction.commit().map_err(|error| store.unreadable(error))
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        let Some(savepoint) = self.before.take() else {
+            return;
+        };
+        // Memory holds what the disk does not.
+        self.inner.poison(&CollectionError::Closed);
+        // After a failed write the store makes nothing durable any more, which comes to the same.
+        let _failed = catch_unwind(AssertUnwindSafe(|| self.roll_back(&savepoint)));
     }
 }
 
@@ -230,6 +316,10 @@ fn decide(
                     Done::Answer(Box::new(answer))
                 }
                 Op::Delete(id) => Done::Deleted(commit.delete(*id, ChangeKind::Deleted)?),
+                Op::Remember(entry) => {
+                    runs::remember(&inner.store, transaction, entry)?;
+                    Done::Remembered
+                }
             });
         }
         done.push(answers);
@@ -269,7 +359,7 @@ fn find_all(
         .flat_map(|request| &request.ops)
         .filter_map(|op| match op {
             Op::Put { prepared, .. } => Some(&**prepared),
-            Op::Delete(_) => None,
+            Op::Delete(_) | Op::Remember(_) => None,
         })
         .collect();
     let one = |prepared: &&Prepared| {

@@ -148,20 +148,20 @@ impl Sample {
         let dir = OutputDir::create(place)?;
         let mut rejects = dir.file("rejects.jsonl")?;
         let budget = memory::Budget::new(None, options.threads)?;
-        let read = read::read(
-            sources,
+        let reading = read::Reading {
             options,
-            &place.join("texts"),
-            &mut rejects,
-            progress,
+            spool: &place.join("texts"),
             budget,
-            stretch.most,
-        )?;
+            most: stretch.most,
+            digest: None,
+        };
+        let read = read::read(sources, reading, &mut rejects, progress)?;
         self.seconds += started.elapsed().as_secs_f64();
         let Read {
             corpus,
             spool,
             mut counts,
+            ..
         } = read;
         for file in &mut counts.intake.files {
             // From its number in the stretch to that in the input.

@@ -22,7 +22,7 @@ mod texts;
 use std::ops::Range;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use text::Measure;
 use text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
 
@@ -48,7 +48,7 @@ const REPORTED: usize = 8;
 const TEXTS_A_TASK: usize = 16;
 
 /// What the search found, for the report.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PartsReport {
     /// Least containment reported.
     pub least: f64,

@@ -170,7 +170,7 @@ fn row(cells: &[String; 6]) -> String {
 fn stage(stage: &super::Stage) -> String {
     let told = |n: Option<u64>| n.map_or_else(String::new, bytes);
     row(&[
-        stage.name.to_owned(),
+        stage.name.clone(),
         seconds(stage.seconds),
         stage.cpu_seconds.map_or_else(String::new, seconds),
         told(stage.read_bytes),

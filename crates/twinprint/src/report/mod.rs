@@ -23,16 +23,17 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use shown::Shown;
 pub(crate) use write::write;
 
+use crate::append::Appended;
 use crate::radius::Choice;
 use crate::source::{Damage, Intake, Loss, RejectExample};
 
 /// The report of a dedup run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// Version of twinprint.
     pub version: String,
@@ -78,10 +79,13 @@ pub struct Report {
     pub hot_rows: Vec<HotRowReport>,
     /// Times and the machine.
     pub run: Run,
+    /// What was added to a collection; not part of `report.json`, which is written before.
+    #[serde(skip)]
+    pub appended: Option<Appended>,
 }
 
 /// See [`Report::records`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecordCounts {
     /// All of them.
     pub read: u64,
@@ -116,7 +120,7 @@ impl RecordCounts {
 }
 
 /// See [`Report::input`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct InputCounts {
     /// What was asked for: files, folders, globs.
     pub given: Vec<String>,
@@ -151,7 +155,7 @@ pub struct InputCounts {
 }
 
 /// The parts of files that were not taken.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NotTaken {
     /// Files.
     pub files: u64,
@@ -161,7 +165,7 @@ pub struct NotTaken {
 }
 
 /// A file of which a part was not taken.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DamagedFile {
     /// Its name in all output.
     pub source: String,
@@ -171,7 +175,7 @@ pub struct DamagedFile {
 }
 
 /// See [`Report::radius`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RadiusReport {
     /// Width of the fingerprints compared.
     pub bits: u32,
@@ -191,7 +195,7 @@ pub struct RadiusReport {
 }
 
 /// See [`Report::search`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchCounts {
     /// Different texts.
     pub texts: u64,
@@ -217,7 +221,7 @@ pub struct SearchCounts {
 }
 
 /// See [`Report::clusters`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClusterCounts {
     /// How many.
     pub count: u64,
@@ -226,7 +230,7 @@ pub struct ClusterCounts {
 }
 
 /// See [`Report::order`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OrderReport {
     /// Bytes of all records not removed in the files put in order, packed with zstd (level 3, its own window), in the order of the input.
     pub zstd_before: u64,
@@ -237,7 +241,7 @@ pub struct OrderReport {
 }
 
 /// One of the largest groups.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LargeCluster {
     /// Its number in `clusters.jsonl`.
     pub cluster_id: u32,
@@ -258,7 +262,7 @@ pub struct LargeCluster {
 }
 
 /// Two documents of different texts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairReport {
     /// The one kept, or the one before the other in the order of `--keep`.
     pub a: DocumentReport,
@@ -273,7 +277,7 @@ pub struct PairReport {
 }
 
 /// A document by name and place.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentReport {
     /// Its id.
     pub id: String,
@@ -284,7 +288,7 @@ pub struct DocumentReport {
 }
 
 /// A crowded fingerprint.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HotRowReport {
     /// The fingerprint.
     pub fingerprint: String,
@@ -297,7 +301,7 @@ pub struct HotRowReport {
 }
 
 /// See [`Report::run`].
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
     /// Worker threads.
     pub threads: usize,
@@ -320,10 +324,10 @@ pub struct Run {
 }
 
 /// A stage and what it took.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stage {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Wall time in seconds.
     pub seconds: f64,
     /// Processor time of all threads in seconds, where the system tells.
@@ -337,7 +341,7 @@ pub struct Stage {
 }
 
 /// A way to join the fingerprints.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanReport {
     /// Its name.
     pub name: String,

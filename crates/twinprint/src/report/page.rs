@@ -71,7 +71,7 @@ struct Reject<'r> {
 /// A stage and its share of the time.
 struct Bar<'r> {
     stage: &'r super::Stage,
-    names: [&'static str; 2],
+    names: [&'r str; 2],
     width: String,
 }
 
@@ -193,9 +193,10 @@ fn stages(report: &Report) -> Vec<Bar<'_>> {
     report.run.stages.iter().map(bar).collect()
 }
 
-fn stage_names(stage: &super::Stage) -> [&'static str; 2] {
-    let chinese = match stage.name {
+fn stage_names(stage: &super::Stage) -> [&str; 2] {
+    let chinese = match stage.name.as_str() {
         "read" => "读取与指纹",
+        "against" => "与已有文档比对",
         "match" => "匹配",
         "verify" => "核对与分组",
         "parts" => "局部复制",
@@ -203,7 +204,7 @@ fn stage_names(stage: &super::Stage) -> [&'static str; 2] {
         "report" => "报告",
         other => other,
     };
-    [stage.name, chinese]
+    [&stage.name, chinese]
 }
 
 pub(super) fn funnel(report: &Report) -> Vec<Step> {

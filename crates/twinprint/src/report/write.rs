@@ -1,5 +1,7 @@
 //! Writes the report. `report.json` comes last: where it stands, all that the run wrote is whole.
 
+use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -7,7 +9,10 @@ use serde::Serialize;
 use super::{Report, Shown, Stage};
 use crate::error::DedupError;
 use crate::progress::peak_memory;
-use crate::sink::OutputDir;
+use crate::sink::{OutputDir, SinkError};
+
+/// The report as JSON.
+const FILE: &str = "report.json";
 
 /// Adds the times, writes all forms of the report and gives it back.
 pub(crate) fn write(
@@ -34,8 +39,26 @@ pub(crate) fn write(
             super::markdown::text(&report, &shown.differences).as_bytes(),
         )?;
     }
-    put(dir, "report.json", &json(&report))?;
+    put(dir, FILE, &json(&report))?;
     Ok(report)
+}
+
+impl Report {
+    /// Reads the report of a finished run from its output directory.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no report.
+    pub(crate) fn read(dir: &Path) -> Result<Self, DedupError> {
+        let path = dir.join(FILE);
+        let failed = |source| SinkError::Io {
+            path: path.clone(),
+            action: "read it",
+            source,
+        };
+        let json = fs::read(&path).map_err(failed)?;
+        let report = serde_json::from_slice(&json).map_err(|error| failed(error.into()))?;
+        Ok(report)
+    }
 }
 
 fn put(dir: &OutputDir, name: &str, bytes: &[u8]) -> Result<(), DedupError> {

@@ -22,7 +22,7 @@ pub(crate) fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
 }
 
 /// The error for an input that changed.
-pub(super) fn changed(input: &SourceFile, what: String) -> SinkError {
+pub(crate) fn changed(input: &SourceFile, what: String) -> SinkError {
     SinkError::Changed {
         label: input.label.clone(),
         what,

@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use index::storage::{Disk, Storage};
 
+#[cfg(feature = "stream")]
+use super::claim::Claim;
+use super::claim::OpenClaim;
 use super::error::SinkError;
 use super::file::OutputFile;
 use super::unfinished::{PARTIAL, TEMPORARY, Unfinished};
@@ -30,6 +33,15 @@ pub enum Existing {
 #[derive(Debug, Clone)]
 pub struct OutputDir {
     shared: Arc<Shared>,
+}
+
+/// How a directory was begun.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    /// It is empty.
+    New(OutputDir),
+    /// It holds the whole output of a run that has ended, of which only the marker is left.
+    Ended(OutputDir, OpenClaim),
 }
 
 #[derive(Debug)]
@@ -59,25 +71,67 @@ impl OutputDir {
     /// a finished one under [`Existing::Replace`].
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`].
+    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
     pub fn begin(path: &Path, existing: Existing) -> Result<Self, SinkError> {
-        let taken_over = if Unfinished::is_in(path) {
-            Some(Unfinished::take_over(path)?)
-        } else if existing == Existing::Replace && Unfinished::is_result(path) {
-            Some(Unfinished::replace(path)?)
-        } else {
-            None
-        };
-        if taken_over.is_some() {
-            return Ok(Self::on(path, Box::new(Disk), taken_over));
+        match Self::begin_or_resume(path, existing, |open| Err(open.undecided(path)))? {
+            Begun::New(dir) | Begun::Ended(dir, _) => Ok(dir),
+        }
+    }
+
+    /// As [`begin`](Self::begin), for a caller that can tell whether a run with an open claim has ended.
+    pub(crate) fn begin_or_resume<E: From<SinkError>>(
+        path: &Path,
+        existing: Existing,
+        has_ended: impl FnOnce(&OpenClaim) -> Result<bool, E>,
+    ) -> Result<Begun, E> {
+        let begun = |unfinished| Self::on(path, Box::new(Disk), Some(unfinished));
+        if Unfinished::is_in(path) {
+            let abandoned = Unfinished::abandoned(path)?;
+            if let Some(open) = abandoned.open_claim().cloned()
+                && has_ended(&open)?
+            {
+                return Ok(Begun::Ended(begun(abandoned.resume()), open));
+            }
+            return Ok(Begun::New(begun(abandoned.replace()?)));
+        }
+        if existing == Existing::Replace && Unfinished::is_result(path) {
+            return Ok(Begun::New(begun(Unfinished::replace(path)?)));
         }
         let made = MadeDirs::missing(path);
         Self::create(path).map_err(|error| match error {
             SinkError::NotEmpty { path } if existing == Existing::Replace => SinkError::NotAResult { path },
             error => error,
         })?;
-        let unfinished = Unfinished::begin(path, made)?;
-        Ok(Self::on(path, Box::new(Disk), Some(unfinished)))
+        Ok(Begun::New(begun(Unfinished::begin(path, made)?)))
+    }
+
+    /// Notes, before anything is written, that the run changes a store.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[cfg(feature = "stream")]
+    pub(crate) fn claim(&self, claim: &Claim) -> Result<(), SinkError> {
+        self.mark("name the run in it", |unfinished| unfinished.claim(claim))
+    }
+
+    /// Makes all files durable and notes that the output is whole. From here on the store of the claim tells whether the run has
+    /// ended, so the output stays where it is, even if the run fails, until somebody asks.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[cfg(feature = "stream")]
+    pub(crate) fn declare_whole(&self, digest: u128) -> Result<(), SinkError> {
+        self.mark("sync the output", |unfinished| unfinished.declare_whole(digest))
+    }
+
+    /// Changes the marker of a run that was [begun](Self::begin).
+    fn mark(
+        &self,
+        action: &'static str,
+        change: impl FnOnce(&Unfinished) -> io::Result<()>,
+    ) -> Result<(), SinkError> {
+        let changed = self.shared.unfinished.as_ref().map_or(Ok(()), change);
+        changed.map_err(|error| self.shared.failed(error, &self.shared.root, action))
     }
 
     /// Refuses inputs in an output directory whose files [`begin`](Self::begin) would delete.
@@ -109,16 +163,9 @@ impl OutputDir {
     /// # Errors
     /// What the system says.
     pub fn finish(&self) -> Result<(), SinkError> {
-        let Some(unfinished) = &self.shared.unfinished else {
-            return Ok(());
-        };
-        let root = &self.shared.root;
-        let finished = unfinished
-            .finish()
-            .and_then(|()| self.shared.storage.sync_dir(root));
-        finished.map_err(|error| {
-            self.shared
-                .failed(error, root, "take the mark of an unfinished run from it")
+        self.mark("take the mark of an unfinished run from it", |unfinished| {
+            unfinished.finish()?;
+            self.shared.storage.sync_dir(&self.shared.root)
         })
     }
 

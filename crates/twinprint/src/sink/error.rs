@@ -45,6 +45,14 @@ pub enum SinkError {
         /// The input.
         input: PathBuf,
     },
+    /// The directory holds the whole output of a run that was killed while it changed a store.
+    #[error("{}: holds the output of a run that was killed while it changed {}; run its command again, which finishes it, or delete the directory", .path.display(), .store.display())]
+    Undecided {
+        /// The directory.
+        path: PathBuf,
+        /// Where the collection or the state is, as that run was given it.
+        store: PathBuf,
+    },
     /// The output path is a file.
     #[error("{}: not a directory; choose another place for the output", .path.display())]
     NotADirectory {

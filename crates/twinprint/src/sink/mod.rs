@@ -3,12 +3,14 @@
 
 mod arrange;
 mod changed;
+mod claim;
 mod copy;
 mod dir;
 mod edit;
 mod encode;
 mod error;
 mod file;
+mod left;
 mod members;
 mod packed_input;
 mod records;
@@ -18,9 +20,14 @@ mod unfinished;
 
 pub(crate) use arrange::Order;
 pub use arrange::Zstd;
-pub(crate) use changed::unchanged;
+#[cfg(feature = "collections")]
+pub(crate) use changed::{changed, unchanged};
+#[cfg(feature = "stream")]
+pub(crate) use claim::Claim;
+pub(crate) use claim::OpenClaim;
 pub(crate) use copy::{Copying, copy_all};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
+pub(crate) use dir::Begun;
 pub use dir::{Existing, OutputDir};
 pub(crate) use edit::{Edit, Kind, Under};
 pub use error::SinkError;

@@ -7,7 +7,7 @@ mod tally;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::SourceError;
 use super::loss::Loss;
@@ -17,7 +17,7 @@ pub(crate) use tally::Tally;
 const EXAMPLES: usize = 3;
 
 /// The account of an input.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intake {
     /// Records that are documents.
     pub accepted: u64,
@@ -34,7 +34,7 @@ pub struct Intake {
 }
 
 /// A rejected record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectExample {
     /// The kind of reason, as in [`Intake::rejected_by`].
     pub kind: String,
@@ -47,7 +47,7 @@ pub struct RejectExample {
 }
 
 /// The rejected records of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIntake {
     /// The number of the file in [`Sources::list`](super::Sources::list).
     #[serde(skip)]
@@ -65,7 +65,7 @@ pub struct FileIntake {
 }
 
 /// Damage of a file: it cannot be read, is cut off, or has a part in which records cannot be told apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// The line on which it begins.
     pub line: u64,

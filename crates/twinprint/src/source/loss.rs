@@ -3,12 +3,12 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::number::counted;
 
 /// The size of a part of a file that was not taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
     /// Bytes that were read, and unpacked where the file is packed, but belong to no record that was taken.
     pub bytes: u64,

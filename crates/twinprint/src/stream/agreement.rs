@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cluster::metrics::{Agreement, Score};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The labels of a run's documents.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Labels {
 }
 
 /// The measures of [`cluster::metrics`], for people and programs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgreementReport {
     /// Documents with a label.
     pub items: usize,

@@ -24,6 +24,7 @@ mod prepare;
 mod role;
 mod rows;
 mod run;
+mod runs;
 mod search;
 mod state;
 mod state_file;
@@ -49,6 +50,7 @@ pub use state::StateError;
 pub use time::{parse_span, parse_time};
 
 use leaders::Leaders;
+use runs::PastRuns;
 
 /// Where a document was placed.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +85,7 @@ pub struct Stream {
     groups: Groups,
     stories: Stories,
     leaders: Leaders,
+    past: PastRuns,
 }
 
 /// A key that is different in every process; it decides nothing that is written.
@@ -102,6 +105,7 @@ impl Stream {
             groups: Groups::new(options.groups.clone()),
             stories: Stories::new(options.stories.clone()),
             leaders: Leaders::new(options.threshold, options.radius, key),
+            past: PastRuns::default(),
             options,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cluster::stories::{Story, Topic};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::agreement::{AgreementReport, Labels};
 use super::feed::{Feed, Row};
@@ -15,19 +15,20 @@ use super::fields::FieldKeys;
 #[cfg(feature = "report-pages")]
 use super::page::Shown;
 use super::rows::{AssignmentRow, GroupRow, StoryRow, VectorRow};
+use super::runs::{self, StreamDigest};
 use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};
 use crate::rows::{Ratio, write, write_reject};
-use crate::sink::{Existing, OutputDir, OutputFile};
+use crate::sink::{Begun, Existing, OpenClaim, OutputDir, OutputFile};
 use crate::source::{Intake, SourceError, SourceOptions, Sources, root_of};
 use crate::threads;
 use crate::work_dir::WorkDir;
 
 /// Bytes of input prepared at a time.
-const BATCH: usize = 8 << 20;
+pub(super) const BATCH: usize = 8 << 20;
 
 /// The options of a run over files that decide nothing about the placing of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Default for ClusterRun {
 }
 
 /// What a run did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterSummary {
     /// Documents read, rejected records apart.
     pub documents: u64,
@@ -108,31 +109,60 @@ pub fn cluster(
 ) -> Result<ClusterSummary, DedupError> {
     options.check()?;
     let pool = threads::pool(how.threads)?;
-    let result = pool.install(|| {
-        let named: Vec<_> = inputs.iter().map(|input| root_of(input)).collect();
-        OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        let dir = OutputDir::begin(out, how.existing)?;
-        // After that, since it may lie in there.
-        let mut state = state.map(StateFile::hold).transpose()?;
-        let stream = match &state {
-            Some(state) if state.path().exists() => Stream::load(state.path(), options.clone())?,
-            _ => Stream::new(options.clone()),
-        };
+    let discover = || {
         let work = WorkDir::create(out)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|hint| progress.warn(hint))?;
+        Ok::<_, DedupError>((work, sources))
+    };
+    let command = runs::command(inputs, source_options, keys, options, how);
+    let result = pool.install(|| {
+        let named: Vec<_> = inputs.iter().map(|input| root_of(input)).collect();
+        OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
+        let has_ended = |open: &OpenClaim| runs::has_ended(out, open, command, state, options);
+        let dir = match OutputDir::begin_or_resume(out, how.existing, has_ended)? {
+            Begun::New(dir) => dir,
+            Begun::Ended(dir, open) => {
+                let (work, sources) = discover()?;
+                let ended = runs::finish_ended(
+                    (dir, &open, command),
+                    &sources,
+                    keys,
+                    (options, how, state),
+                    progress,
+                )?;
+                if let Some(summary) = ended {
+                    return Ok(summary);
+                }
+                drop(work);
+                OutputDir::begin(out, how.existing)?
+            }
+        };
+        // After that, since it may lie in there.
+        let state = state.map(StateFile::hold).transpose()?;
+        let stream = runs::load(state.as_ref().map(StateFile::path), options)?;
+        let claim = state
+            .as_ref()
+            .map(|state| runs::claim(command, state.path(), stream.documents()));
+        if let Some(claim) = &claim {
+            dir.claim(claim)?;
+        }
+        let (work, sources) = discover()?;
         let mut run = Run::new(&dir, stream, &sources, how.vectors)?;
+        run.digest = claim.as_ref().map(|_| StreamDigest::new());
         run.read(keys, how, progress)?;
         run.summary.intake = sources.intake()?;
         drop(work);
         progress.stage("write", 0, Unit::Steps);
-        let (summary, stream) = run.finish()?;
-        if let Some(state) = &mut state {
-            stream.write(state)?;
+        let digest = run.digest.as_ref().map_or(0, StreamDigest::finish);
+        let (summary, mut stream) = run.finish()?;
+        if let (Some(mut state), Some(claim)) = (state, claim) {
+            stream.past.push(claim.run, digest, &summary);
+            stream.write(&mut state)?;
+            dir.declare_whole(digest)?;
+            state.keep()?;
         }
-        // Between these two a killed run leaves its output and the state before it: its documents are not met twice, whatever is done next.
         dir.finish()?;
-        state.take().map_or(Ok(()), StateFile::keep)?;
         Ok(summary)
     });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
@@ -158,6 +188,8 @@ struct Run<'r> {
     #[cfg(feature = "report-pages")]
     shown: Shown,
     dir: OutputDir,
+    /// Of the documents placed, where a state is to tell this run from others.
+    digest: Option<StreamDigest>,
     /// Whether documents have times.
     timed: bool,
     summary: ClusterSummary,
@@ -183,6 +215,7 @@ impl<'r> Run<'r> {
             #[cfg(feature = "report-pages")]
             shown: Shown::default(),
             dir: dir.clone(),
+            digest: None,
             timed: stream.clock.is_some(),
             summary: ClusterSummary {
                 before: stream.documents(),
@@ -243,6 +276,9 @@ impl<'r> Run<'r> {
                 ahead,
                 prepared,
             } => {
+                if let Some(digest) = &mut self.digest {
+                    digest.push(&prepared);
+                }
                 self.labels.push(label);
                 self.timed |= prepared.time.is_some();
                 self.summary.untimed += u64::from(prepared.time.is_none());
@@ -401,7 +437,7 @@ impl<'r> Run<'r> {
 }
 
 /// What a row of `assignments.jsonl` will need beside group and story.
-#[derive(Serialize, serde::Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Place {
     id: Box<str>,
     source: u32,

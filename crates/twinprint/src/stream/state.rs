@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::leaders::StoredLeader;
 use super::options::different;
+use super::runs::PastRuns;
 use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
@@ -105,6 +106,9 @@ struct Stored<G, S, L, C> {
     stories: S,
     leaders: L,
     centres: C,
+    /// Older versions did not remember their runs.
+    #[serde(default)]
+    runs: PastRuns,
 }
 
 type Read = Stored<Groups, Stories, BTreeMap<u32, StoredLeader>, BTreeMap<u64, u128>>;
@@ -139,6 +143,7 @@ impl Stream {
             stories: &self.stories,
             leaders,
             centres,
+            runs: self.past.clone(),
         };
         let packer =
             zstd::stream::Encoder::new(Vec::new(), LEVEL).map_err(|error| pack(error.to_string()))?;
@@ -207,6 +212,7 @@ impl Stream {
         stream.clock = stored.clock;
         stream.groups = stored.groups.restored(stream.options.groups.clone());
         stream.stories = stored.stories.restored(stream.options.stories.clone());
+        stream.past = stored.runs;
         stream.leaders.restore(stored.leaders, stored.centres);
         Ok(stream)
     }

@@ -4,8 +4,11 @@ use std::fs;
 use text::Measure;
 use text::overlap::{Shingler, overlap};
 
+use super::run::ClusterSummary;
+use super::runs::{PastRuns, claim};
 use super::state_file::StateFile;
 use super::*;
+use crate::sink::OpenClaim;
 
 /// Draws the same numbers for the same seed.
 struct Draw(u64);
@@ -164,6 +167,29 @@ fn a_state_goes_on_as_if_it_had_not_been_stored() {
     for cut in [1, 170, 399] {
         assert_eq!(run(Some(cut)), whole);
     }
+}
+
+#[test]
+fn a_state_of_an_older_version_remembers_no_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("state");
+    fs::write(&path, include_bytes!("../../testdata/stream-state-2")).expect("a place to write");
+    let mut stream = Stream::load(&path, StreamOptions::new().expect("options")).expect("a state");
+    assert_eq!((stream.documents(), &stream.past), (3, &PastRuns::default()));
+    let claim = claim(7, &path, 3);
+    let open = OpenClaim { claim, digest: 9 };
+    assert!(!stream.past.contain(&open));
+    let summary = ClusterSummary {
+        documents: 5,
+        ..ClusterSummary::default()
+    };
+    stream.past.push(open.claim.run, open.digest, &summary);
+    stream.save(&path).expect("a place to write");
+    let stream = Stream::load(&path, stream.options().clone()).expect("what was written");
+    assert!(stream.past.contain(&open));
+    assert_eq!(stream.past.summary(&open), Some(&summary));
+    let other = OpenClaim { digest: 8, ..open };
+    assert!(!stream.past.contain(&other) && stream.past.summary(&other).is_none());
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! The beginning of a run: the output directory is begun, the files of the inputs are found, their records are read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Job;
+use crate::append::Append;
+use crate::error::DedupError;
+use crate::input_digest::DigestKey;
+use crate::progress::Unit;
+use crate::read::{self, Read, Reading};
+use crate::report::Report;
+use crate::sink::{Begun, Existing, OpenClaim, OutputDir};
+use crate::source::{Sources, root_of};
+use crate::work_dir::WorkDir;
+
+/// How a run begins.
+pub(super) enum Beginning {
+    /// With an empty output directory, a directory for temporary files, and the files of the inputs.
+    New(OutputDir, WorkDir, Sources),
+    /// It had ended before it was killed: its output is whole, and finished now.
+    Ended(Box<Report>),
+}
+
+impl Job<'_> {
+    pub(super) fn begin(
+        &mut self,
+        inputs: &[String],
+        out: &Path,
+        append: Option<&Append>,
+    ) -> Result<Beginning, DedupError> {
+        let from_stdin = inputs.iter().any(|input| input == "-");
+        let named: Vec<_> = inputs
+            .iter()
+            .filter(|input| *input != "-")
+            .map(|input| root_of(input))
+            .collect();
+        OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
+        // Inputs that are not there, and fields that no file has, are refused before an earlier result is deleted. Stdin is copied to the
+        // work directory.
+        let found = if from_stdin {
+            None
+        } else {
+            Some(self.discover(inputs, out)?)
+        };
+        let existing = self.options.existing;
+        let begun = match append {
+            Some(append) => append.begin(out, existing)?,
+            None => Begun::New(OutputDir::begin(out, existing)?),
+        };
+        let dir = match (begun, append) {
+            (Begun::Ended(dir, open), Some(append)) => {
+                if let Some(report) = self.finish_ended(inputs, (dir, &open), append)? {
+                    return Ok(Beginning::Ended(Box::new(report)));
+                }
+                append.begin_again(out, existing)?
+            }
+            (Begun::New(dir) | Begun::Ended(dir, _), _) => dir,
+        };
+        if dir.replaced() && existing == Existing::Refuse {
+            let deleted = "the files of an unfinished run are deleted";
+            self.progress.warn(&format!("{}: {deleted}", out.display()));
+        }
+        let work = self.work_dir(out)?;
+        let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
+        Ok(Beginning::New(dir, work, sources))
+    }
+
+    fn work_dir(&self, out: &Path) -> Result<WorkDir, DedupError> {
+        WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))
+    }
+
+    /// The files of the inputs; stdin is copied to `work`.
+    fn discover(&self, inputs: &[String], work: &Path) -> Result<Sources, DedupError> {
+        let cancel = Arc::clone(self.cancel);
+        let sources = Sources::discover_cancellable(inputs, self.source_options, work, cancel)?;
+        sources.check_fields(|hint| self.progress.warn(hint))?;
+        Ok(sources)
+    }
+
+    /// Reads all records, with a digest where there is a key for it.
+    pub(super) fn read(
+        &mut self,
+        sources: &Sources,
+        work: &WorkDir,
+        dir: &OutputDir,
+        digest: Option<DigestKey>,
+    ) -> Result<Read, DedupError> {
+        self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
+            let mut rejects = dir.file("rejects.jsonl")?;
+            let reading = Reading {
+                options: job.options,
+                spool: &work.path().join("texts"),
+                budget: job.budget,
+                most: u64::MAX,
+                digest,
+            };
+            let read = read::read(sources, reading, &mut rejects, job.progress)?;
+            rejects.finish()?;
+            Ok(read)
+        })
+    }
+
+    /// Finishes the output of a run that was killed after it had ended: all of it is there, and only the mark is to be removed. If that run
+    /// was this one, its report is that of this run.
+    fn finish_ended(
+        &mut self,
+        inputs: &[String],
+        (dir, open): (OutputDir, &OpenClaim),
+        append: &Append,
+    ) -> Result<Option<Report>, DedupError> {
+        let work = self.work_dir(dir.path())?;
+        let sources = self.discover(inputs, work.path())?;
+        let elsewhere = OutputDir::open(&work.path().join("read"))?;
+        let read = self.read(&sources, &work, &elsewhere, Some(append.digest_key()))?;
+        let same = read.digest.is_some_and(|digest| append.is_same(open, digest));
+        drop((read, elsewhere, work));
+        dir.finish()?;
+        let ended = "a run had ended before it was killed; its result is finished now";
+        self.progress.warn(&format!("{}: {ended}", dir.path().display()));
+        same.then(|| Report::read(dir.path())).transpose()
+    }
+}

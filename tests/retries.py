@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Every command that writes is killed, and run again: the second run must leave what one undisturbed run leaves.
+
+    tests/retries.py                    a short form for CI: some kills of every command
+    tests/retries.py --full             a kill at every call that changes files, and 200 kills of `dedup --append` at random times
+    tests/retries.py --only append      the scenarios whose name holds this word
+    tests/retries.py --seed 7           other kills
+
+A library of a few lines (kill_at.c) is compiled and preloaded. It counts the calls that change files and ends the process by SIGKILL at
+the n-th, so the product needs no hooks. At the call the process is ended before it, or, where the call writes bytes, after half of them.
+
+What is compared: every file of the result but for times, and what collections hold. A command that had come to its end when it was killed may
+refuse to run again, as long as its result is there. Needs the binary (TWINPRINT), Linux and a C compiler (cc)."""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+SHIM = ROOT / "tests/kill_at.c"
+# Kills of each scenario in the short form, about.
+FEW = 16
+
+
+# --- Inputs ---------------------------------------------------------------------------------------------------------------------------
+
+def words(rng, n):
+    return " ".join(f"w{rng.randrange(4000)}" for _ in range(n))
+
+
+def corpus(n, seed, ids=True, repeated=True):
+    """Lines of documents: new texts, near and equal copies, short texts; some ids are there twice, some records are none."""
+    rng = random.Random(seed)
+    texts, lines = [], []
+    for i in range(n):
+        kind = rng.randrange(10)
+        if kind < 6 or not texts:
+            text = words(rng, rng.choice([4, 60, 120]))
+        elif kind < 8:
+            text = rng.choice(texts)
+        else:
+            parts = rng.choice(texts).split(" ")
+            parts[rng.randrange(len(parts))] = "edited"
+            text = " ".join(parts)
+        texts.append(text)
+        record = {"text": text, "time": f"2024-05-{1 + i % 28:02}", "title": f"title {i}"}
+        if ids and i % 5:
+            record["id"] = f"d{i - i % 17 // 16 * repeated}"
+        lines.append(json.dumps(record) if i % 41 != 40 else '{"text": 7}')
+    return "\n".join(lines) + "\n"
+
+
+def fingerprints(n, seed):
+    rng = random.Random(seed)
+    return b"".join(struct.pack("<Q", rng.getrandbits(64)) for _ in range(n))
+
+
+# --- Runs -----------------------------------------------------------------------------------------------------------------------------
+
+class Place:
+    """A directory in which commands run."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        (self.path / "tmp").mkdir(parents=True, exist_ok=True)
+
+    def run(self, command, **environment):
+        env = os.environ | {"TMPDIR": str(self.path / "tmp")} | environment
+        return subprocess.run([BINARY, *command], cwd=self.path, env=env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+
+    def done(self, command):
+        run = self.run(command)
+        assert run.returncode == 0, (command, run.stderr)
+        return run.stdout
+
+    def copy(self, to):
+        shutil.copytree(self.path, to)
+        return Place(to)
+
+    def state(self):
+        """Everything there is, without times."""
+        files = {}
+        for path in sorted(self.path.rglob("*")):
+            name = str(path.relative_to(self.path))
+            if path.name == "collection.redb":
+                files[name] = self.collection(str(path.parent.relative_to(self.path)))
+            elif path.is_file() and path.name != "lock":
+                files[name] = content(path)
+            elif path.is_dir() and not any(path.iterdir()):
+                files[name] = "an empty directory"
+        return files
+
+    def collection(self, directory):
+        self.done(["collection", "check", directory])
+        documents = [json.loads(line) for line in self.done(["collection", "export", directory]).splitlines()]
+        groups = {}
+        for document in documents:
+            groups.setdefault(document["group_id"], []).append(document["doc_id"])
+            for changing in ("added", "changed", "seq", "group_id", "story_id"):
+                document.pop(changing, None)
+        stats = json.loads(self.done(["collection", "stat", directory]))
+        return [sorted(documents, key=lambda document: document["doc_id"]), sorted(map(sorted, groups.values())),
+                stats["settings"]]
+
+
+def content(path):
+    if path.suffix == ".html" or path.name == "report.md":
+        return "a page"
+    if path.suffix == ".json":
+        return without_times(json.loads(path.read_text()))
+    return path.read_bytes()
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(inner) for key, inner in value.items() if key not in ("run", "seconds")}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+# --- Scenarios ------------------------------------------------------------------------------------------------------------------------
+
+class Scenario:
+    """A command, what must be there before it, and what must hold after it."""
+
+    def __init__(self, name, command, before=(), files=(), holds=None):
+        self.name, self.command, self.before, self.files, self.holds = name, command.split(), before, files, holds
+
+    def prepare(self, path):
+        place = Place(path)
+        for name, bytes_ in self.files:
+            (place.path / name).write_bytes(bytes_.encode() if isinstance(bytes_, str) else bytes_)
+        for command in self.before:
+            place.done(command.split())
+        return place
+
+
+def kept_is_in_the_collection(place):
+    """Every record is in one place, and every record kept is in the collection once."""
+    records = json.loads((place.path / "out/report.json").read_text())["records"]
+    assert records["read"] == records["kept"] + records["removed"] + records["rejected"], records
+    kept = [json.loads(line)["text"] for path in (place.path / "out/kept").rglob("*.jsonl")
+            for line in path.read_text().splitlines()]
+    assert len(kept) == records["kept"]
+    exported = place.done(["collection", "export", "seen"]).splitlines()
+    held = [json.loads(line)["text"] for line in exported]
+    for text in kept:
+        assert held.count(text) == 1, f"{held.count(text)} of {text!r}"
+
+
+def scenarios(size):
+    news, more = ("news.jsonl", corpus(size, 1)), ("more.jsonl", corpus(size, 2, ids=False))
+    old = ("old.jsonl", corpus(size // 2, 1))
+    seen = ["collection create seen", "collection add seen old.jsonl -q"]
+    topical = ["collection create seen --stories", "collection add seen old.jsonl -q"]
+    numbers, further = ("old.u64", fingerprints(400, 1)), ("new.u64", fingerprints(300, 2))
+    append = "dedup news.jsonl more.jsonl -o out --against seen --append -q"
+    index = ["index build old.u64 -o seen -q", "index add seen new.u64 -q"]
+    judged = ("news.jsonl", corpus(size, 1, repeated=False))
+    pairs = ("pairs.jsonl", '{"a":"d1","b":"d2","jaccard":0.9}\n')
+    return [
+        Scenario("append", append, seen, [news, more, old], kept_is_in_the_collection),
+        Scenario("append to a collection with stories", append, topical, [news, more, old], kept_is_in_the_collection),
+        Scenario("append again elsewhere", append.replace("-o out", "-o again"), [*seen, append], [news, more, old]),
+        Scenario("append over an earlier result", append + " --overwrite",
+                 [*seen, "dedup more.jsonl -o out --against seen --append -q"], [news, more, old], kept_is_in_the_collection),
+        Scenario("dedup over an earlier result", "dedup more.jsonl -o out --overwrite -q", ["dedup news.jsonl -o out -q"],
+                 [news, more]),
+        Scenario("dedup", "dedup news.jsonl more.jsonl -o out --pairs --parts --order similar -q", [], [news, more]),
+        Scenario("dedup annotate", "dedup news.jsonl -o out --mode annotate --work-dir work -q", [], [news]),
+        Scenario("cluster", "cluster news.jsonl -o out -q", [], [news]),
+        Scenario("cluster with a state", "cluster more.jsonl -o out --state st -q",
+                 ["cluster news.jsonl -o first --state st -q"], [news, more]),
+        Scenario("cluster with a new state", "cluster news.jsonl -o out --state st -q", [], [news]),
+        Scenario("collection create", "collection create seen", [], []),
+        Scenario("collection add", "collection add seen news.jsonl -q", seen, [news, old]),
+        Scenario("collection delete", "collection delete seen d1 d2 d3", seen, [old]),
+        Scenario("collection backup", "collection backup seen copy", [*seen, append], [news, more, old]),
+        Scenario("collection restore", "collection restore copy again", [*seen, "collection backup seen copy"], [old]),
+        Scenario("collection repair", "collection repair seen again", seen, [old]),
+        Scenario("index build", "index build old.u64 -o seen -q", [], [numbers]),
+        Scenario("index build with little memory", "index build old.u64 -o seen --memory 1MiB -q", [], [numbers]),
+        Scenario("index add", "index add seen new.u64 -q", index[:1], [numbers, further]),
+        Scenario("index delete", "index delete seen 3 5 7", index, [numbers, further]),
+        Scenario("index compact", "index compact seen", index, [numbers, further]),
+        Scenario("index export", "index export seen -o all.parquet -q", index, [numbers, further]),
+        Scenario("index join", "index join seen new.u64 -k 3 -o pairs.jsonl -q", index[:1], [numbers, further]),
+        Scenario("index query", "index query seen --queries new.u64 -k 3 -o found.jsonl -q", index, [numbers, further]),
+        Scenario("idf build", "idf build news.jsonl -o news.tpidf -q", [], [news]),
+        Scenario("eval", "eval --docs news.jsonl --pairs pairs.jsonl --html page.html --json all.json -q", [], [judged, pairs]),
+        Scenario("calibrate", "calibrate news.jsonl --write chosen.toml --html page.html --json all.json -q", [], [judged]),
+        Scenario("man", "man pages", [], []),
+    ]
+
+
+# --- Kills ----------------------------------------------------------------------------------------------------------------------------
+
+class Kills:
+    """Kills of one scenario, each in a copy of its own."""
+
+    def __init__(self, scenario, work, shim):
+        self.scenario, self.work, self.shim = scenario, Path(work), shim
+        self.template = scenario.prepare(self.work / "template")
+        undisturbed = self.template.copy(self.work / "undisturbed")
+        count = self.work / "count"
+        run = undisturbed.run(scenario.command, LD_PRELOAD=shim, KILL_COUNT=str(count))
+        assert run.returncode == 0, (scenario.name, run.stderr)
+        self.calls = int(count.read_text())
+        self.expected = undisturbed.state()
+        self.number = 0
+
+    def trial(self, kills):
+        """Kills the command as often as told, runs it once more, and says what is wrong then."""
+        self.number += 1
+        place = self.template.copy(self.work / f"trial-{self.number}")
+        try:
+            for kill in kills:
+                kill(place, self)
+            left = place.state_or_error()
+            again = place.run(self.scenario.command)
+            if again.returncode != 0 and left != self.expected:
+                return f"run again, it fails: {again.stderr.strip()}"
+            wrong = differences(self.expected, place.state())
+            if wrong:
+                return wrong
+            if self.scenario.holds:
+                self.scenario.holds(place)
+            return None
+        except AssertionError as error:
+            return f"{error}"
+        finally:
+            shutil.rmtree(place.path)
+
+
+def state_or_error(place):
+    try:
+        return place.state()
+    except (AssertionError, ValueError, OSError) as error:
+        return f"{error}"
+
+
+Place.state_or_error = state_or_error
+
+
+def differences(expected, found):
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            state = "missing" if name not in found else "left over" if name not in expected else "different"
+            return f"{name} is {state}"
+    return None
+
+
+def at_call(n, torn):
+    def kill(place, kills):
+        environment = {"LD_PRELOAD": kills.shim, "KILL_AT": str(n)} | ({"KILL_TORN": "1"} if torn else {})
+        run = place.run(kills.scenario.command, **environment)
+        # Threads make a few calls more or less.
+        assert run.returncode == -signal.SIGKILL or n > kills.calls - 20 or run.returncode != 0, run.stderr
+    return kill
+
+
+def at_time(seconds):
+    def kill(place, kills):
+        process = subprocess.Popen([BINARY, *kills.scenario.command], cwd=place.path, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env=os.environ | {"TMPDIR": str(place.path / "tmp")})
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+    return kill
+
+
+def points(calls, rng, full):
+    """The calls to be killed at: all of them, or the first, the last and some in between."""
+    if full or calls <= FEW:
+        return list(range(1, calls + 1))
+    ends = [1, 2, 3, *range(calls - FEW // 2, calls + 1)]
+    return sorted(set(ends + rng.sample(range(4, calls - FEW // 2), FEW // 3)))
+
+
+def trials(kills, rng, full):
+    """Names and kills of all trials of a scenario."""
+    for n in points(kills.calls, rng, full):
+        torn = rng.random() < 0.3
+        yield f"call {n}{', torn' if torn else ''}", [at_call(n, torn)]
+    for _ in range(20 if full else 2):
+        several = [rng.randrange(1, kills.calls + 1) for _ in range(rng.choice([2, 3]))]
+        yield f"calls {several}", [at_call(n, False) for n in several]
+
+
+def test(scenario, work, shim, rng, arguments):
+    kills = Kills(scenario, work, shim)
+    began, wrong, done = time.time(), [], 0
+    todo = list(trials(kills, rng, arguments.full))
+    if scenario.holds and arguments.full:
+        began_run = time.time()
+        kills.template.copy(kills.work / "timed").done(scenario.command)
+        longest = time.time() - began_run
+        todo += [(f"{at:.3f} s", [at_time(at)]) for at in (rng.uniform(0, longest) for _ in range(200))]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (name, _), result in zip(todo, pool.map(lambda trial: kills.trial(trial[1]), todo)):
+            done += 1
+            if result:
+                wrong.append(f"{scenario.name}, killed at {name}: {result}")
+    print(f"{scenario.name}: {kills.calls} calls, {done} kills, {len(wrong)} wrong, {time.time() - began:.0f} s", flush=True)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if sys.platform != "linux" or not shutil.which("cc"):
+        print("skipped: tests/retries.py needs Linux and a C compiler (cc)")
+        sys.exit(1 if os.environ.get("CI") == "true" else 0)
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="twinprint-retries-") as work:
+        shim = str(Path(work) / "kill_at.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, str(SHIM), "-ldl"], check=True)
+        rng = random.Random(arguments.seed)
+        for number, scenario in enumerate(scenarios(400 if arguments.full else 120)):
+            if arguments.only in scenario.name:
+                wrong += test(scenario, Path(work) / str(number), shim, rng, arguments)
+                shutil.rmtree(Path(work) / str(number))
+    for line in wrong[:40]:
+        print(line)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
