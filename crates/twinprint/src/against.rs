@@ -277,9 +277,12 @@ impl Asking<'_> {
             Err(error) => Err(self.failed(&error)),
         };
         let mut answers = answers.into_iter().map(known);
-        let mut next = |class: &u32| match asked(&class) {
-            true => answers.next().unwrap_or(Ok(None)),
-            false => Ok(None),
+        let mut next = |class: &u32| {
+            if asked(&class) {
+                answers.next().unwrap_or(Ok(None))
+            } else {
+                Ok(None)
+            }
         };
         classes.iter().map(&mut next).collect()
     }

@@ -60,6 +60,7 @@ impl Matching {
 /// The effective configuration, named as the flags of the command line.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct Config {
     inputs: Vec<String>,
     text_key: Option<String>,

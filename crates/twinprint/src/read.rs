@@ -18,7 +18,9 @@ use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, EmptyTexts};
 use crate::progress::Progress;
 use crate::sink::OutputFile;
-use crate::source::{Chunk, Intake, IntegerType, RecordKind, RejectReason, SourceError, SourceOptions, Sources};
+use crate::source::{
+    Chunk, Intake, IntegerType, RecordKind, RejectReason, SourceError, SourceOptions, Sources,
+};
 use crate::spool::{Spool, SpoolWriter, TextRef};
 
 /// Bytes of input analysed at a time.

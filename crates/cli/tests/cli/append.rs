@@ -91,9 +91,9 @@ fn the_same_input_gives_the_result_of_its_first_run() {
     assert_eq!(collection(&sandbox), before);
 
     // The same documents in another place, packed and cut in two.
-    let cut = news.find("\n").unwrap() + 1;
+    let cut = news.find('\n').unwrap() + 1;
     sandbox.put("there/a.jsonl", &news[..cut]);
-    sandbox.put("there/b.jsonl.gz", Corpus::gzip(news[cut..].as_bytes()));
+    sandbox.put("there/b.jsonl.gz", Corpus::gzip(&news.as_bytes()[cut..]));
     append(&sandbox, "there", "elsewhere");
     let kept_elsewhere = sandbox.json("elsewhere/report.json")["records"]["kept"].clone();
     assert_eq!(kept_elsewhere, kept);

@@ -1,7 +1,8 @@
 //! Where something runs out: memory for a long line, space on the disk.
 
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write as _};
 
 use crate::corpus::Corpus;
 use crate::sandbox::{Run, Sandbox, TWINPRINT, skip};
@@ -62,7 +63,7 @@ fn long_text(megabytes: usize, chinese: bool) -> String {
         if chinese {
             text.extend(char::from_u32(0x4E00 + (state >> 40) as u32 % 3000));
         } else {
-            text.push_str(&format!("w{} ", state >> 44));
+            write!(text, "w{} ", state >> 44).unwrap();
         }
     }
     text

@@ -203,9 +203,12 @@ impl Sample {
     ) -> Result<(), DedupError> {
         let step = (texts.0.len() as usize).div_ceil(most).max(1);
         let asked: Vec<u32> = (0..texts.0.len()).step_by(step).collect();
-        let go_on = || match sources.cancelled() {
-            true => Err(DedupError::Cancelled),
-            false => Ok(()),
+        let go_on = || {
+            if sources.cancelled() {
+                Err(DedupError::Cancelled)
+            } else {
+                Ok(())
+            }
         };
         let started = std::time::Instant::now();
         let known = against.ask(path, texts, &asked, &Silent, &go_on)?;

@@ -32,13 +32,13 @@ pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status:
     let other = |kind| Some(Kind::Other(kind));
     match &*record_type {
         "response" => match Message::read(content, whole) {
-            Message::Response(http) => match http.without_page().filter(|_| !any_status) {
-                Some(status) => other(status),
-                None => {
-                    let body = content.get(http.length..).unwrap_or_default();
-                    by_form(http.content_type.as_deref().unwrap_or_default(), body, whole)
+            Message::Response(http) => {
+                if let Some(status) = http.without_page().filter(|_| !any_status) {
+                    return other(status);
                 }
-            },
+                let body = content.get(http.length..).unwrap_or_default();
+                by_form(http.content_type.as_deref().unwrap_or_default(), body, whole)
+            }
             Message::Open if !whole => None,
             Message::Open | Message::Broken => other("broken http head"),
             Message::NotHttp if content.is_empty() => other("empty response"),

@@ -85,13 +85,12 @@ impl NextRecord {
         self.held.extend_from_slice(joint);
         // The first byte held is there for what follows it.
         let mut across = starts(&self.held, b' ').filter(|&at| at > 0);
-        let found = match across.next().filter(|&at| at < held) {
-            Some(at) => Some(at as isize - held as isize),
-            None => {
-                let before = held.checked_sub(1).and_then(|last| self.held.get(last));
-                let mut within = starts(bytes, before.copied().unwrap_or_default());
-                within.next().map(|at| at as isize)
-            }
+        let found = if let Some(at) = across.next().filter(|&at| at < held) {
+            Some(at as isize - held as isize)
+        } else {
+            let before = held.checked_sub(1).and_then(|last| self.held.get(last));
+            let mut within = starts(bytes, before.copied().unwrap_or_default());
+            within.next().map(|at| at as isize)
         };
         drop(across);
         match bytes.len().checked_sub(HELD) {
