@@ -11,7 +11,8 @@ use crate::terminal;
 pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) -> anyhow::Result<()> {
     if !quiet {
         let earlier = if appended.earlier > 0 {
-            format!(", {} by an earlier run of this input", count(appended.earlier))
+            let had = if appended.earlier == 1 { "was" } else { "were" };
+            format!(", {} {had} there already", count(appended.earlier))
         } else {
             String::new()
         };

@@ -31,7 +31,6 @@ Examples:
 /// Clusters a stream of documents as they come: duplicate groups, and stories with topics
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,

@@ -11,6 +11,7 @@ use crate::number::parse_bytes;
 
 #[derive(Args)]
 #[command(next_help_heading = "Input")]
+#[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///

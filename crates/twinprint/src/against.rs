@@ -15,7 +15,7 @@ use index::store;
 use rayon::prelude::*;
 
 #[cfg(feature = "collections")]
-use crate::collection::{Answer, Best, Collection, Content, Details, NewDocument, Store};
+use crate::collection::{Answer, Best, Collection, Content, Details, NewDocument, Store, Verdict};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::label::ProfileLabel;
@@ -42,6 +42,8 @@ pub(crate) struct Known {
     pub(crate) hamming: u32,
     /// Exact, where it was verified.
     pub(crate) jaccard: Option<f64>,
+    /// The collection has the same text, and says so now: an answer from before leaves that open.
+    pub(crate) equal: bool,
 }
 
 /// What is known of the classes asked about, all those of a run in order: one entry each, or none at all where nothing was asked.
@@ -55,6 +57,7 @@ impl Known {
             id: best.doc_id,
             hamming: best.hamming,
             jaccard: best.jaccard,
+            equal: false,
         }
     }
 }
@@ -76,6 +79,14 @@ impl KnownClasses {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Known)> {
         let all = (0u32..).zip(&self.0);
         all.filter_map(|(class, known)| Some((class, known.as_deref()?)))
+    }
+
+    /// Takes a class for one that nothing is known of.
+    #[cfg(feature = "collections")]
+    pub(crate) fn forget(&mut self, class: u32) {
+        if let Some(known) = self.0.get_mut(class as usize) {
+            *known = None;
+        }
     }
 
     /// Without those whose Jaccard is below a threshold.
@@ -269,7 +280,14 @@ impl Asking<'_> {
             .collect::<Result<_, DedupError>>()?;
         let answers = collection.check(texts).map_err(|error| self.failed(&error))?;
         let known = |answer: Result<Answer, CollectionError>| match answer {
-            Ok(answer) => Ok(answer.best.map(|best| Box::new(Known::of(best)))),
+            Ok(answer) => {
+                let equal = answer.verdict == Verdict::Exact;
+                let known = |best| Known {
+                    equal,
+                    ..Known::of(best)
+                };
+                Ok(answer.best.map(|best| Box::new(known(best))))
+            }
             Err(CollectionError::Limit { .. }) => {
                 self.too_long.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
@@ -309,6 +327,7 @@ impl Asking<'_> {
                     id: id.to_string(),
                     hamming,
                     jaccard: None,
+                    equal: false,
                 })
             }))
         };

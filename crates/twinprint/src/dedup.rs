@@ -12,7 +12,7 @@ use self::begin::Beginning;
 use cluster::{Outcome, Pairs, leader_follower};
 
 use crate::against::{Against, KnownClasses};
-use crate::append::Append;
+use crate::append::{Append, AskedInput};
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -128,6 +128,11 @@ impl Job<'_> {
         } = self.read(&sources, &work, &dir, digest_key)?;
         sources.intake()?;
         self.check_sort_field(&corpus)?;
+        let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
+        let names = Names {
+            documents: &corpus.documents,
+            sources: &sources,
+        };
         let known = match against {
             None => KnownClasses::default(),
             Some((path, against)) => {
@@ -136,7 +141,14 @@ impl Job<'_> {
                     let texts = (&corpus.classes, spool.as_ref());
                     let ask = || against.ask(path, texts, &all, job.progress, &|| job.check_cancelled());
                     match (&mut append, digest) {
-                        (Some(append), Some(digest)) => append.known(digest, &corpus, job.progress, ask),
+                        (Some(append), Some(digest)) => {
+                            let input = AskedInput {
+                                digest,
+                                corpus: &corpus,
+                                names,
+                            };
+                            append.known(&input, &mut keep, job.progress, ask)
+                        }
                         _ => ask(),
                     }
                 })?;
@@ -147,8 +159,6 @@ impl Job<'_> {
         // The longest record stays in the account: it is held again when it is compared and copied.
         let tables = memory::tables_of(&corpus) + memory::A_RECORD_BYTE * counts.longest;
         let mut set_memory = budget.sets(tables);
-        let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
-
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
             let radius = job.choose_radius(&corpus, &keep);
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
@@ -170,10 +180,6 @@ impl Job<'_> {
         candidates.renumber(&order);
         drop(order);
 
-        let names = Names {
-            documents: &corpus.documents,
-            sources: &sources,
-        };
         let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
         let (outcome, probed, near_misses) =
             self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {

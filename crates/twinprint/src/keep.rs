@@ -45,6 +45,13 @@ impl KeepOrder {
         }
     }
 
+    /// Lets a document stand for its class, in the place that the class has.
+    #[cfg(feature = "collections")]
+    pub(crate) fn let_stand(&mut self, document: u32, documents: &Documents) {
+        let class = documents.class[document as usize];
+        self.representative[self.item[class as usize] as usize] = document;
+    }
+
     /// Numbers the items anew: item i is what was item `order[i]`.
     pub(crate) fn renumber(&mut self, order: &[u32]) {
         let permuted = |old: &[u32]| order.iter().map(|&item| old[item as usize]).collect();

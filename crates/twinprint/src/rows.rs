@@ -22,6 +22,13 @@ impl Names<'_> {
         (&source.label, self.documents.line(document))
     }
 
+    /// Whether the id names the document wherever it stands: the record's own, or the path of a whole file.
+    #[cfg(feature = "collections")]
+    pub(crate) fn is_own_id(&self, document: u32) -> bool {
+        let source = &self.sources.list()[self.documents.source(document) as usize];
+        self.documents.id(document).is_some() || source.format.is_whole_file()
+    }
+
     /// The record's id, or else `source:line`, or the path of a whole file.
     pub(crate) fn id(&self, document: u32) -> Cow<'_, str> {
         if let Some(id) = self.documents.id(document) {

@@ -82,9 +82,7 @@ fn the_same_input_gives_the_result_of_its_first_run() {
     let said = append(&sandbox, "news.jsonl", "again");
     assert!(
         said.contains("seen: a run of this input has ended before (")
-            && said.contains(&format!(
-                "0 added to seen, {kept} by an earlier run of this input"
-            )),
+            && said.contains(&format!("0 added to seen, {kept} were there already")),
         "{said}"
     );
     assert_eq!(result(&sandbox, "first"), result(&sandbox, "again"));
@@ -110,7 +108,7 @@ fn a_run_of_the_same_input_with_other_options_adds_what_it_keeps_besides() {
     append(&sandbox, "news.jsonl", "first");
     assert_eq!(ids(&sandbox, "first/kept/news.jsonl"), ["a"]);
     let said = append(&sandbox, "news.jsonl --threshold 0.99", "strict");
-    assert!(said.contains("1 added to seen, 1 by an earlier run"), "{said}");
+    assert!(said.contains("1 added to seen, 1 was there already"), "{said}");
     assert_eq!(ids(&sandbox, "strict/kept/news.jsonl"), ["a", "b"]);
     assert_eq!(
         collection(&sandbox).keys().collect::<Vec<_>>(),
@@ -123,8 +121,10 @@ fn another_input_is_another_run() {
     let sandbox = with_collection();
     sandbox.put("monday.jsonl", lines(&[("a", 3), ("b", 4)]));
     append(&sandbox, "monday.jsonl", "monday");
-    // What is known is removed, under its own id and under another.
-    sandbox.put("tuesday.jsonl", lines(&[("a", 3), ("copy of b", 4), ("c", 5)]));
+    sandbox.put(
+        "tuesday.jsonl",
+        lines(&[("copy of a", 3), ("copy of b", 4), ("c", 5)]),
+    );
     append(&sandbox, "tuesday.jsonl", "tuesday");
     assert_eq!(ids(&sandbox, "tuesday/kept/tuesday.jsonl"), ["c"]);
     // Without --append a run asks what the collection knows now, its own documents included.
@@ -132,6 +132,53 @@ fn another_input_is_another_run() {
         .run("dedup monday.jsonl -o asked --against seen --quiet")
         .ok();
     assert_eq!(sandbox.text("asked/kept/monday.jsonl"), "");
+}
+
+#[test]
+fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
+    let sandbox = with_collection();
+    sandbox.put("monday.jsonl", lines(&[("a", 3), ("b", 4)]));
+    append(&sandbox, "monday.jsonl", "monday");
+    // The input has grown. Of equal texts the document itself is kept, once, wherever it stands.
+    let grown = [
+        ("copy of a", 3),
+        ("a", 3),
+        ("a", 3),
+        ("b", 5),
+        ("copy of b", 4),
+        ("c", 6),
+    ];
+    sandbox.put("grown.jsonl", lines(&grown));
+    for options in ["", " --keep longest"] {
+        let out = format!("grown{}", options.len());
+        let said = append(&sandbox, &format!("grown.jsonl{options}"), &out);
+        assert_eq!(
+            ids(&sandbox, &format!("{out}/kept/grown.jsonl")),
+            ["a", "b", "c"],
+            "{said}"
+        );
+        let duplicates = sandbox.rows(&format!("{out}/clusters.jsonl"));
+        let of: Vec<&Value> = duplicates.iter().map(|row| &row["duplicate_of"]).collect();
+        assert_eq!(
+            of,
+            [
+                &json!("a"),
+                &Value::Null,
+                &json!("a"),
+                &Value::Null,
+                &json!("b"),
+                &Value::Null
+            ]
+        );
+        assert_eq!(collection(&sandbox).len(), 5);
+    }
+    // A file is known by its path.
+    sandbox.put("pages/one.txt", text(11));
+    append(&sandbox, "pages", "one");
+    sandbox.put("pages/two.txt", text(12));
+    append(&sandbox, "pages", "both");
+    assert!(sandbox.path("both/kept/one.txt").exists() && sandbox.path("both/kept/two.txt").exists());
+    assert_eq!(collection(&sandbox).len(), 7);
 }
 
 #[test]

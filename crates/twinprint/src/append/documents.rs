@@ -37,9 +37,8 @@ impl Append {
         let is_kept = |record: u64| kept.get(record as usize) == Some(&true);
         let mut adding = Adding {
             taken: self
-                .past
-                .as_ref()
-                .map_or_else(FxHashSet::default, |past| self.collection.ids_of(&past.added)),
+                .collection
+                .ids_of(self.past.as_ref().map_or(&self.added, |past| &past.added)),
             append: self,
             progress,
             appended: Appended::default(),

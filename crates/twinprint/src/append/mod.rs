@@ -30,8 +30,11 @@
 //!   that of the first run under its own options.
 //! * **What it adds.** A later run of the same input adds what it keeps and no run of this input has added. What the first run added
 //!   and somebody deleted or replaced since stays as it is.
-//! * **Other inputs.** An input that differs in one document is another run. What other runs added is known to it, also under the same ids:
-//!   a document that is in yesterday's input and in today's is removed from today's.
+//! * **Documents that are there already.** A document that an earlier run of the same input added is recognised by its record number, and one
+//!   that its own id names by that id and its text. It is the document in the collection and no duplicate of it: it stands for all records of equal
+//!   text, and is not added again.
+//! * **Other inputs.** An input that differs in one document is another run. What other runs added is known to it: the same text under
+//!   another id, or without an id of its own, is removed.
 //! * **The input changed after a kill.** Before the commit nothing is lost, since the collection has nothing of the killed run. After the
 //!   commit the killed run's output is whole; a run of another input, or with other options, removes the mark, and treats the
 //!   directory as one with a finished result.
@@ -54,8 +57,10 @@ use crate::collection::{Best, Collection, CollectionError};
 use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::input_digest::DigestKey;
+use crate::keep::KeepOrder;
 use crate::options::DedupOptions;
 use crate::progress::Progress;
+use crate::rows::Names;
 use crate::sink::{Begun, Claim, Existing, OpenClaim, OutputDir};
 use crate::source::SourceOptions;
 use crate::stream::time;
@@ -65,7 +70,7 @@ use crate::stream::time;
 pub struct Appended {
     /// Documents added.
     pub added: u64,
-    /// Documents kept that an earlier run of the same input had added.
+    /// Documents kept that the collection had already: added by an earlier run of the same input, or with the same id and text.
     pub earlier: u64,
     /// Of the documents added, those whose id another text had, which they replace.
     pub replaced: u64,
@@ -83,7 +88,15 @@ pub(crate) struct Append {
     past: Option<PastRun>,
     /// What the collection answers, if this is the first run.
     told: Vec<Told>,
+    /// Documents of the input that the collection has.
     added: Vec<Added>,
+}
+
+/// An input about which a collection is asked.
+pub(crate) struct AskedInput<'a> {
+    pub(crate) digest: u128,
+    pub(crate) corpus: &'a Corpus,
+    pub(crate) names: Names<'a>,
 }
 
 impl Append {
@@ -159,18 +172,21 @@ impl Append {
     }
 
     /// What the collection knows of the texts of an input: as the first run of this input was told, or else as `ask` says now.
+    /// Documents that the collection has already are let stand for their classes.
     pub(crate) fn known(
         &mut self,
-        digest: u128,
-        corpus: &Corpus,
+        input: &AskedInput<'_>,
+        keep: &mut KeepOrder,
         progress: &dyn Progress,
         ask: impl FnOnce() -> Result<KnownClasses, DedupError>,
     ) -> Result<KnownClasses, DedupError> {
-        let past = self.collection.past_run(digest);
+        let corpus = input.corpus;
+        let past = self.collection.past_run(input.digest);
         self.past = past.map_err(|error| self.failed(&error))?;
         let first = first_records(corpus);
         let Some(past) = &self.past else {
-            let known = ask()?;
+            let mut known = ask()?;
+            self.recognise(input, &mut known, keep);
             let told = known
                 .iter()
                 .map(|(class, known)| told(first[class as usize], known));
@@ -182,12 +198,39 @@ impl Append {
             self.path.display(),
             time::stamp(past.first).map_or_else(String::new, |at| format!(" ({at})")),
         ));
+        let before = self.added_before();
+        for (document, record) in (0u32..).zip(corpus.documents.record_ordinals()) {
+            if before.contains(&record) {
+                keep.let_stand(document, &corpus.documents);
+            }
+        }
         let class_of: FxHashMap<u64, u32> = first.into_iter().zip(0..).collect();
         let known = past.told.iter().filter_map(|told| {
             let class = *class_of.get(&told.record)?;
             Some((class, Known::of(told.best.clone())))
         });
         Ok(KnownClasses::of_some(corpus.classes.len(), known))
+    }
+
+    /// Finds the documents that are in the collection themselves, with the same id and the same text: they are not known from before, and
+    /// each stands for its class. Of several with one text it is the first.
+    fn recognise(&mut self, input: &AskedInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
+        let documents = &input.corpus.documents;
+        for (document, record) in (0u32..).zip(documents.record_ordinals()) {
+            let class = documents.class[document as usize];
+            let Some(equal) = known.of(class).filter(|known| known.equal) else {
+                continue;
+            };
+            if !input.names.is_own_id(document) {
+                continue;
+            }
+            let id = input.names.id(document);
+            if let Some(number) = self.collection.number_of_same_text(&id, &equal.id) {
+                self.added.push(Added { record, number });
+                keep.let_stand(document, documents);
+                known.forget(class);
+            }
+        }
     }
 
     /// Commits the run: the output is durable before, and the directory is finished after.
@@ -211,10 +254,10 @@ impl Append {
         Ok(dir.finish()?)
     }
 
-    /// Numbers of the records that runs of this input have added.
+    /// Numbers of the records that the collection had before: those that runs of this input have added, and those recognised.
     fn added_before(&self) -> FxHashSet<u64> {
         let past = self.past.iter().flat_map(|past| &past.added);
-        past.map(|added| added.record).collect()
+        past.chain(&self.added).map(|added| added.record).collect()
     }
 }
 

@@ -190,6 +190,14 @@ impl Collection {
         live.by_id(id).map(|row| row.ordinal)
     }
 
+    /// The number of the document with the id `id`, if its text is that of the document with the id `other`.
+    pub(crate) fn number_of_same_text(&self, id: &str, other: &str) -> Option<u64> {
+        let live = self.inner.live.read().ok()?;
+        let row = |id: &str| live.by_id(self.id_hash(id));
+        let (own, other) = (row(id)?, row(other)?);
+        (own.text == other.text).then_some(own.ordinal)
+    }
+
     /// The keyed hash of an id.
     pub(crate) fn id_hash(&self, id: &str) -> u128 {
         self.inner.workshop.id(id)
