@@ -268,7 +268,7 @@ fn a_killed_run_leaves_the_collection_as_it_was() {
     sandbox.run("collection add seen between.jsonl --quiet").ok();
     let said = append(&sandbox, "news.jsonl", "out");
     assert!(
-        said.contains("what an unfinished run had left is deleted"),
+        said.contains("the files of an unfinished run are deleted"),
         "{said}"
     );
     assert_eq!(ids(&sandbox, "out/kept/news.jsonl"), ["b"]);
