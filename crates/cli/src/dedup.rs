@@ -73,8 +73,8 @@ pub(crate) struct Args {
     ///
     /// The run holds the collection from its start to its end; other processes that need it fail meanwhile. After a kill, run the same
     /// command again: it leaves what one run leaves. The same input (the same ids and texts in the same order, whatever the files are called)
-    /// gives the result of its first run again, and adds nothing twice. An input that differs is another run, to which all that is in
-    /// the collection is known.
+    /// gives the result of its first run again, and adds nothing twice. An input that differs is another run: it removes everything that
+    /// the collection has, except records with the id and the text of a document there.
     #[arg(long, requires = "against", help_heading = "Output")]
     append: bool,
 

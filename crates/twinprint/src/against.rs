@@ -1,7 +1,7 @@
 //! Texts that are known from before: a collection, or an index of fingerprints, is asked about every text of a run before the texts are
 //! compared with one another. What is known is removed, and takes no part in the grouping.
 //!
-//! The answers are what is known, whatever the threshold of the run ([`KnownClasses::at_least`]).
+//! Answers do not depend on the run's threshold; [`KnownClasses::at_least`] applies it.
 //! A collection answers by its own radius and verifies on its texts; an index has no texts, so there a fingerprint within the radius decides.
 
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ pub(crate) struct Known {
     pub(crate) hamming: u32,
     /// Exact, where it was verified.
     pub(crate) jaccard: Option<f64>,
-    /// The collection has the same text, and says so now: an answer from before leaves that open.
+    /// True if the collection holds the same text now; always false for stored answers.
+    #[cfg(feature = "collections")]
     pub(crate) equal: bool,
 }
 
@@ -63,7 +64,7 @@ impl Known {
 }
 
 impl KnownClasses {
-    /// So many classes, of which some are known.
+    /// Answers for `classes` classes, of which `known` are given.
     #[cfg(feature = "collections")]
     pub(crate) fn of_some(classes: u32, known: impl Iterator<Item = (u32, Known)>) -> Self {
         let mut all: Vec<Option<Box<Known>>> = vec![None; classes as usize];
@@ -76,6 +77,7 @@ impl KnownClasses {
     }
 
     /// The classes that are known.
+    #[cfg(feature = "collections")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Known)> {
         let all = (0u32..).zip(&self.0);
         all.filter_map(|(class, known)| Some((class, known.as_deref()?)))
@@ -113,6 +115,7 @@ impl KnownClasses {
     }
 
     /// Whether all that is known was verified.
+    #[cfg(feature = "tables")]
     pub(crate) fn verified(&self) -> bool {
         self.0.iter().flatten().all(|known| known.jaccard.is_some())
     }
@@ -327,6 +330,7 @@ impl Asking<'_> {
                     id: id.to_string(),
                     hamming,
                     jaccard: None,
+                    #[cfg(feature = "collections")]
                     equal: false,
                 })
             }))

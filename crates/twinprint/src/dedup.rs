@@ -257,9 +257,9 @@ impl Job<'_> {
         Ok(report)
     }
 
-    /// Says that `--keep` does not choose between this run and what is known from before.
+    /// A warning that `--keep` does not choose between this run and known texts.
     fn tell_about_keep(&self, known: &KnownClasses) {
-        let (texts, keep) = (known.iter().count() as u64, self.options.keep);
+        let (texts, keep) = (known.count(), self.options.keep);
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
                 "--keep {} chooses among the documents of this run; {} that --against knows {} removed all the same",

@@ -45,11 +45,20 @@ impl KeepOrder {
         }
     }
 
-    /// Lets a document stand for its class, in the place that the class has.
+    /// Moves the classes of some documents to the front, and makes these documents their representatives.
     #[cfg(feature = "collections")]
-    pub(crate) fn let_stand(&mut self, document: u32, documents: &Documents) {
-        let class = documents.class[document as usize];
-        self.representative[self.item[class as usize] as usize] = document;
+    pub(crate) fn put_first(&mut self, first: &[u32], documents: &Documents) {
+        let mut is_first = vec![false; self.classes.len()];
+        for &document in first {
+            let item = self.item[documents.class[document as usize] as usize];
+            self.representative[item as usize] = document;
+            is_first[item as usize] = true;
+        }
+        let (mut order, rest): (Vec<u32>, Vec<u32>) =
+            (0..self.classes.len() as u32).partition(|&item| is_first[item as usize]);
+        order.extend(rest);
+        self.renumber(&order);
+        self.rank = (0..self.classes.len() as u32).collect();
     }
 
     /// Numbers the items anew: item i is what was item `order[i]`.

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "stream")]
+use index::storage::folder;
+
 /// Directories to remove when this is dropped. One that holds something then stays, with those above it.
 #[derive(Debug, Default)]
 pub(crate) struct MadeDirs {
@@ -17,6 +20,12 @@ impl MadeDirs {
         Self {
             levels: named(path).take_while(missing).map(Path::to_owned).collect(),
         }
+    }
+
+    /// The directories that hold them, whose entries must be durable for these to be.
+    #[cfg(feature = "stream")]
+    pub(crate) fn parents(&self) -> impl Iterator<Item = &Path> {
+        self.levels.iter().map(|level| folder(level))
     }
 
     /// How many there are.

@@ -6,17 +6,27 @@ use crate::against::{Against, KnownClasses};
 use crate::corpus::{Corpus, Documents};
 use crate::error::DedupError;
 use crate::input_digest::DigestKey;
+use crate::keep::KeepOrder;
 use crate::options::DedupOptions;
 use crate::progress::Progress;
+use crate::rows::Names;
 use crate::sink::{Begun, Existing, OpenClaim, OutputDir};
 use crate::source::{SourceOptions, Sources};
 
-/// What a run added to a collection.
+/// Counts of the documents that a run kept; there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {}
 
 /// There is none.
 pub(crate) enum Append {}
+
+/// An input about which a collection would be asked.
+#[expect(dead_code, reason = "there is no collection")]
+pub(crate) struct AskedInput<'a> {
+    pub(crate) digest: u128,
+    pub(crate) corpus: &'a Corpus,
+    pub(crate) names: Names<'a>,
+}
 
 impl Append {
     pub(crate) fn new(
@@ -43,14 +53,18 @@ impl Append {
         match *self {}
     }
 
+    pub(crate) fn ended(&self, _: u128) -> Result<Option<Appended>, DedupError> {
+        match *self {}
+    }
+
     pub(crate) fn digest_key(&self) -> DigestKey {
         match *self {}
     }
 
     pub(crate) fn known(
         &mut self,
-        _: u128,
-        _: &Corpus,
+        _: &AskedInput<'_>,
+        _: &mut KeepOrder,
         _: &dyn Progress,
         _: impl FnOnce() -> Result<KnownClasses, DedupError>,
     ) -> Result<KnownClasses, DedupError> {

@@ -1,14 +1,15 @@
 //! The directory of a run's temporary files.
 //!
 //! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
-//! directory, which ends with the process whatever ended it. That file is deleted last, so that whatever a kill leaves can be told from the
-//! directory of a run that is still going.
+//! directory, which ends with the process whatever ended it. That file is deleted last, so that whatever a kill leaves can be distinguished
+//! from the directory of a run that is still going.
 //!
-//! The directories above it that a run had to make go away as well. The lock file has their number, so that the last of several runs at
-//! once removes them, and a run removes those that a killed one made.
+//! The directories above it that a run had to make go away as well. The name of the directory has their number, so that the last of several
+//! runs at once removes them, and a run removes those that a killed one made. A kill at the moment at which they are made or removed leaves
+//! empty directories.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use index::storage::{Disk, Storage};
@@ -72,12 +73,13 @@ impl WorkDir {
         let mut made = MadeDirs::missing(parent);
         Disk.create_dir_all(parent)?;
         made.take_over(parent, clear(parent));
-        let new = tempfile::Builder::new().prefix(WORK_DIR).tempdir_in(parent);
+        let prefix = format!("{WORK_DIR}{}-", made.count());
+        let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
         let dir = match new {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             new => new?,
         };
-        let mut lock = match File::create(dir.path().join(LOCK)) {
+        let lock = match File::create(dir.path().join(LOCK)) {
             // Another took the empty directory for an old one.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             lock => lock?,
@@ -89,7 +91,6 @@ impl WorkDir {
             // A file system without locks: nobody else can lock it either.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        write!(lock, "{}", made.count())?;
         Ok(Some(Self {
             _lock: lock,
             dir,
@@ -116,16 +117,17 @@ fn empty(dir: &Path) -> io::Result<()> {
 fn clear(parent: &Path) -> usize {
     let mut made = 0;
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let ours = entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(WORK_DIR.as_bytes());
-        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let Some(rest) = name.strip_prefix(WORK_DIR) else {
+            continue;
+        };
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
+        let theirs = rest.split_once('-').and_then(|(count, _)| count.parse().ok());
+        made = made.max(theirs.unwrap_or(0));
         let path = entry.path();
-        let theirs = fs::read_to_string(path.join(LOCK)).unwrap_or_default();
-        made = made.max(theirs.parse().unwrap_or(0));
         let _stays_for_the_next = match File::options().write(true).open(path.join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => empty(&path).and_then(|()| fs::remove_dir_all(&path)),
             Ok(_) => Ok(()),
@@ -178,9 +180,8 @@ mod tests {
         assert!(!room.path().join("new").exists());
 
         // A run was killed that had made both.
-        let dead = parent.join(format!("{WORK_DIR}dead"));
+        let dead = parent.join(format!("{WORK_DIR}2-dead"));
         fs::create_dir_all(&dead).unwrap();
-        fs::write(dead.join(LOCK), "2").unwrap();
         drop(WorkDir::create(&parent).unwrap());
         assert!(!room.path().join("new").exists());
 

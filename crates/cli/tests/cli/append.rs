@@ -181,6 +181,93 @@ fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
     assert_eq!(collection(&sandbox).len(), 7);
 }
 
+/// The text of a number with every so many words exchanged, beginning with one.
+fn edited(n: u64, first: u64, step: usize, by: &str) -> String {
+    let edits = (first..120).step_by(step);
+    edits.fold(text(n) + " ", |text, word| {
+        text.replace(&format!("w{} ", n * 1000 + word), &format!("{by}{word} "))
+    })
+}
+
+fn documents(documents: &[(&str, String)]) -> String {
+    let line = |(id, text): &(&str, String)| json!({"id": id, "text": text}).to_string() + "\n";
+    documents.iter().map(line).collect()
+}
+
+#[test]
+fn a_document_of_the_collection_leads_new_ones_that_are_like_it() {
+    let sandbox = with_collection();
+    let (leader, follower) = (text(3), edited(3, 10, 60, "x"));
+    sandbox.put(
+        "monday.jsonl",
+        documents(&[("l", leader.clone()), ("f", follower.clone())]),
+    );
+    append(&sandbox, "monday.jsonl --threshold 0.99", "monday");
+    assert_eq!(ids(&sandbox, "monday/kept/monday.jsonl"), ["l", "f"]);
+    // A new text that is like the follower alone comes first in the input.
+    let new = edited(3, 10, 60, "x")
+        .replace("w3100 ", "new ")
+        .replace("w3050 ", "new ");
+    sandbox.put("tuesday.jsonl", documents(&[("n", new), ("f", follower)]));
+    for out in ["tuesday", "again"] {
+        append(&sandbox, "tuesday.jsonl", out);
+        assert_eq!(
+            ids(&sandbox, &format!("{out}/kept/tuesday.jsonl")),
+            ["f"],
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn runs_with_other_options_do_not_change_what_a_run_gives() {
+    let sandbox = with_collection();
+    let longer = text(4) + " !!!!!!!";
+    let near = edited(4, 60, 100, "x");
+    sandbox.put(
+        "news.jsonl",
+        documents(&[("a", near), ("b", text(4)), ("c", longer)]),
+    );
+    let args = "news.jsonl --pairs --parts";
+    append(&sandbox, args, "first");
+    append(&sandbox, "news.jsonl --threshold 0.99 --keep longest", "longest");
+    assert_eq!(ids(&sandbox, "longest/kept/news.jsonl"), ["a", "c"]);
+    append(&sandbox, args, "again");
+    assert_eq!(result(&sandbox, "first"), result(&sandbox, "again"));
+}
+
+#[test]
+fn documents_added_replaced_and_there_already_are_counted_apart() {
+    let sandbox = with_collection();
+    sandbox.put(
+        "monday.jsonl",
+        documents(&[
+            ("empty", String::new()),
+            ("b", text(5)),
+            ("a", text(6)),
+            ("a", text(7)),
+        ]),
+    );
+    append(&sandbox, "monday.jsonl", "monday");
+    // A text without words has the place of another, so no bits of a fingerprint differ.
+    let tuesday = [
+        ("empty", String::new()),
+        ("b", "...".to_owned()),
+        ("a", text(6)),
+        ("a", text(7)),
+        ("c", text(8)),
+    ];
+    sandbox.put("tuesday.jsonl", documents(&tuesday));
+    let said = append(&sandbox, "tuesday.jsonl", "tuesday");
+    assert_eq!(
+        ids(&sandbox, "tuesday/kept/tuesday.jsonl"),
+        ["empty", "b", "a", "a", "c"]
+    );
+    assert!(said.contains("2 added to seen, 3 were there already"), "{said}");
+    assert!(said.contains("1 id was there with another text"), "{said}");
+    assert_eq!(collection(&sandbox).len(), 7);
+}
+
 #[test]
 fn documents_of_one_id_are_all_in_the_collection() {
     let sandbox = with_collection();

@@ -37,8 +37,9 @@ impl Append {
         let is_kept = |record: u64| kept.get(record as usize) == Some(&true);
         let mut adding = Adding {
             taken: self
-                .collection
-                .ids_of(self.past.as_ref().map_or(&self.added, |past| &past.added)),
+                .past
+                .as_ref()
+                .map_or_else(FxHashSet::default, |past| self.collection.ids_of(&past.added)),
             append: self,
             progress,
             appended: Appended::default(),
@@ -68,7 +69,9 @@ impl Append {
             )
             .into());
         }
-        Ok(adding.appended)
+        let appended = adding.appended;
+        self.counts = appended;
+        Ok(appended)
     }
 }
 
@@ -94,16 +97,23 @@ impl Adding<'_> {
             documents.push(self.named(document));
             places.push((place, record.number));
         }
-        let ids: Vec<u128> = documents.iter().map(|document| self.hash(&document.id)).collect();
         let append = &self.append;
+        let ids: Vec<u128> = documents.iter().map(|document| self.hash(&document.id)).collect();
+        let before: Vec<Option<u64>> = ids.iter().map(|&id| append.collection.number_of(id)).collect();
         let answers = append.collection.hold(documents);
         let answers = answers.map_err(|error| append.failed(&error))?;
-        for (((place, record), id), answer) in places.into_iter().zip(ids).zip(answers) {
+        let ids = ids.into_iter().zip(before);
+        for (((place, record), (id, before)), answer) in places.into_iter().zip(ids).zip(answers) {
             match answer {
-                Ok(answer) => {
-                    self.appended.added += 1;
-                    self.appended.replaced += u64::from(answer.moved.is_some_and(|bits| bits > 0));
+                Ok(_) => {
                     let number = self.append.collection.number_of(id);
+                    // The same text under the same id keeps its number.
+                    if before.is_some() && before == number {
+                        self.appended.earlier += 1;
+                    } else {
+                        self.appended.added += 1;
+                        self.appended.replaced += u64::from(before.is_some());
+                    }
                     self.append
                         .added
                         .extend(number.map(|number| Added { record, number }));

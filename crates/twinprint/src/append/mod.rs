@@ -30,9 +30,9 @@
 //!   that of the first run under its own options.
 //! * **What it adds.** A later run of the same input adds what it keeps and no run of this input has added. What the first run added
 //!   and somebody deleted or replaced since stays as it is.
-//! * **Documents that are there already.** A document that an earlier run of the same input added is recognised by its record number, and one
-//!   that its own id names by that id and its text. It is the document in the collection and no duplicate of it: it stands for all records of equal
-//!   text, and is not added again.
+//! * **Documents that are in the collection.** A document with an id of its own is recognised by its id and text. It is the document in the
+//!   collection and no duplicate of it, so it comes first in keep order and stands for all records of equal text. Adding it again
+//!   renews its time to live and nothing else. Two recognised documents that are near-duplicates are still duplicates of one another.
 //! * **Other inputs.** An input that differs in one document is another run. What other runs added is known to it: the same text under
 //!   another id, or without an id of its own, is removed.
 //! * **The input changed after a kill.** Before the commit nothing is lost, since the collection has nothing of the killed run. After the
@@ -52,6 +52,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::against::{Against, Known, KnownClasses};
+pub use crate::collection::runs::Appended;
 use crate::collection::runs::{Added, PastRun, RunEntry, Told};
 use crate::collection::{Best, Collection, CollectionError};
 use crate::corpus::Corpus;
@@ -65,31 +66,21 @@ use crate::sink::{Begun, Claim, Existing, OpenClaim, OutputDir};
 use crate::source::SourceOptions;
 use crate::stream::time;
 
-/// What a run added to a collection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Appended {
-    /// Documents added.
-    pub added: u64,
-    /// Documents kept that the collection had already: added by an earlier run of the same input, or with the same id and text.
-    pub earlier: u64,
-    /// Of the documents added, those whose id another text had, which they replace.
-    pub replaced: u64,
-    /// Documents kept that the collection does not take.
-    pub refused: u64,
-}
-
 /// A run that adds what it keeps to a collection.
 pub(crate) struct Append {
     collection: Collection,
     /// The collection's directory, as it was given.
     path: PathBuf,
     claim: Claim,
-    /// What the runs of this input left, if there were any.
+    /// The record of earlier runs of this input.
     past: Option<PastRun>,
-    /// What the collection answers, if this is the first run.
+    /// The answers of the collection, in the first run.
     told: Vec<Told>,
-    /// Documents of the input that the collection has.
+    /// The records that are documents of the collection, likewise.
+    recognised: Vec<u64>,
+    /// Documents added, or found there.
     added: Vec<Added>,
+    counts: Appended,
 }
 
 /// An input about which a collection is asked.
@@ -126,7 +117,9 @@ impl Append {
             claim,
             past: None,
             told: Vec::new(),
+            recognised: Vec::new(),
             added: Vec::new(),
+            counts: Appended::default(),
         })
     }
 
@@ -171,8 +164,8 @@ impl Append {
         self.collection.digest_key()
     }
 
-    /// What the collection knows of the texts of an input: as the first run of this input was told, or else as `ask` says now.
-    /// Documents that the collection has already are let stand for their classes.
+    /// The answers of the collection about the texts of an input: those that its first run got, or new ones if there was none. Documents
+    /// that are in the collection come first in keep order.
     pub(crate) fn known(
         &mut self,
         input: &AskedInput<'_>,
@@ -198,11 +191,12 @@ impl Append {
             self.path.display(),
             time::stamp(past.first).map_or_else(String::new, |at| format!(" ({at})")),
         ));
-        let before = self.added_before();
-        for (document, record) in (0u32..).zip(corpus.documents.record_ordinals()) {
-            if before.contains(&record) {
-                keep.let_stand(document, &corpus.documents);
-            }
+        let recognised: FxHashSet<u64> = past.recognised.iter().copied().collect();
+        let documents = (0u32..).zip(corpus.documents.record_ordinals());
+        let recognised = documents.filter(|(_, record)| recognised.contains(record));
+        let recognised: Vec<u32> = recognised.map(|(document, _)| document).collect();
+        if !recognised.is_empty() {
+            keep.put_first(&recognised, &corpus.documents);
         }
         let class_of: FxHashMap<u64, u32> = first.into_iter().zip(0..).collect();
         let known = past.told.iter().filter_map(|told| {
@@ -212,10 +206,10 @@ impl Append {
         Ok(KnownClasses::of_some(corpus.classes.len(), known))
     }
 
-    /// Finds the documents that are in the collection themselves, with the same id and the same text: they are not known from before, and
-    /// each stands for its class. Of several with one text it is the first.
+    /// Finds the documents that are in the collection themselves, one of each text: that with the id of the answer, or else the first.
     fn recognise(&mut self, input: &AskedInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
         let documents = &input.corpus.documents;
+        let mut found: FxHashMap<u32, (u32, u64)> = FxHashMap::default();
         for (document, record) in (0u32..).zip(documents.record_ordinals()) {
             let class = documents.class[document as usize];
             let Some(equal) = known.of(class).filter(|known| known.equal) else {
@@ -225,11 +219,27 @@ impl Append {
                 continue;
             }
             let id = input.names.id(document);
-            if let Some(number) = self.collection.number_of_same_text(&id, &equal.id) {
-                self.added.push(Added { record, number });
-                keep.let_stand(document, documents);
-                known.forget(class);
+            if *id == equal.id || is_renamed(&equal.id, &id) {
+                let is_first = found.get(&class).is_none_or(|&(other, _)| {
+                    let other = input.names.id(other);
+                    *other != equal.id && !is_renamed(&equal.id, &other)
+                });
+                if is_first {
+                    found.insert(class, (document, record));
+                }
+            } else if self.collection.have_same_text(&id, &equal.id) {
+                found.entry(class).or_insert((document, record));
             }
+        }
+        let mut found: Vec<(u32, (u32, u64))> = found.into_iter().collect();
+        found.sort_unstable_by_key(|&(_, (document, _))| document);
+        for &(class, _) in &found {
+            known.forget(class);
+        }
+        self.recognised = found.iter().map(|&(_, (_, record))| record).collect();
+        if !found.is_empty() {
+            let first: Vec<u32> = found.iter().map(|&(_, (document, _))| document).collect();
+            keep.put_first(&first, documents);
         }
     }
 
@@ -240,7 +250,9 @@ impl Append {
             name: self.claim.run,
             digest,
             told: self.told,
+            recognised: self.recognised,
             added: self.added,
+            counts: self.counts,
             ended: self.collection.now(),
         };
         let concluded = self.collection.conclude(entry);
@@ -254,11 +266,24 @@ impl Append {
         Ok(dir.finish()?)
     }
 
-    /// Numbers of the records that the collection had before: those that runs of this input have added, and those recognised.
+    /// The counts of a run that has ended, of the input of this digest, if it was the latest.
+    pub(crate) fn ended(&self, digest: u128) -> Result<Option<Appended>, DedupError> {
+        let past = self.collection.past_run(digest);
+        let past = past.map_err(|error| self.failed(&error))?;
+        Ok(past.map(|past| past.latest))
+    }
+
+    /// Numbers of the records that runs of this input have added.
     fn added_before(&self) -> FxHashSet<u64> {
         let past = self.past.iter().flat_map(|past| &past.added);
-        past.chain(&self.added).map(|added| added.record).collect()
+        past.map(|added| added.record).collect()
     }
+}
+
+/// Whether an id was made of `id` and a text, for a document whose id another one of its input has.
+fn is_renamed(renamed: &str, id: &str) -> bool {
+    let hash = renamed.strip_prefix(id).and_then(|rest| rest.strip_prefix('#'));
+    hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The number of the first record of each class. Unlike the numbers of classes and documents it does not depend on options.

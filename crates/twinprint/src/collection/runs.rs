@@ -23,9 +23,13 @@ use super::tables::json;
 use super::writer::{Commitment, Done, Op};
 use super::{Answer, Collection, Durability, NewDocument};
 
-/// Entries (answers and documents added) that are kept of all runs together, about 20 bytes each. Beyond that the runs that came to their
-/// end first are forgotten, but never the latest.
+/// Entries (answers and documents) that are kept of all runs together, about 20 bytes each. Beyond that the runs that ended first are
+/// forgotten, but never the latest.
 const ENTRIES_KEPT: u64 = 16_000_000;
+/// Entries that every run counts for besides its own, so that the number of runs is bounded too.
+const A_RUN: u64 = 1000;
+/// Names kept of the runs of one input. A run is looked for soon after it was killed.
+const NAMES_KEPT: usize = 1000;
 /// Entries stored together.
 const PART: usize = 50_000;
 /// A digest of an input, under a key of the collection.
@@ -40,7 +44,20 @@ pub(crate) struct Told {
     pub(crate) best: Best,
 }
 
-/// A document that a run added.
+/// Counts of the documents that a run kept, by what became of them in the collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appended {
+    /// Documents added.
+    pub added: u64,
+    /// Documents that the collection had already: added by an earlier run of the same input, or with the same id and text.
+    pub earlier: u64,
+    /// Of the documents added, those whose id another text had, which they replace.
+    pub replaced: u64,
+    /// Documents that the collection does not take.
+    pub refused: u64,
+}
+
+/// A document of an input that is in the collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Added {
     /// Its number among the records of the input.
@@ -49,26 +66,33 @@ pub(crate) struct Added {
     pub(crate) number: u64,
 }
 
-/// What is remembered of the runs of one input.
+/// A record of the runs of one input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PastRun {
     /// The answers to the first run.
     pub(crate) told: Vec<Told>,
-    /// What any of the runs added.
+    /// Numbers of the records that the first run recognised as documents of the collection.
+    pub(crate) recognised: Vec<u64>,
+    /// Documents that the collection has from any of the runs.
     pub(crate) added: Vec<Added>,
-    /// Unix time in seconds at which the first run came to its end.
+    /// Unix time in seconds at which the first run ended.
     pub(crate) first: i64,
+    /// Counts of the latest run.
+    pub(crate) latest: Appended,
 }
 
-/// A run that comes to its end.
+/// A run that ends.
 #[derive(Debug)]
 pub(crate) struct RunEntry {
     /// Its name, drawn at random.
     pub(crate) name: u128,
     pub(crate) digest: Digest,
-    /// The answers it was given, where it is the first of its input.
+    /// The answers it got, if it is the first run of its input.
     pub(crate) told: Vec<Told>,
+    /// Likewise the records that it recognised.
+    pub(crate) recognised: Vec<u64>,
     pub(crate) added: Vec<Added>,
+    pub(crate) counts: Appended,
     /// Unix time in seconds.
     pub(crate) ended: i64,
 }
@@ -76,12 +100,14 @@ pub(crate) struct RunEntry {
 /// The row of an input in the table of runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct RunRecord {
-    /// The names of the runs that came to their end, the first one first.
+    /// The names of the latest runs, in the order in which they ended.
     names: Vec<String>,
-    /// When the first and the last of them did.
+    /// Unix times in seconds at which the first and the latest run ended.
     first: i64,
     last: i64,
-    /// Answers and documents added.
+    /// Counts of the latest run.
+    latest: Appended,
+    /// Answers, records recognised, and documents.
     entries: u64,
     /// Parts that hold them.
     parts: u64,
@@ -116,7 +142,7 @@ impl Collection {
         }
     }
 
-    /// What is remembered of the runs of an input.
+    /// The record of the runs of an input.
     ///
     /// # Errors
     /// Damage.
@@ -132,6 +158,7 @@ impl Collection {
             let table = store.table(transaction, RUN_PARTS)?;
             let mut run = PastRun {
                 first: record.first,
+                latest: record.latest,
                 ..PastRun::default()
             };
             for number in 0..record.parts {
@@ -172,7 +199,7 @@ impl Collection {
         self.inner.workshop.keys.names
     }
 
-    /// What tells this collection from every other. A backup has the same.
+    /// An identifier of this collection; a backup has the same.
     pub(crate) fn identity(&self) -> u128 {
         self.inner.workshop.identity()
     }
@@ -190,12 +217,17 @@ impl Collection {
         live.by_id(id).map(|row| row.ordinal)
     }
 
-    /// The number of the document with the id `id`, if its text is that of the document with the id `other`.
-    pub(crate) fn number_of_same_text(&self, id: &str, other: &str) -> Option<u64> {
-        let live = self.inner.live.read().ok()?;
-        let row = |id: &str| live.by_id(self.id_hash(id));
-        let (own, other) = (row(id)?, row(other)?);
-        (own.text == other.text).then_some(own.ordinal)
+    /// Whether documents of these two ids are there and have the same text.
+    pub(crate) fn have_same_text(&self, a: &str, b: &str) -> bool {
+        let now = self.now();
+        let Ok(live) = self.inner.live.read() else {
+            return false;
+        };
+        let text = |id: &str| {
+            let row = live.by_id(self.id_hash(id));
+            row.filter(|row| !row.is_expired(now)).map(|row| row.text)
+        };
+        text(a).is_some_and(|text_of_a| Some(text_of_a) == text(b))
     }
 
     /// The keyed hash of an id.
@@ -218,16 +250,21 @@ pub(crate) fn remember(
         ..RunRecord::default()
     });
     let told = entry.told.chunks(PART).map(Part::told);
-    for part in told.chain(entry.added.chunks(PART).map(Part::added)) {
+    let recognised = entry.recognised.chunks(PART).map(Part::recognised);
+    let added = entry.added.chunks(PART).map(Part::added);
+    for part in told.chain(recognised).chain(added) {
         let key = part_key(entry.digest, record.parts);
         let sealed = seal("run_parts", &key, part.encode()?);
         let inserted = table.insert((entry.digest, record.parts), sealed.as_slice());
         inserted.map_err(|error| store.unreadable(error))?;
         record.parts += 1;
     }
-    record.entries += (entry.told.len() + entry.added.len()) as u64;
+    record.entries += (entry.told.len() + entry.recognised.len() + entry.added.len()) as u64;
     record.names.push(hex(entry.name));
+    let too_many = record.names.len().saturating_sub(NAMES_KEPT);
+    record.names.drain(..too_many);
     record.last = entry.ended;
+    record.latest = entry.counts;
     let sealed = seal("runs", &entry.digest.to_le_bytes(), json(&record)?);
     runs.insert(entry.digest, sealed.as_slice())
         .map_err(|error| store.unreadable(error))?;
@@ -243,7 +280,7 @@ pub(crate) fn remember(
 
 /// The runs to be forgotten, with their parts, so that those left have no more entries than `most`; never `latest`.
 fn beyond(runs: &[(Digest, RunRecord)], latest: Digest, most: u64) -> Vec<(Digest, u64)> {
-    let mut entries: u64 = runs.iter().map(|(_, run)| run.entries).sum();
+    let mut entries: u64 = runs.iter().map(|(_, run)| run.entries + A_RUN).sum();
     let mut order: Vec<&(Digest, RunRecord)> = runs.iter().filter(|(digest, _)| *digest != latest).collect();
     order.sort_by_key(|(digest, run)| (run.last, *digest));
     let mut gone = Vec::new();
@@ -251,7 +288,7 @@ fn beyond(runs: &[(Digest, RunRecord)], latest: Digest, most: u64) -> Vec<(Diges
         if entries <= most {
             break;
         }
-        entries -= run.entries;
+        entries -= run.entries + A_RUN;
         gone.push((*digest, run.parts));
     }
     gone
@@ -307,7 +344,7 @@ impl Collection {
         })?;
         for (digest, record) in &runs {
             let run = self.past_run(*digest)?.unwrap_or_default();
-            if (run.told.len() + run.added.len()) as u64 != record.entries {
+            if (run.told.len() + run.recognised.len() + run.added.len()) as u64 != record.entries {
                 return Err(store.damaged(format!("run {} has other entries than it counts", hex(*digest))));
             }
         }
@@ -333,10 +370,11 @@ mod tests {
             (3, run(20, 30)),
             (4, run(5, 40)),
         ];
-        assert_eq!(beyond(&runs, 4, 100), []);
-        assert_eq!(beyond(&runs, 4, 99), [(2, 2)]);
-        assert_eq!(beyond(&runs, 4, 50), [(2, 2), (3, 2)]);
-        assert_eq!(beyond(&runs, 4, 0), [(2, 2), (3, 2), (1, 2)]);
-        assert_eq!(beyond(&runs, 1, 59), [(4, 2), (2, 2)]);
+        let beyond = |latest, most| super::beyond(&runs, latest, most + 4 * A_RUN);
+        assert_eq!(beyond(4, 100), []);
+        assert_eq!(beyond(4, 99), [(2, 2)]);
+        assert_eq!(beyond(1, 59), [(4, 2)]);
+        assert_eq!(super::beyond(&runs, 4, 50 + 2 * A_RUN), [(2, 2), (3, 2)]);
+        assert_eq!(super::beyond(&runs, 4, 0), [(2, 2), (3, 2), (1, 2)]);
     }
 }

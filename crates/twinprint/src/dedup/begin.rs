@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use index::storage::folder;
+
 use super::Job;
 use crate::append::Append;
 use crate::error::DedupError;
@@ -48,21 +50,27 @@ impl Job<'_> {
             Some(append) => append.begin(out, existing)?,
             None => Begun::New(OutputDir::begin(out, existing)?),
         };
-        let dir = match (begun, append) {
+        let (dir, work, sources) = match (begun, append) {
             (Begun::Ended(dir, open), Some(append)) => {
-                if let Some(report) = self.finish_ended(inputs, (dir, &open), append)? {
+                // Not in the output directory, which may be emptied before the inputs are read a second time.
+                let work = self.work_dir(folder(out))?;
+                let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
+                if let Some(report) = self.finish_ended((&sources, &work), (dir, &open), append)? {
                     return Ok(Beginning::Ended(Box::new(report)));
                 }
-                append.begin_again(out, existing)?
+                self.stages.clear();
+                (append.begin_again(out, existing)?, work, sources)
             }
-            (Begun::New(dir) | Begun::Ended(dir, _), _) => dir,
+            (Begun::New(dir) | Begun::Ended(dir, _), _) => {
+                let work = self.work_dir(out)?;
+                let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
+                (dir, work, sources)
+            }
         };
         if dir.replaced() && existing == Existing::Refuse {
             let deleted = "the files of an unfinished run are deleted";
             self.progress.warn(&format!("{}: {deleted}", out.display()));
         }
-        let work = self.work_dir(out)?;
-        let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
         Ok(Beginning::New(dir, work, sources))
     }
 
@@ -105,19 +113,22 @@ impl Job<'_> {
     /// was this one, its report is that of this run.
     fn finish_ended(
         &mut self,
-        inputs: &[String],
+        (sources, work): (&Sources, &WorkDir),
         (dir, open): (OutputDir, &OpenClaim),
         append: &Append,
     ) -> Result<Option<Report>, DedupError> {
-        let work = self.work_dir(dir.path())?;
-        let sources = self.discover(inputs, work.path())?;
         let elsewhere = OutputDir::open(&work.path().join("read"))?;
-        let read = self.read(&sources, &work, &elsewhere, Some(append.digest_key()))?;
-        let same = read.digest.is_some_and(|digest| append.is_same(open, digest));
-        drop((read, elsewhere, work));
+        let read = self.read(sources, work, &elsewhere, Some(append.digest_key()))?;
+        drop(elsewhere);
+        let digest = read.digest.filter(|&digest| append.is_same(open, digest));
         dir.finish()?;
         let ended = "a run had ended before it was killed; its result is finished now";
         self.progress.warn(&format!("{}: {ended}", dir.path().display()));
-        same.then(|| Report::read(dir.path())).transpose()
+        let Some(digest) = digest else { return Ok(None) };
+        Ok(Some(Report {
+            intake: read.counts.intake,
+            appended: append.ended(digest)?,
+            ..Report::read(dir.path())?
+        }))
     }
 }

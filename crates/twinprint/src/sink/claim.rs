@@ -1,8 +1,8 @@
 //! Claims: what the marker of an unfinished run says about the store that the run changes as well, a collection or the state of a stream.
 //!
-//! The result of such a run is finished when the store has it, which is one commit there. A run that was killed about that time has
-//! left a whole output directory, and only the store knows whether the run came to its end. So the marker names the run and the
-//! store from the start, and says when the question is open; whoever takes the directory over asks.
+//! The run has ended once its store has committed it. A run killed near that moment leaves a whole output directory, and only the store
+//! records whether the run ended. So the marker names the run and the store from the start, and records when the output is whole. A run
+//! that takes the directory over asks the store.
 
 use std::path::Path;
 

@@ -21,7 +21,8 @@ mod unfinished;
 pub(crate) use arrange::Order;
 pub use arrange::Zstd;
 #[cfg(feature = "collections")]
-pub(crate) use changed::{changed, unchanged};
+pub(crate) use changed::changed;
+pub(crate) use changed::unchanged;
 #[cfg(feature = "stream")]
 pub(crate) use claim::Claim;
 pub(crate) use claim::OpenClaim;

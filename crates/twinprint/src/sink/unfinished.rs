@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(feature = "stream")]
+use index::storage::{Disk, Storage as _};
+
 use super::claim::OpenClaim;
 #[cfg(feature = "stream")]
 use super::claim::{self, Claim};
@@ -42,7 +45,8 @@ pub(crate) struct Unfinished {
     /// Files of an earlier run were deleted.
     pub(super) replaced: bool,
     /// The directory and those above it that were not there before. They stay where the directory is not empty.
-    _made: MadeDirs,
+    #[cfg_attr(not(feature = "stream"), expect(dead_code, reason = "dropped at the end"))]
+    made: MadeDirs,
 }
 
 impl Unfinished {
@@ -107,7 +111,7 @@ impl Unfinished {
             marker: Mutex::new(marker),
             settled: AtomicBool::new(false),
             replaced,
-            _made: made,
+            made,
         }
     }
 
@@ -133,7 +137,7 @@ impl Unfinished {
         if durable { marker.sync_all() } else { Ok(()) }
     }
 
-    /// Makes all files durable and notes that the output is whole: from then on whoever finds the marker asks the store
+    /// Makes all files durable and notes that the output is whole: from then on a run that finds the marker asks the store
     /// whether the run came to its end.
     #[cfg(feature = "stream")]
     pub(super) fn declare_whole(&self, digest: u128) -> io::Result<()> {
@@ -142,6 +146,7 @@ impl Unfinished {
             Err(_) => return Ok(()),
         };
         Ours::find(&self.root, &noted)?.sync(&self.root)?;
+        self.made.parents().try_for_each(|dir| Disk.sync_dir(dir))?;
         self.settled.store(true, Ordering::Relaxed);
         self.append(claim::whole(digest).as_bytes(), true)
     }

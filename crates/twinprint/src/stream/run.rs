@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cluster::stories::{Story, Topic};
+use index::storage::folder;
 use serde::{Deserialize, Serialize};
 
 use super::agreement::{AgreementReport, Labels};
@@ -109,8 +110,8 @@ pub fn cluster(
 ) -> Result<ClusterSummary, DedupError> {
     options.check()?;
     let pool = threads::pool(how.threads)?;
-    let discover = || {
-        let work = WorkDir::create(out)?;
+    let discover = |place: &Path| {
+        let work = WorkDir::create(place)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|hint| progress.warn(hint))?;
         Ok::<_, DedupError>((work, sources))
@@ -120,10 +121,11 @@ pub fn cluster(
         let named: Vec<_> = inputs.iter().map(|input| root_of(input)).collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
         let has_ended = |open: &OpenClaim| runs::has_ended(out, open, command, state, options);
-        let dir = match OutputDir::begin_or_resume(out, how.existing, has_ended)? {
-            Begun::New(dir) => dir,
+        let (dir, found) = match OutputDir::begin_or_resume(out, how.existing, has_ended)? {
+            Begun::New(dir) => (dir, None),
             Begun::Ended(dir, open) => {
-                let (work, sources) = discover()?;
+                // Not in the output directory, which may be emptied before the inputs are read a second time.
+                let (work, sources) = discover(folder(out))?;
                 let ended = runs::finish_ended(
                     (dir, &open, command),
                     &sources,
@@ -134,8 +136,7 @@ pub fn cluster(
                 if let Some(summary) = ended {
                     return Ok(summary);
                 }
-                drop(work);
-                OutputDir::begin(out, how.existing)?
+                (OutputDir::begin(out, how.existing)?, Some((work, sources)))
             }
         };
         // After that, since it may lie in there.
@@ -147,7 +148,7 @@ pub fn cluster(
         if let Some(claim) = &claim {
             dir.claim(claim)?;
         }
-        let (work, sources) = discover()?;
+        let (work, sources) = found.map_or_else(|| discover(out), Ok)?;
         let mut run = Run::new(&dir, stream, &sources, how.vectors)?;
         run.digest = claim.as_ref().map(|_| StreamDigest::new());
         run.read(keys, how, progress)?;

@@ -24,12 +24,12 @@ use crate::source::{SourceOptions, Sources};
 /// Runs remembered; a run is looked for soon after it was killed.
 const KEPT: usize = 1000;
 
-/// What a state remembers of its runs.
+/// Records of the runs of a state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct PastRuns {
     /// Their names, the latest last.
     names: Vec<String>,
-    /// What the latest one did.
+    /// Summary of the latest run.
     last: Option<ClusterSummary>,
 }
 
@@ -51,7 +51,7 @@ impl PastRuns {
         self.names.contains(&name(open.claim.run, open.digest))
     }
 
-    /// What the run of a claim did, as long as no other has ended since.
+    /// Summary of the claimed run, if it is the latest.
     pub(super) fn summary(&self, open: &OpenClaim) -> Option<&ClusterSummary> {
         let last = *self.names.last()? == name(open.claim.run, open.digest);
         self.last.as_ref().filter(|_| last)

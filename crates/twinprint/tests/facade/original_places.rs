@@ -119,8 +119,7 @@ fn originals(as_markup: bool) -> Vec<String> {
     let mut originals = Vec::new();
     for passage in 0..=PASSAGES {
         let chinese = passage % 2 == 1;
-        let words =
-            |random: &mut Random, n: usize| (0..n).map(|_| word(random, chinese)).collect::<Vec<_>>();
+        let words = |random: &mut Random, n: usize| (0..n).map(|_| word(random, chinese)).collect::<Vec<_>>();
         let length = if chinese { 90 } else { 40 } + random.below(60);
         let passage_words = words(&mut random, length);
         for _ in 0..if passage == 0 { HOLDERS_OF_ONE } else { HOLDERS } {

@@ -14,6 +14,7 @@ const LEVEL: i32 = 3;
 #[derive(Serialize, Deserialize)]
 pub(super) enum Part {
     Told(Vec<(u64, String, u32, Option<u64>)>),
+    Recognised(Vec<u64>),
     Added(Vec<(u64, u64)>),
 }
 
@@ -25,6 +26,10 @@ impl Part {
             (told.record, doc_id.clone(), *hamming, jaccard)
         };
         Self::Told(told.iter().map(row).collect())
+    }
+
+    pub(super) fn recognised(records: &[u64]) -> Self {
+        Self::Recognised(records.to_vec())
     }
 
     pub(super) fn added(added: &[Added]) -> Self {
@@ -54,6 +59,7 @@ impl Part {
                 };
                 run.told.extend(rows.into_iter().map(told));
             }
+            Self::Recognised(records) => run.recognised.extend(records),
             Self::Added(rows) => {
                 let added = |(record, number)| Added { record, number };
                 run.added.extend(rows.into_iter().map(added));
@@ -86,9 +92,9 @@ mod tests {
             number: u64::MAX,
         }];
         let mut run = PastRun::default();
-        for part in [Part::told(&told), Part::added(&added)] {
+        for part in [Part::told(&told), Part::recognised(&[3, 4]), Part::added(&added)] {
             Part::decode(&part.encode().unwrap()).unwrap().take_back(&mut run);
         }
-        assert_eq!((run.told, run.added), (told, added));
+        assert_eq!((run.told, run.recognised, run.added), (told, vec![3, 4], added));
     }
 }
