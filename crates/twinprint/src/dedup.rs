@@ -125,7 +125,7 @@ impl Job<'_> {
             spool,
             counts,
             digest,
-        } = self.read(&sources, &work, &dir, digest_key)?;
+        } = self.read(&sources, work.path(), &dir, digest_key)?;
         sources.intake()?;
         self.check_sort_field(&corpus)?;
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());

@@ -86,11 +86,11 @@ impl Job<'_> {
         Ok(sources)
     }
 
-    /// Reads all records, with a digest where there is a key for it.
+    /// Reads all records, with a digest where there is a key for it. Their texts go to the directory `work`.
     pub(super) fn read(
         &mut self,
         sources: &Sources,
-        work: &WorkDir,
+        work: &Path,
         dir: &OutputDir,
         digest: Option<DigestKey>,
     ) -> Result<Read, DedupError> {
@@ -98,7 +98,7 @@ impl Job<'_> {
             let mut rejects = dir.file("rejects.jsonl")?;
             let reading = Reading {
                 options: job.options,
-                spool: &work.path().join("texts"),
+                spool: &work.join("texts"),
                 budget: job.budget,
                 most: u64::MAX,
                 digest,
@@ -117,9 +117,10 @@ impl Job<'_> {
         (dir, open): (OutputDir, &OpenClaim),
         append: &Append,
     ) -> Result<Option<Report>, DedupError> {
-        let elsewhere = OutputDir::open(&work.path().join("read"))?;
-        let read = self.read(sources, work, &elsewhere, Some(append.digest_key()))?;
-        drop(elsewhere);
+        let elsewhere = work.path().join("read");
+        let rejects = OutputDir::open(&elsewhere)?;
+        let read = self.read(sources, &elsewhere, &rejects, Some(append.digest_key()))?;
+        drop(rejects);
         let digest = read.digest.filter(|&digest| append.is_same(open, digest));
         dir.finish()?;
         let ended = "a run had ended before it was killed; its result is finished now";
