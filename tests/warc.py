@@ -297,6 +297,9 @@ class Archive(unittest.TestCase):
         writer.write_record(
             writer.create_warc_record("http://x.example/deep", "response", payload=io.BytesIO(deep.encode()), http_headers=headers)
         )
+        page = io.BytesIO(b"<html><p>A page among the bombs.</p></html>")
+        headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        writer.write_record(writer.create_warc_record("http://x.example/page", "response", payload=page, http_headers=headers))
         _, report = self.dedup("bomb.warc", out.getvalue(), "--threads", "2", limit=1 << 30, code=3)
         self.assertEqual(
             report["records"]["rejected_by"], {"too long": 2, "content-encoding": 1, "page beyond limits": 1}
