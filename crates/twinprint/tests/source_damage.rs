@@ -59,7 +59,7 @@ fn damage() -> impl Strategy<Value = Damage> {
         place.clone().prop_map(Damage::Cut),
         (place.clone(), 0u8..8).prop_map(|(at, bit)| Damage::Flip(at, bit)),
         // Neither padding nor the beginning of a further member of any codec.
-        prop::collection::vec(b'a'..b'z', 1..40).prop_map(Damage::Junk),
+        prop::collection::vec(b'a'..=b'z', 1..40).prop_map(Damage::Junk),
         (place, prop::collection::vec(any::<u8>(), 1..40))
             .prop_map(|(at, bytes)| Damage::Overwritten(at, bytes)),
     ]

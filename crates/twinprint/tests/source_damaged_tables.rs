@@ -67,8 +67,11 @@ fn arrow_file(rows: usize, group: usize) -> Vec<u8> {
     writer.into_inner().expect("closed")
 }
 
+/// Writes a table: its rows, and the rows of a group.
+type Write = fn(usize, usize) -> Vec<u8>;
+
 /// Tables by the name of their file.
-const TABLES: [(&str, fn(usize, usize) -> Vec<u8>); 3] = [
+const TABLES: [(&str, Write); 3] = [
     ("a.parquet", parquet),
     ("a.arrow", arrow_file),
     ("a.feather", arrow_stream),

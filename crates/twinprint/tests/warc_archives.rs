@@ -254,9 +254,10 @@ fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
         if !counts.documents[ordinal as usize] {
             return Fate::Reject;
         }
-        match turn.replace_with(|turn| !*turn) {
-            false => Fate::Keep,
-            true => Fate::Remove,
+        if turn.replace_with(|turn| !*turn) {
+            Fate::Remove
+        } else {
+            Fate::Keep
         }
     };
     let out = inputs.beside("out");

@@ -370,11 +370,11 @@ mod tests {
             (3, run(20, 30)),
             (4, run(5, 40)),
         ];
-        let beyond = |latest, most| super::beyond(&runs, latest, most + 4 * A_RUN);
-        assert_eq!(beyond(4, 100), []);
-        assert_eq!(beyond(4, 99), [(2, 2)]);
-        assert_eq!(beyond(1, 59), [(4, 2)]);
-        assert_eq!(super::beyond(&runs, 4, 50 + 2 * A_RUN), [(2, 2), (3, 2)]);
-        assert_eq!(super::beyond(&runs, 4, 0), [(2, 2), (3, 2), (1, 2)]);
+        let with_runs = |latest, most| beyond(&runs, latest, most + 4 * A_RUN);
+        assert_eq!(with_runs(4, 100), []);
+        assert_eq!(with_runs(4, 99), [(2, 2)]);
+        assert_eq!(with_runs(1, 59), [(4, 2)]);
+        assert_eq!(beyond(&runs, 4, 50 + 2 * A_RUN), [(2, 2), (3, 2)]);
+        assert_eq!(beyond(&runs, 4, 0), [(2, 2), (3, 2), (1, 2)]);
     }
 }

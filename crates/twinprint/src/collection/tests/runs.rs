@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::super::runs::{Added, RunEntry, Told};
+use super::super::runs::{Added, Appended, RunEntry, Told};
 use super::faulty_store::FaultyStore;
 use super::{document, text};
 use crate::collection::{Best, Collection, CollectionError, Durability, Settings, Verdict};
@@ -22,10 +22,15 @@ fn entry(digest: u128, name: u128, added: &[u64]) -> RunEntry {
         name,
         digest,
         told: [2, 3].map(told).into(),
+        recognised: vec![1, 4],
         added: (0..)
             .zip(added)
             .map(|(record, &number)| Added { record, number })
             .collect(),
+        counts: Appended {
+            added: added.len() as u64,
+            ..Appended::default()
+        },
         ended: 1_700_000_000,
     }
 }
@@ -76,7 +81,10 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
         assert_eq!(collection.len(), 12);
         let run = collection.past_run(7).unwrap().unwrap();
         let written = entry(7, 1, &numbers);
-        assert_eq!((run.told, run.added), (written.told, written.added));
+        assert_eq!(
+            (run.told, run.recognised, run.added, run.latest),
+            (written.told, written.recognised, written.added, written.counts)
+        );
         assert!(collection.has_run(7, 1).unwrap());
         assert!(!collection.has_run(7, 2).unwrap() && !collection.has_run(8, 1).unwrap());
         assert_eq!(collection.verify().unwrap().runs, 1);
