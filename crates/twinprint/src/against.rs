@@ -16,11 +16,12 @@ use rayon::prelude::*;
 
 #[cfg(feature = "collections")]
 use crate::collection::{Answer, Best, Collection, Content, Details, NewDocument, Store, Verdict};
-use crate::corpus::Classes;
+use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
 use crate::label::ProfileLabel;
 use crate::options::{Auto, DedupOptions};
 use crate::progress::Progress;
+use crate::rows::Names;
 #[cfg(feature = "collections")]
 use crate::spool::BlockBuffer;
 use crate::spool::Spool;
@@ -119,6 +120,17 @@ impl KnownClasses {
     pub(crate) fn verified(&self) -> bool {
         self.0.iter().flatten().all(|known| known.jaccard.is_some())
     }
+}
+
+/// An input whose texts are asked about.
+#[cfg_attr(
+    not(feature = "collections"),
+    expect(dead_code, reason = "nothing remembers runs")
+)]
+pub(crate) struct AskedInput<'a> {
+    pub(crate) digest: u128,
+    pub(crate) corpus: &'a Corpus,
+    pub(crate) names: Names<'a>,
 }
 
 /// Something that knows texts. A collection stays locked as long as this is held.

@@ -11,8 +11,8 @@ use std::time::Instant;
 use self::begin::Beginning;
 use cluster::{Outcome, Pairs, leader_follower};
 
-use crate::against::{Against, KnownClasses};
-use crate::append::{Append, AskedInput};
+use crate::against::{Against, AskedInput, KnownClasses};
+use crate::append::Append;
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::error::DedupError;

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use crate::against::{Against, KnownClasses};
-use crate::corpus::{Corpus, Documents};
+use crate::against::{Against, AskedInput, KnownClasses};
+use crate::corpus::Documents;
 use crate::error::DedupError;
 use crate::input_digest::DigestKey;
 use crate::keep::KeepOrder;
 use crate::options::DedupOptions;
 use crate::progress::Progress;
-use crate::rows::Names;
 use crate::sink::{Begun, Existing, OpenClaim, OutputDir};
 use crate::source::{SourceOptions, Sources};
 
@@ -19,14 +18,6 @@ pub struct Appended {}
 
 /// There is none.
 pub(crate) enum Append {}
-
-/// An input about which a collection would be asked.
-#[expect(dead_code, reason = "there is no collection")]
-pub(crate) struct AskedInput<'a> {
-    pub(crate) digest: u128,
-    pub(crate) corpus: &'a Corpus,
-    pub(crate) names: Names<'a>,
-}
 
 impl Append {
     pub(crate) fn new(

@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::against::{Against, Known, KnownClasses};
+use crate::against::{Against, AskedInput, Known, KnownClasses};
 pub use crate::collection::runs::Appended;
 use crate::collection::runs::{Added, PastRun, RunEntry, Told};
 use crate::collection::{Best, Collection, CollectionError};
@@ -61,7 +61,6 @@ use crate::input_digest::DigestKey;
 use crate::keep::KeepOrder;
 use crate::options::DedupOptions;
 use crate::progress::Progress;
-use crate::rows::Names;
 use crate::sink::{Begun, Claim, Existing, OpenClaim, OutputDir};
 use crate::source::SourceOptions;
 use crate::stream::time;
@@ -81,13 +80,6 @@ pub(crate) struct Append {
     /// Documents added, or found there.
     added: Vec<Added>,
     counts: Appended,
-}
-
-/// An input about which a collection is asked.
-pub(crate) struct AskedInput<'a> {
-    pub(crate) digest: u128,
-    pub(crate) corpus: &'a Corpus,
-    pub(crate) names: Names<'a>,
 }
 
 impl Append {
