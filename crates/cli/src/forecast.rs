@@ -60,7 +60,7 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
         };
         writeln!(
             text,
-            "  known     {known:>12}  texts, from before; asking takes ~{} of the time and ~{} of the memory",
+            "  known     {known:>12}  texts known from before; asking takes ~{} of the time and ~{} of the memory",
             seconds(against.seconds),
             bytes(against.memory_bytes)
         )?;

@@ -44,7 +44,7 @@ impl IntakeArgs {
     /// The exit code of a run over these records. Writes the files that are the reason to stderr.
     pub(crate) fn end(&self, intake: &Intake) -> ExitCode {
         if intake.records() == 0 {
-            terminal::note("warning: the input holds no record");
+            terminal::note("warning: the input holds no document");
         }
         let too_many = intake.rejected as f64 * 100.0 > self.max_rejected * intake.records() as f64;
         let damaged = intake.damaged().count() as u64;
@@ -69,7 +69,7 @@ impl IntakeArgs {
         let reasons = [
             (damaged > 0).then(|| {
                 let files = counted(damaged, "file");
-                format!("{files} unreadable, cut off or damaged, of which the rest was taken")
+                format!("{files} unreadable, cut off or damaged; {} readable parts were taken", if damaged == 1 { "its" } else { "their" })
             }),
             too_many.then(|| format!("{rejected} rejected, more than {most} % (--max-rejected)")),
         ];
@@ -84,13 +84,11 @@ impl IntakeArgs {
     /// As [`end`](Self::end), of a command whose output does not count the rejected records.
     pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool) -> ExitCode {
         if let (false, Some(first)) = (quiet, intake.first_reject()) {
-            let kinds = intake.rejected_by.iter();
-            let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
             terminal::note(&format!(
                 "{} of {} rejected: {}; the first is {}:{}: {}",
                 count(intake.rejected),
                 counted(intake.records(), "record"),
-                kinds.join(", "),
+                intake.rejected_kinds(),
                 first.source,
                 first.line,
                 first.reason
@@ -100,7 +98,7 @@ impl IntakeArgs {
     }
 }
 
-/// What is said of a file: its damage, or, where `all` files with rejected records are named, how many there are.
+/// A line for stderr about one file: its damage, or with `all` its first reject.
 fn line(file: &FileIntake, all: bool) -> Option<String> {
     let more = match file.rejected {
         1 => String::new(),

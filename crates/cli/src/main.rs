@@ -139,7 +139,7 @@ fn with_option(error: anyhow::Error) -> anyhow::Error {
     };
     let option = match dedup {
         Some(DedupError::Source(SourceError::NoField { role, .. })) => match role {
-            FieldRole::Text => "--text-key",
+            FieldRole::Text => "--text-key or --html-key",
             FieldRole::Id => "--id-key",
             FieldRole::Sort => "--keep-key",
         },

@@ -182,7 +182,7 @@ fn reading(text: &mut String, report: &Report) -> std::fmt::Result {
             .collect();
         writeln!(
             text,
-            "  as text   {:>12}  files of extensions that name no format: {}",
+            "  as text   {:>12}  files whose extensions name another format or none: {}",
             count(input.read_as_text.values().sum()),
             by.join(", ")
         )?;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 
-/// What an error of writing to stdout is said of.
+/// The message of an error in writing to stdout.
 pub(crate) const STDOUT: &str = "stdout cannot be written";
 
 /// Writes to stdout; a closed pipe is an error like any other (see [`is_closed_pipe`]).

@@ -75,7 +75,7 @@ pub struct Forecast {
     pub seconds: f64,
 }
 
-/// The share of a forecast that asking for texts known from before has.
+/// The cost of asking for texts known from before, and the number of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AgainstForecast {
     /// Texts about which was asked for the forecast.

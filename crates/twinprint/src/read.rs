@@ -45,7 +45,7 @@ pub(crate) struct Reading<'r> {
     /// Where the spool of texts goes.
     pub(crate) spool: &'r Path,
     pub(crate) budget: Budget,
-    /// About how many bytes of documents to read at most.
+    /// About how many bytes of records to read at most.
     pub(crate) most: u64,
     /// The key of a digest of the documents, where one is wanted.
     pub(crate) digest: Option<DigestKey>,
@@ -267,6 +267,7 @@ impl Texts<'_> {
             RecordKind::Blank => out.blank_lines += 1,
             RecordKind::Other { kind } => *out.other_records.entry(kind).or_default() += 1,
             RecordKind::Rejected { reason } => {
+                out.record_bytes += record.raw_len;
                 out.rows.push(Row::Reject {
                     source: record.source,
                     line: record.line,

@@ -236,6 +236,21 @@ fn the_last_line_before_junk_is_taken() {
 }
 
 #[test]
+fn a_document_before_junk_is_rejected_for_it() {
+    let inputs = Inputs::new();
+    let mut bytes = packed_as(".gz", b"one\ntwo");
+    bytes.extend_from_slice(b"no gzip");
+    let path = inputs.put_raw("a.txt.gz", bytes);
+    let records = inputs.read(&[&path], &SourceOptions::default());
+    let reason = records[0].reason();
+    assert_eq!(reason.kind(), "junk after the stream");
+    let text = reason.to_string();
+    assert!(text.contains("cut them off to have it taken") && !text.contains("was read"), "{text}");
+    let loss = reason.loss().expect("a loss");
+    assert_eq!((records.len(), loss.bytes, loss.unread_bytes), (1, 7, 7));
+}
+
+#[test]
 fn a_damaged_header_costs_no_rows() {
     let inputs = Inputs::new();
     let path = inputs.put("a.csv", b"id,text,caf\xc3\n1,one,x\n2,two,y\n");

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use corpus_files::{Inputs, read_all};
+use corpus_files::{Inputs, Kind, read_all};
 use twinprint::source::{Codec, Format, SourceError, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {
@@ -455,10 +455,102 @@ fn tables_are_tables_by_their_first_bytes() {
             assert!(sources.list()[0].format.is_table(), "{name}");
         }
     }
+    // Text in UTF-16 whose fourth byte is 0.
+    let notes = inputs.put_raw("utf16/notes.ipc", b"\xff\xfea\0\n\0");
+    let sources = inputs.find(&[&notes], &plain()).expect("found");
+    assert_eq!(sources.list()[0].format, Format::Text);
     // The pointer that git keeps in the place of a large file.
     let pointer = inputs.put("data.parquet", "version https://git-lfs.github.com/spec/v1\n");
     let found = |options| inputs.find(&[&pointer], options).expect("found").list()[0].format;
     assert_eq!((found(&plain()), found(&any)), (Format::Parquet, Format::Text));
+}
+
+#[test]
+fn what_follows_the_last_record_of_a_limit_decides_whether_it_was_reached() {
+    let array = |n: usize| format!("[{}]\n\n", vec!["{\"text\":\"t\"}"; n].join(",\n"));
+    let inputs = Inputs::new();
+    let cases = [
+        ("blank.jsonl", "{\"text\":\"t\"}\n".repeat(3) + "\n \n", false),
+        ("more.jsonl", "{\"text\":\"t\"}\n".repeat(3) + "\n \n7", true),
+        ("all.json", array(3), false),
+        ("more.json.gz", array(4), true),
+        ("all.csv", "id,text\n1,a\n2,b\n3,c\n\n".to_owned(), false),
+        ("more.csv.zst", "id,text\n1,a\n2,b\n3,c\n\n4,d".to_owned(), true),
+        ("cut.json", array(3).replace(']', ""), true),
+    ];
+    for (name, content, reached) in cases {
+        let options = SourceOptions {
+            limit: Some(3),
+            ..plain()
+        };
+        let sources = inputs.find(&[&inputs.put(name, content)], &options).expect("found");
+        assert_eq!(read_all(&sources, 1 << 20).iter().filter(|r| r.kind != Kind::Blank).count(), 3);
+        assert_eq!(sources.limit_reached(), reached.then_some(0), "{name}");
+    }
+}
+
+#[test]
+fn a_file_is_of_its_format_whose_first_record_is_longer_than_what_is_looked_at() {
+    let any = SourceOptions {
+        any_text: true,
+        ..plain()
+    };
+    let long = "a word ".repeat(200_000);
+    let object = format!("{{\"text\":\"{long}\"}}");
+    let inputs = Inputs::new();
+    for (name, content, format) in [
+        ("long.jsonl", object.clone() + "\n", Format::Jsonl),
+        ("long.jsonl.gz", object.clone() + "\n", Format::Jsonl),
+        ("long.json", format!("[{object}]"), Format::Json),
+        // These are longer as well, and their beginnings show that they are something else.
+        ("object.json", object.clone(), Format::Text),
+        ("code.jsonl", format!("var x = \"{long}\";"), Format::Text),
+        ("numbers.json", format!("[{}]", "1,".repeat(1 << 20)), Format::Text),
+    ] {
+        let sources = inputs.find(&[&inputs.put(name, content)], &any).expect("found");
+        assert_eq!(sources.list()[0].format, format, "{name}");
+    }
+}
+
+#[test]
+fn files_read_as_text_for_want_of_the_field_are_counted_once() {
+    let inputs = Inputs::new();
+    let shard = inputs.put("a.jsonl", "{\"text\":\"t\"}\n{\"text\":\"u\"}\n");
+    inputs.put("package.json", "{}");
+    inputs.put("notes.warc.gz", "no archive");
+    inputs.put("b.txt", "t");
+    let any = SourceOptions {
+        any_text: true,
+        text_key: "content".to_owned(),
+        ..plain()
+    };
+    let sources = inputs.find(&[&shard, &inputs.path("")], &any).expect("found");
+    let expected = [(".json", 1), (".jsonl", 1), (".warc", 1)].map(|(extension, n)| (extension.to_owned(), n));
+    assert_eq!(sources.as_text(), &expected.into());
+}
+
+#[test]
+fn a_damaged_file_is_judged_by_the_bytes_that_come_out() {
+    let any = SourceOptions {
+        any_text: true,
+        ..plain()
+    };
+    let inputs = Inputs::new();
+    let noise = |i: u64| format!("{:x} ", i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text: String = (0..300).map(noise).collect();
+    let gz = fs::read(inputs.put("whole/a.log.gz", &text)).expect("read");
+    inputs.put_raw("in/cut.log.gz", &gz[..gz.len() / 2]);
+    inputs.put_raw("in/header.log.gz", &gz[..8]);
+    inputs.put_raw("in/plain.log.gz", &text);
+    let binary: Vec<u8> = (0..8000u32).map(|i| (i * i / 7) as u8).collect();
+    let gz = fs::read(inputs.put("whole/b.bin.gz", &binary)).expect("read");
+    inputs.put_raw("in/binary.bin.gz", &gz[..gz.len() * 3 / 4]);
+    let sources = inputs.find(&[&inputs.path("in")], &any).expect("found");
+    assert_eq!(relatives(&sources), ["cut.log.gz", "header.log.gz"]);
+    assert_eq!(sources.skipped().get("(not text)"), Some(&2));
+    for record in read_all(&sources, 1 << 20) {
+        assert_eq!(record.reason().kind(), "truncated stream");
+    }
 }
 
 #[test]
@@ -471,7 +563,8 @@ fn a_limit_that_is_reached_is_reported() {
         (1, Some(2)),
         (10, Some(2)),
         (11, Some(1)),
-        (30, Some(0)),
+        (29, Some(0)),
+        (30, None),
         (31, None),
     ] {
         let options = SourceOptions {

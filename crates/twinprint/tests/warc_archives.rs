@@ -163,8 +163,12 @@ struct Placed {
 
 /// The records as they are written one after the other.
 fn place(records: &[Made]) -> Vec<Placed> {
+    place_before(records, Vec::new())
+}
+
+/// The records as they are written one after the other, before the bytes `after`.
+fn place_before(records: &[Made], mut after: Vec<u8>) -> Vec<Placed> {
     // From the last to the first, since where a wrong length points to depends on what follows.
-    let mut after: Vec<u8> = Vec::new();
     let mut placed = Vec::new();
     for record in records.iter().rev() {
         let (kind, field, content, other) = record.content;
@@ -353,6 +357,51 @@ proptest! {
         let (counts, kept, removed) = read_and_copy("a.warc", &file);
         let copied = kept.len() as u64 + removed.len() as u64;
         prop_assert_eq!(copied + counts.rejected_bytes, file.len() as u64);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn a_length_beyond_what_is_held_costs_one_record(
+        made in made(),
+        said in prop_oneof![(1u64 << 20)..(3 << 20), Just(1 << 40)],
+        packed in any::<bool>(),
+    ) {
+        let text = "A page of some length, with words that say nothing much. ".repeat(3000);
+        let page = |content: &'static str| Made {
+            content: ("resource", "Content-Type: text/plain", content, None),
+            version: "1.0",
+            line_end: "\r\n",
+            separator: "\r\n\r\n",
+            length: Length::Right,
+        };
+        let long = Made { length: Length::Long(said), ..made };
+        let mut all = vec![page("first"), long];
+        all.extend((0..16).map(|_| page("page")));
+        let mut placed = place(&all[2..]);
+        for record in &mut placed {
+            // As one page of many.
+            record.bytes = format!(
+                "WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}\r\n\r\n",
+                text.len()
+            ).into_bytes();
+        }
+        let after: Vec<u8> = placed.iter().flat_map(|record| record.bytes.clone()).collect();
+        let mut before = place_before(&all[..2], after);
+        before.append(&mut placed);
+        let pack = |record: &Placed| if packed { gzip(&record.bytes) } else { record.bytes.clone() };
+        let file: Vec<u8> = before.iter().flat_map(pack).collect();
+        let (counts, kept, removed) = read_and_copy(if packed { "a.warc.gz" } else { "a.warc" }, &file);
+        let damaged = before.iter().filter(|record| record.damaged);
+        let lost: usize = damaged.clone().map(|record| record.bytes.len()).sum();
+        prop_assert_eq!(counts.documents.iter().filter(|&&taken| !taken).count(), damaged.count());
+        prop_assert_eq!(counts.documents.iter().filter(|&&taken| taken).count(), 17);
+        prop_assert!(counts.other.is_empty());
+        prop_assert_eq!(counts.rejected_bytes, lost as u64);
+        let expected = sides(&before);
+        prop_assert!(kept == expected.0 && removed == expected.1);
     }
 }
 

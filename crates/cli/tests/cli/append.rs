@@ -1,6 +1,7 @@
 //! `dedup --append`: the same input gives the same result again, one run at a time holds a collection, and a kill leaves nothing behind.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::corpus::Corpus;
-use crate::sandbox::{Sandbox, TWINPRINT};
+use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
 /// A text of words that no other number has.
 fn text(n: u64) -> String {
@@ -290,21 +291,17 @@ fn documents_of_one_id_are_all_in_the_collection() {
     assert_eq!(collection(&sandbox), held);
 }
 
+/// The arguments of a run that reads stdin, but for the output.
+const FROM_STDIN: [&str; 7] = [
+    "dedup", "-", "--format", "jsonl", "--against", "seen", "--append",
+];
+
 /// A run that reads stdin, which stays open, once it has begun to write to `out`.
 fn waiting(sandbox: &Sandbox, out: &str, sent: &str) -> Child {
     let mut child = sandbox
         .command(TWINPRINT)
-        .args([
-            "dedup",
-            "-",
-            "--format",
-            "jsonl",
-            "-o",
-            out,
-            "--against",
-            "seen",
-            "--append",
-        ])
+        .args(FROM_STDIN)
+        .args(["-o", out])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -338,6 +335,30 @@ fn a_run_holds_the_collection_to_its_end() {
     assert!(first.wait().unwrap().success());
     append(&sandbox, "other.jsonl", "second");
     assert_eq!(sandbox.text("second/kept/other.jsonl"), "");
+    assert_eq!(collection(&sandbox).len(), 4);
+}
+
+#[test]
+fn a_run_that_had_ended_before_it_was_killed_gives_its_exit_code_again() {
+    let sandbox = with_collection();
+    let damaged = lines(&[("a", 3), ("b", 4)]) + "{\"id\":\"c\",\"te";
+    let mut first = waiting(&sandbox, "out", &damaged);
+    // The marker of a run that is killed just before the marker is removed.
+    let marker = sandbox.path("out/.twinprint-unfinished");
+    std::fs::hard_link(&marker, sandbox.path("marker")).unwrap();
+    drop(first.stdin.take());
+    assert_eq!(first.wait().unwrap().code(), Some(3));
+    std::fs::rename(sandbox.path("marker"), &marker).unwrap();
+    sandbox.put("in", damaged);
+    let mut again = sandbox.command(TWINPRINT);
+    again.args(FROM_STDIN).args(["-o", "out"]);
+    again.stdin(File::open(sandbox.path("in")).unwrap());
+    let run = Run::of(again.output().unwrap()).fails(
+        3,
+        &["a run had ended before it was killed", "stdin:3: ", "1 file unreadable, cut off or damaged"],
+    );
+    assert!(!run.stderr.contains("holds no document"), "{}", run.stderr);
+    assert!(!marker.exists());
     assert_eq!(collection(&sandbox).len(), 4);
 }
 

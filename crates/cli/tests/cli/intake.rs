@@ -6,10 +6,11 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::corpus::Corpus;
+use crate::replay::beside_a_service;
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
 /// Commands that read documents, and what is to be there before. `{}` stands for the inputs.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 10] = [
     ("", "dedup {} -o out --quiet"),
     ("", "cluster {} -o out --quiet"),
     ("", "fingerprint {} --quiet"),
@@ -28,6 +29,7 @@ const COMMANDS: [(&str, &str); 9] = [
         "index build old.u64 -o seen --quiet",
         "index query seen --profile tp1-words-lntf-64 --quiet --text {}",
     ),
+    ("", "replay {} --to $address --quiet"),
 ];
 
 /// Runs each command over the inputs, with further options.
@@ -41,7 +43,11 @@ fn each(inputs: &str, options: &str, put: impl Fn(&Sandbox), mut check: impl FnM
         }
         let command = command.replace("{}", inputs);
         // The inputs of --text and --docs end with the next option.
-        let run = sandbox.run(&format!("{command} {options}"));
+        let run = if command.starts_with("replay") {
+            beside_a_service(&sandbox, &format!("twinprint {command} {options}"))
+        } else {
+            sandbox.run(&format!("{command} {options}"))
+        };
         check(&command, run, &sandbox);
     }
 }
@@ -216,6 +222,18 @@ fn fields_to_sort_by_and_ids_are_looked_for_before_texts_are_read() {
             1,
             &["has no field \"date\" for the value to sort by", "--keep-key"],
         );
+    // An empty file says nothing of the others.
+    sandbox.put("a.csv", "");
+    for inputs in ["in.csv", "a.csv in.csv"] {
+        sandbox.run(&format!("dedup {inputs} -o out --id-key uid")).fails(
+            1,
+            &["has no field \"uid\" for the id; its fields are id, text", "--id-key"],
+        );
+    }
+    sandbox.run("dedup in.csv -o out --html-key body").fails(
+        1,
+        &["has no field \"body\" for the text", "name the field with --text-key or --html-key"],
+    );
     sandbox.run("dedup in.csv -o out --id-key uid").fails(
         1,
         &[
@@ -237,6 +255,55 @@ fn fields_to_sort_by_and_ids_are_looked_for_before_texts_are_read() {
         "{}",
         run.stderr
     );
+    let run = sandbox
+        .run("dedup other.jsonl -o sorted --keep newest --keep-key date --quiet")
+        .ok();
+    assert!(
+        run.stderr
+            .contains("has a field \"date\" for the value to sort by; the first has text"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_table_without_the_text_is_an_error_that_names_its_columns_under_any_text() {
+    let sandbox = Sandbox::new();
+    sandbox.put("table/in.csv", utf16("id,text\n1,a b c\n"));
+    sandbox.run("dedup table/in.csv -o out --any-text --text-key body").fails(
+        1,
+        &["table/in.csv has no field \"body\" for the text; its fields are id, text", "--text-key"],
+    );
+    // Among other files it is skipped, and counted.
+    sandbox.put("table/a.txt", "A text.");
+    sandbox.run("dedup table -o out --any-text --text-key body --quiet").ok();
+    let report = sandbox.json("out/report.json");
+    assert_eq!(report["input"]["skipped"], serde_json::json!({"(no text field)": 1}));
+}
+
+#[test]
+fn shards_read_as_text_for_a_mistyped_field_show_in_the_summary() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in/a.jsonl", Corpus::new(5).jsonl(5));
+    sandbox.put("in/b.jsonl", Corpus::new(6).jsonl(5));
+    let run = sandbox.run("dedup in -o out --any-text --text-key txet").ok();
+    assert!(
+        run.stdout
+            .contains("as text              2  files whose extensions name another format or none: 2 .jsonl"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_dry_run_over_a_part_without_documents_goes_on() {
+    let sandbox = Sandbox::new();
+    // Larger than the sample, and the only documents are at its end.
+    let without = format!("{{\"body\":\"{}\"}}\n", "no text ".repeat(1000));
+    sandbox.put("in.jsonl", without.repeat(5000) + &Corpus::new(5).jsonl(50));
+    let run = sandbox.run("dedup in.jsonl -o out --dry-run --quiet").ok();
+    assert!(run.stdout.contains("a dry run: "), "{}", run.stdout);
+    assert!(!run.stdout.contains("a dry run: 40"), "not all is read: {}", run.stdout);
 }
 
 #[test]
@@ -350,6 +417,40 @@ fn a_lone_surrogate_costs_one_record_in_every_format_and_codec() {
                 assert!(kept == utf16(&good), "{name} is not what was good of it");
             }
         }
+    }
+}
+
+#[test]
+fn a_damaged_member_ends_the_reading_of_an_archive_and_is_counted() {
+    let page = |i: usize| {
+        let text = format!("Page {i} is about {} and nothing else.", i * i);
+        let head = format!(
+            "WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n",
+            text.len()
+        );
+        Corpus::gzip(format!("{head}{text}\r\n\r\n").as_bytes())
+    };
+    let members: Vec<Vec<u8>> = (0..20).map(page).collect();
+    let mut cut = members.clone();
+    let half = cut[10].len() / 2;
+    cut[10].truncate(half);
+    let mut damaged = members.clone();
+    damaged[10][half..half + 4].fill(0xff);
+    for (name, members) in [("cut", cut), ("damaged", damaged)] {
+        let sandbox = Sandbox::new();
+        let archive = members.concat();
+        sandbox.put("in.warc.gz", &archive);
+        let run = sandbox.run("dedup in.warc.gz -o out --quiet");
+        run.fails(3, &["in.warc.gz:11: ", "not taken from here on: ", "of the stored file"]);
+        let report = sandbox.json("out/report.json");
+        adds_up(&report);
+        assert_eq!(report["records"]["read"], 11, "{name}: {report:#}");
+        assert_eq!(report["records"]["rejected"], 1, "{name}");
+        let not_taken = report["input"]["not_taken"]["unread_bytes"].as_u64().unwrap() as usize;
+        let before = members[..10].concat().len();
+        assert!(not_taken > 0 && not_taken <= archive.len() - before, "{name}: {not_taken}");
+        // All but the member that is damaged.
+        assert!(not_taken >= archive.len() - before - members[10].len(), "{name}: {not_taken}");
     }
 }
 

@@ -89,8 +89,17 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                 );
             assert!(!sandbox.path("refused").exists());
         }
-        let run = sandbox.run("dedup in.jsonl -o rejected --memory 200MiB --max-document 1MB -q");
-        assert_eq!(sandbox.rows("rejected/rejects.jsonl").len(), 3, "{run:?}");
+        sandbox
+            .run("dedup in.jsonl -o rejected --memory 200MiB --max-document 1MB -q")
+            .fails(
+                1,
+                &[
+                    "none of the records is a document: 3 rejected (3 too long)",
+                    "the first is in.jsonl:1: the record has 10",
+                    "more than --max-document 1000000; raise it",
+                ],
+            );
+        assert!(!sandbox.path("rejected").exists());
         for options in ["", "--columns dup-count"] {
             sandbox
                 .run(&format!(

@@ -127,12 +127,14 @@ impl Sample {
                 sample.ask(against, texts, ASKED / stretches.len(), &part)?;
             }
         }
-        sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
         for rows in &mut sample.rows {
             rows.sort_unstable();
             rows.dedup();
         }
         sample.whole = sample.counts.input_bytes >= sources.total_bytes();
+        if sample.whole {
+            sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
+        }
         Ok(sample)
     }
 
@@ -166,6 +168,9 @@ impl Sample {
         for file in &mut counts.intake.files {
             // From its number in the stretch to that in the input.
             file.file = stretch.files[file.file as usize];
+        }
+        for example in &mut counts.intake.examples {
+            example.file = stretch.files[example.file as usize];
         }
         let (documents, classes) = (&corpus.documents, &corpus.classes);
         self.documents += u64::from(documents.len());

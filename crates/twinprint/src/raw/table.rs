@@ -30,6 +30,7 @@ impl TableFile {
             format: Format::Parquet,
             codec: Codec::Plain,
             bytes: path.metadata().map_err(RawError::io(path))?.len(),
+            as_text: None,
             modified: None,
         };
         let table = guarded(Format::Parquet, || ParquetTable::open(&file)).map_err(damaged(path))?;

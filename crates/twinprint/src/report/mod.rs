@@ -142,11 +142,12 @@ pub struct InputCounts {
     pub charsets: BTreeMap<String, u64>,
     /// Files left out, by extension.
     pub skipped: BTreeMap<String, u64>,
-    /// Files of extensions that name no format, read as text because their names or a pattern spell the extension, by extension.
+    /// Files read as text although their extension names no format, since it was spelled, or another one, since every text is taken, by
+    /// extension.
     pub read_as_text: BTreeMap<String, u64>,
     /// Inputs that are folders without a file to read.
     pub empty_inputs: Vec<String>,
-    /// The limit of records was reached, so that what follows them was not read.
+    /// The limit of records was reached, and records or files that follow were not read.
     pub limit_reached: bool,
     /// Files that were not begun because of the limit.
     pub files_not_begun: u64,

@@ -248,6 +248,9 @@ impl Reading {
                         return Ok(());
                     }
                 }
+                if splitter.leaves_records(broken) {
+                    shared.cut_short();
+                }
             }
             Err(error) => {
                 let reason = decode::reason(&error, Codec::Plain);
@@ -268,6 +271,9 @@ impl Reading {
         let planned = Table::open(file)
             .map(Arc::new)
             .and_then(|table| {
+                if table.rows() > limit {
+                    shared.cut_short();
+                }
                 let planned = table.plan(file, &shared.options, limit);
                 planned.map_err(|reason| {
                     reason.losing(Loss {

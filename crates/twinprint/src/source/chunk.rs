@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use text::charset::{self, Charset};
 
-use super::charset::utf16::no_text;
+use super::charset::utf16::{no_text, stored_bytes};
 use super::charset::{hints, is_recoded};
 use super::decode::{self, Unpacking};
 use super::delimited::RowParser;
@@ -109,7 +109,7 @@ impl Chunk {
         if self.counted.swap(true, Ordering::Relaxed) {
             return self.documents_again(options, f);
         }
-        let mut tally = Tally::default();
+        let mut tally = Tally::of_chunk(self.first_ordinal);
         self.documents_again(options, &mut |record| {
             tally.count(&record);
             f(record);
@@ -119,7 +119,7 @@ impl Chunk {
 
     /// Counts one of the documents as rejected, since it cannot be used.
     pub(crate) fn refuse(&self, source: u32, line: u64, reason: &RejectReason) {
-        let mut tally = Tally::default();
+        let mut tally = Tally::of_chunk(self.first_ordinal);
         tally.refuse(source, line, reason);
         self.shared.count(tally);
     }
@@ -388,7 +388,7 @@ impl Parser<'_> {
         };
         let kind = match picked {
             Ok(picked) => document(picked),
-            Err(reason) if reason.is_incomplete() => rejected(line.cut_off(reason)),
+            Err(reason) if reason.is_incomplete() => rejected(self.cut_off(line, reason)),
             Err(reason) => rejected(reason),
         };
         f(kind, is_page);
@@ -397,15 +397,34 @@ impl Parser<'_> {
     /// Why the bytes of a record are no text, where decoding them says `reason`.
     fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
         if is_recoded(self.stored) {
-            return no_text(line.bytes, self.stored).unwrap_or(reason);
+            return match no_text(line.bytes, self.stored).unwrap_or(reason) {
+                odd @ RejectReason::OddByte { .. } => self.cut_off(line, odd),
+                reason => reason,
+            };
         }
         let ends_within_a_character = self.charset == Charset::UTF_8
             && std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
         if ends_within_a_character {
-            line.cut_off(reason)
+            self.cut_off(line, reason)
         } else {
             reason
         }
+    }
+
+    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
+    fn cut_off(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
+        if line.ended {
+            return reason;
+        }
+        reason.losing(Loss {
+            bytes: if is_recoded(self.stored) {
+                stored_bytes(line.bytes)
+            } else {
+                line.bytes.len() as u64
+            },
+            lines: Lines(line.bytes).count() as u64,
+            ..Loss::default()
+        })
     }
 }
 
@@ -416,20 +435,6 @@ struct Line<'a> {
     text: Option<&'a str>,
     /// Whether a line end follows, as behind every record but the last one of a file.
     ended: bool,
-}
-
-impl Line<'_> {
-    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
-    fn cut_off(&self, reason: RejectReason) -> RejectReason {
-        if self.ended {
-            return reason;
-        }
-        reason.losing(Loss {
-            bytes: self.bytes.len() as u64,
-            lines: Lines(self.bytes).count() as u64,
-            ..Loss::default()
-        })
-    }
 }
 
 fn document(picked: json::Picked<'_>) -> RecordKind<'_> {
@@ -467,6 +472,10 @@ fn whole_file<'b>(
         let loss = Loss {
             bytes: buffer.len() as u64,
             ..Loss::unread(told.unread(bytes, &reason))
+        };
+        let reason = match reason {
+            RejectReason::Junk => RejectReason::JunkBehindDocument,
+            reason => reason,
         };
         return rejected(loss.bytes, reason.losing(loss));
     }

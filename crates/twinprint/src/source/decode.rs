@@ -30,7 +30,7 @@ const DICTIONARY_FRAME: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 /// Most bytes of a dictionary; usual ones have about a hundred thousand.
 const LONGEST_DICTIONARY: u64 = 16 << 20;
 
-/// What is told of a file while it is read.
+/// The account of a file while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// Bytes read from disk since they were asked for.
@@ -44,7 +44,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Members are told as well.
+    /// An account that lists the members of gzip as well.
     pub(crate) fn with_members() -> Self {
         Self {
             members: Some(Mutex::default()),

@@ -14,7 +14,7 @@ use super::error::SourceError;
 use super::filter::{Filter, spells_extension};
 use super::format::{Codec, Format, Named, named};
 use super::layout;
-use super::look::{Presence, look};
+use super::look::{FieldRole, Presence, look};
 use super::options::SourceOptions;
 use super::sniff::Head;
 use super::sources::SourceFile;
@@ -28,24 +28,24 @@ pub(crate) struct Found {
     /// For each file, the input it came from, counted from 0.
     origins: Vec<usize>,
     pub(crate) skipped: BTreeMap<String, u64>,
-    /// Files of extensions that name no format, which were spelled, by extension.
-    pub(crate) as_text: BTreeMap<String, u64>,
     /// Folders in which no file is to be read.
     pub(crate) empty: Vec<String>,
     pub(crate) repeated: u64,
     pub(crate) spool: Option<TempPath>,
 }
 
-/// What folders are counted as that hold the result of an earlier run.
+/// The count of folders that hold the result of an earlier run.
 pub const EARLIER_RESULT: &str = "(result of an earlier run)";
-/// What files are counted as that a pattern excludes.
+/// The count of files that a pattern excludes.
 pub const EXCLUDED: &str = "(excluded)";
-/// What folders are counted as that a pattern excludes, with everything in them.
+/// The count of folders that a pattern excludes, with everything in them.
 pub const EXCLUDED_FOLDER: &str = "(excluded folder)";
-/// What files are counted as that no pattern includes.
+/// The count of files that no pattern includes.
 pub const NOT_INCLUDED: &str = "(not included)";
-/// What files are counted as that do not begin like text.
+/// The count of files that do not begin like text.
 const NOT_TEXT: &str = "(not text)";
+/// The count of files whose records lack the field with the text, and which are no texts.
+const NO_TEXT_FIELD: &str = "(no text field)";
 
 /// Finds the files. `stdin` is read if `-` is among the inputs.
 pub(crate) fn discover(
@@ -102,11 +102,13 @@ fn folder_name(input: &str) -> Option<&OsStr> {
 }
 
 impl Found {
-    fn add(&mut self, file: SourceFile, kind: Kind) {
-        self.files.push(file);
-        if let Some(extension) = kind.spelled {
-            *self.as_text.entry(format!(".{extension}")).or_default() += 1;
+    /// The number of files that are read as text although their extension names no format or another, by extension.
+    pub(crate) fn as_text(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for extension in self.files.iter().filter_map(|file| file.as_text.as_ref()) {
+            *counts.entry(extension.clone()).or_default() += 1;
         }
+        counts
     }
 
     /// Keeps the first of files named more than once.
@@ -127,7 +129,7 @@ impl Found {
     }
 }
 
-/// Settles what each input means; shared by threads while a folder is looked through.
+/// The rules for what an input means; shared by threads while a folder is looked through.
 struct Search<'a> {
     options: &'a SourceOptions,
     /// Lower case, without dots.
@@ -136,26 +138,28 @@ struct Search<'a> {
     cancel: &'a AtomicBool,
 }
 
-/// What becomes of something met in a folder: a file to read, or what to count it as.
-type Decision = Result<(SourceFile, Kind), String>;
+/// The fate of something met in a folder: a file to read, or the name to count it under.
+type Decision = Result<SourceFile, String>;
 
-/// What a file is read as.
+/// The format and codec a file is read in.
 struct Kind {
     format: Format,
     codec: Codec,
-    /// Its extension, where it names no format, and the file is read as text because the extension was spelled.
-    spelled: Option<String>,
+    /// See [`SourceFile::as_text`].
+    as_text: Option<String>,
 }
 
-/// Why a file is not read.
+/// The reason for which a file is not read.
 enum NotRead {
     LaterFormat(String),
     /// It does not begin like text.
     NotText,
+    /// It does not begin like text, and its records have these fields, and not the one with the text.
+    NoTextField(Vec<String>),
     UnknownExtension(Option<String>),
 }
 
-/// How the user named a file.
+/// The way in which the user named a file.
 struct Naming<'a> {
     /// The file itself was named, by its path or a glob, so that a given format is meant for it.
     itself: bool,
@@ -179,11 +183,11 @@ impl Search<'_> {
         let kind = Kind {
             format,
             codec,
-            spelled: None,
+            as_text: None,
         };
         found.files.push(SourceFile {
             label: "stdin".to_owned(),
-            ..source_file(path.to_path_buf(), relative, &kind, &metadata)
+            ..source_file(path.to_path_buf(), relative, kind, &metadata)
         });
         found.spool = Some(path);
         Ok(())
@@ -248,11 +252,18 @@ impl Search<'_> {
             match why {
                 NotRead::LaterFormat(found) => SourceError::LaterFormat { path, found },
                 NotRead::NotText => SourceError::NotText { path },
+                NotRead::NoTextField(present) => SourceError::NoField {
+                    role: FieldRole::Text,
+                    key: self.options.text_key.clone(),
+                    files: 1,
+                    file: input.to_owned(),
+                    present,
+                },
                 NotRead::UnknownExtension(extension) => SourceError::UnknownExtension { path, extension },
             }
         })?;
-        let file = source_file(path.to_owned(), relative, &kind, &metadata);
-        found.add(file, kind);
+        let file = source_file(path.to_owned(), relative, kind, &metadata);
+        found.files.push(file);
         Ok(())
     }
 
@@ -278,7 +289,7 @@ impl Search<'_> {
         let decisions: Vec<Decision> = met.into_par_iter().map(|met| self.decide(met, pattern)).collect();
         for decision in decisions {
             match decision {
-                Ok((file, kind)) => found.add(file, kind),
+                Ok(file) => found.files.push(file),
                 Err(counted_as) => *found.skipped.entry(counted_as).or_default() += 1,
             }
         }
@@ -308,32 +319,33 @@ impl Search<'_> {
         };
         let kind = self.kind(&path, &naming).map_err(|why| match why {
             NotRead::NotText => NOT_TEXT.to_owned(),
+            NotRead::NoTextField(_) => NO_TEXT_FIELD.to_owned(),
             NotRead::LaterFormat(found) | NotRead::UnknownExtension(Some(found)) => format!(".{found}"),
             NotRead::UnknownExtension(None) => "(no extension)".to_owned(),
         })?;
         let metadata = fs::metadata(&path).map_err(|_| "(vanished)".to_owned())?;
-        Ok((source_file(path, relative, &kind, &metadata), kind))
+        Ok(source_file(path, relative, kind, &metadata))
     }
 
-    /// What a file is read as.
+    /// The format and codec to read a file in.
     fn kind(&self, path: &Path, naming: &Naming<'_>) -> Result<Kind, NotRead> {
         let name = named(path, &self.extra);
         let codec = name.codec();
-        let kind = |format, spelled| {
+        let kind = |format, extension: Option<String>| {
             Ok(Kind {
                 format: self.by_lines(format),
                 codec,
-                spelled,
+                as_text: extension.map(|extension| format!(".{extension}")),
             })
         };
         if let Some(format) = self.options.format.filter(|_| naming.itself) {
             return kind(format, None);
         }
         let extension = match name {
-            Named::Known(format, _) => return kind(self.known(format, path, codec)?, None),
+            Named::Known(format, _) => return self.known(format, path, codec),
             #[cfg(feature = "tables")]
             Named::Shared(format, ..) if Head::read(path, codec).may_be(format) => {
-                return kind(self.known(format, path, codec)?, None);
+                return self.known(format, path, codec);
             }
             #[cfg(feature = "tables")]
             Named::Shared(.., extension) => Some(extension),
@@ -359,44 +371,46 @@ impl Search<'_> {
         }
     }
 
-    /// What a file is read as whose name tells its format. Where every text is taken, one that does not hold what the format says is a
-    /// text like any other: records with the field of the text, or the mark of the format.
-    fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<Format, NotRead> {
-        if !self.options.any_text || !(format.has_fields() || format.has_mark()) {
-            return Ok(format);
+    /// The format to read a file in whose name tells one. Where every text is taken, a file that does not hold what the format says is a text
+    /// like any other: one without records that have the field with the text, or without the mark of the format.
+    fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<Kind, NotRead> {
+        let file = Kind {
+            format: self.by_lines(format),
+            codec,
+            as_text: None,
+        };
+        if !self.options.any_text || format.is_whole_file() {
+            return Ok(file);
         }
         let head = Head::read(path, codec);
-        let is_sure = if format.has_fields() {
-            match self.presence(path, format, codec) {
-                Presence::There => true,
-                Presence::Missing(_) if !head.is_utf8() => return Err(NotRead::NotText),
-                // If it is no text either, reading it says what is wrong.
-                Presence::Missing(_) | Presence::NotAtFirst(..) | Presence::Unknown => false,
-            }
-        } else {
-            head.may_be(format)
+        let holds_records = match self.presence(path, &file) {
+            Presence::There | Presence::Unseen => true,
+            Presence::Missing(fields) if !head.is_utf8() => return Err(NotRead::NoTextField(fields)),
+            Presence::Missing(_) | Presence::NotAtFirst(..) => false,
+            Presence::Empty | Presence::Unknown => head.may_be(format),
         };
-        Ok(if is_sure || !head.is_utf8() {
-            format
-        } else {
-            Format::Text
+        if holds_records || !head.is_utf8() {
+            // If it does not hold records either, reading it says what is wrong.
+            return Ok(file);
+        }
+        Ok(Kind {
+            format: self.by_lines(Format::Text),
+            as_text: Some(format!(".{}", spelled_as(path, codec))),
+            ..file
         })
     }
 
-    /// Whether the records of a file have the field with the text.
-    fn presence(&self, path: &Path, format: Format, codec: Codec) -> Presence {
-        match fs::metadata(path) {
-            Ok(metadata) => {
-                let kind = Kind {
-                    format,
-                    codec,
-                    spelled: None,
-                };
-                let file = source_file(path.to_owned(), PathBuf::new(), &kind, &metadata);
-                look(&file, self.options, &self.options.text_key)
-            }
-            Err(_) => Presence::Unknown,
-        }
+    /// The presence of the field with the text in the records of a file.
+    fn presence(&self, path: &Path, kind: &Kind) -> Presence {
+        let Ok(metadata) = fs::metadata(path) else {
+            return Presence::Unseen;
+        };
+        let kind = Kind {
+            as_text: None,
+            ..*kind
+        };
+        let file = source_file(path.to_owned(), PathBuf::new(), kind, &metadata);
+        look(&file, self.options, &self.options.text_key)
     }
 
     fn by_lines(&self, format: Format) -> Format {
@@ -408,10 +422,20 @@ impl Search<'_> {
     }
 }
 
+/// The extension that names the format of a file, lower case.
+fn spelled_as(path: &Path, codec: Codec) -> String {
+    let name = match codec {
+        Codec::Plain => path,
+        _ => Path::new(path.file_stem().unwrap_or_default()),
+    };
+    let extension = name.extension().unwrap_or_default();
+    extension.to_string_lossy().to_lowercase()
+}
+
 fn source_file(
     path: PathBuf,
     relative: PathBuf,
-    &Kind { format, codec, .. }: &Kind,
+    kind: Kind,
     metadata: &Metadata,
 ) -> SourceFile {
     let label = path.display().to_string();
@@ -420,9 +444,10 @@ fn source_file(
         path,
         label,
         relative,
-        format,
-        codec,
+        format: kind.format,
+        codec: kind.codec,
         bytes,
+        as_text: kind.as_text,
         modified,
     }
 }

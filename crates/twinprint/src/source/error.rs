@@ -58,7 +58,7 @@ pub enum SourceError {
     },
     /// A pattern that would take back what another says.
     #[error(
-        "{pattern:?} begins with !, which patterns that include or exclude do not know; write \\! for a name that begins so"
+        "{pattern:?} begins with !; --include and --exclude have no negation; write \\! for a name that begins so"
     )]
     NegatedPattern {
         /// The pattern.
@@ -106,7 +106,7 @@ pub enum SourceError {
     #[error("{}", nothing_accepted(.0))]
     NothingAccepted(Box<Intake>),
     /// No file has a field that was asked for.
-    #[error("{} has no field {key:?} for {role}; its fields are {}", every_file(file, *.files), .present.join(", "))]
+    #[error("{} has no field {key:?} for {role}; {}", every_file(file, *.files), its_fields(.present))]
     NoField {
         /// What the field was to hold.
         role: FieldRole,
@@ -146,6 +146,14 @@ pub enum SourceError {
     Cancelled,
 }
 
+fn its_fields(present: &[String]) -> String {
+    if present.is_empty() {
+        "it has no fields".to_owned()
+    } else {
+        format!("its fields are {}", present.join(", "))
+    }
+}
+
 fn every_file(first: &str, files: u64) -> String {
     match files {
         0 | 1 => first.to_owned(),
@@ -155,14 +163,10 @@ fn every_file(first: &str, files: u64) -> String {
 
 /// Says why no record is a document.
 fn nothing_accepted(intake: &Intake) -> String {
-    let kinds = intake.rejected_by.iter();
-    let kinds: Vec<String> = kinds
-        .map(|(kind, n)| format!("{} {kind}", number::count(*n)))
-        .collect();
     let mut text = format!(
         "none of the records is a document: {} rejected ({})",
         number::count(intake.rejected),
-        kinds.join(", ")
+        intake.rejected_kinds()
     );
     if !intake.fields.is_empty() {
         // Writing to a String cannot fail.

@@ -86,11 +86,6 @@ impl Format {
     pub(crate) fn has_fields(self) -> bool {
         matches!(self, Self::Jsonl | Self::Json | Self::Csv | Self::Tsv) || self.is_table()
     }
-
-    /// Whether files of this format begin with a mark of its own.
-    pub(crate) fn has_mark(self) -> bool {
-        self == Self::Warc || self.is_table()
-    }
 }
 
 impl fmt::Display for Format {

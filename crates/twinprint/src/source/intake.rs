@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::SourceError;
 use super::loss::Loss;
+use crate::number;
 pub(crate) use tally::Tally;
 
 /// Examples held of each kind of reason.
@@ -38,6 +39,9 @@ pub struct Intake {
 pub struct RejectExample {
     /// The kind of reason, as in [`Intake::rejected_by`].
     pub kind: String,
+    /// The number of the file in [`Sources::list`](super::Sources::list).
+    #[serde(skip)]
+    pub file: u32,
     /// The file, as named in all output.
     pub source: String,
     /// The record's line, from 1.
@@ -78,6 +82,17 @@ pub struct Damage {
     pub loss: Loss,
 }
 
+impl Damage {
+    /// Adds other damage of the same file.
+    fn add(&mut self, other: Self) {
+        self.rejected += other.rejected;
+        self.loss += other.loss;
+        if other.line < self.line {
+            (self.line, self.reason) = (other.line, other.reason);
+        }
+    }
+}
+
 /// The place of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -115,6 +130,15 @@ impl Intake {
         all
     }
 
+    /// The number of rejected records of each kind, in words.
+    pub fn rejected_kinds(&self) -> String {
+        let kinds = self.rejected_by.iter();
+        let kinds: Vec<String> = kinds
+            .map(|(kind, n)| format!("{} {kind}", number::count(*n)))
+            .collect();
+        kinds.join(", ")
+    }
+
     /// The first rejected record.
     pub fn first_reject(&self) -> Option<&FileIntake> {
         self.files.first()
@@ -125,6 +149,7 @@ impl Intake {
         self.accepted = self.accepted.saturating_sub(1);
         self.add_example(RejectExample {
             kind: kind.to_owned(),
+            file: place.file,
             source: place.source.clone(),
             line: place.line,
             reason: reason.to_owned(),
@@ -178,9 +203,17 @@ impl Intake {
         }
     }
 
+    /// Adds a rejected record at its place in the input, behind those of the same line.
     fn add_example(&mut self, example: RejectExample) {
-        if self.examples.iter().filter(|e| e.kind == example.kind).count() < EXAMPLES {
-            self.examples.push(example);
+        let place = |example: &RejectExample| (example.file, example.line);
+        let at = self
+            .examples
+            .partition_point(|other| place(other) <= place(&example));
+        let kind = example.kind.clone();
+        self.examples.insert(at, example);
+        let mut of_kind = (0..self.examples.len()).filter(|&i| self.examples[i].kind == kind);
+        if let Some(surplus) = of_kind.nth(EXAMPLES) {
+            self.examples.remove(surplus);
         }
     }
 
@@ -194,7 +227,10 @@ impl Intake {
                 if other.line < file.line {
                     (file.line, file.reason) = (other.line, other.reason);
                 }
-                file.damage = file.damage.take().or(other.damage);
+                match (&mut file.damage, other.damage) {
+                    (Some(damage), Some(other)) => damage.add(other),
+                    (damage, other) => *damage = damage.take().or(other),
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A look at the beginning of files: the fields of their records, before any text is read.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::charset::{self, Told};
@@ -23,7 +23,7 @@ const BYTES: u64 = 1 << 20;
 /// Records of a file looked at.
 const RECORDS: u64 = 100;
 
-/// What the beginning of a file says about a field.
+/// The presence of a field, as far as the beginning of a file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// Records have it.
@@ -32,11 +32,15 @@ pub(crate) enum Presence {
     Missing(Vec<String>),
     /// None of the first records has it; these are their number and the fields of the first.
     NotAtFirst(u64, Vec<String>),
-    /// There is no telling: the records have no fields, or cannot be read.
+    /// There are no records.
+    Empty,
+    /// The records cannot be looked at: the first one is longer than what is looked at, or the file cannot be read.
+    Unseen,
+    /// The records have no fields, or are not of the format.
     Unknown,
 }
 
-/// What a field holds that is named in the options.
+/// The use of a field that is named in the options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldRole {
     /// The text.
@@ -110,11 +114,12 @@ impl Sources {
                         "none of the first {} of {} has a field {key:?} for {role}; the first has {}",
                         counted(records, "record"),
                         file.label,
-                        fields.join(", ")
+                        if fields.is_empty() { "no fields".to_owned() } else { fields.join(", ") }
                     ));
                     return Ok(());
                 }
-                Presence::There | Presence::Unknown => return Ok(()),
+                Presence::Empty => {}
+                Presence::There | Presence::Unseen | Presence::Unknown => return Ok(()),
             }
         }
         missing.map_or(Ok(()), Err)
@@ -137,9 +142,15 @@ pub(crate) fn look(file: &SourceFile, options: &SourceOptions, key: &str) -> Pre
     let told = Arc::default();
     let limits = Unpacking::of(options);
     let Ok(stream) = decode::open(&file.path, file.codec, file.bytes, limits, &told) else {
-        return Presence::Unknown;
+        return Presence::Unseen;
     };
-    let stream = Box::new(stream.take(BYTES));
+    let mut beginning = Vec::new();
+    let read = stream.take(BYTES).read_to_end(&mut beginning);
+    let whole = read.is_ok() && (beginning.len() as u64) < BYTES;
+    if whole && beginning.trim_ascii().is_empty() {
+        return Presence::Empty;
+    }
+    let stream = Box::new(io::Cursor::new(beginning));
     let Told {
         stream,
         charset,
@@ -157,17 +168,25 @@ pub(crate) fn look(file: &SourceFile, options: &SourceOptions, key: &str) -> Pre
     };
     let mut lacking = Lacking::default();
     while let Some(cut) = splitter.next(broken) {
-        let Cut::Piece(piece) = cut else { continue };
+        let piece = match cut {
+            Cut::Piece(piece) => piece,
+            Cut::Rejected { reason, .. } => {
+                lacking.others += u64::from(whole || !reason.cause().is_incomplete());
+                continue;
+            }
+        };
         if let Some(header) = &piece.header {
             return lacks(header, key).map_or(Presence::There, Presence::Missing);
         }
-        if lacking.has(&piece, read_as, options, key) {
+        if lacking.has(&piece, read_as, (options, key), whole) {
             return Presence::There;
         }
     }
-    match lacking.records {
-        0 => Presence::Unknown,
-        records => Presence::NotAtFirst(records, lacking.fields),
+    match (lacking.records, lacking.others) {
+        (0, 0) if whole => Presence::Empty,
+        (0, 0) => Presence::Unseen,
+        (0, _) => Presence::Unknown,
+        (records, _) => Presence::NotAtFirst(records, lacking.fields),
     }
 }
 
@@ -182,23 +201,31 @@ struct Lacking {
     records: u64,
     /// The fields of the first.
     fields: Vec<String>,
+    /// Records that are no objects.
+    others: u64,
 }
 
 impl Lacking {
-    /// Whether one of the objects in `piece` has the field; counts those that have not. Records that are no objects say nothing.
-    fn has(&mut self, piece: &Piece, charset: super::Charset, options: &SourceOptions, key: &str) -> bool {
+    /// Whether one of the objects in `piece` has the field; counts those that have not. A record that is not all there is not counted, where
+    /// the `whole` file was not looked at.
+    fn has(
+        &mut self,
+        piece: &Piece,
+        charset: super::Charset,
+        (options, key): (&SourceOptions, &str),
+        whole: bool,
+    ) -> bool {
         let options = SourceOptions {
             text_key: key.to_owned(),
             raw: true,
             ..options.clone()
         };
         for (span, record) in piece.parts() {
-            let Ok(text) = charset.decode(content(record)) else {
-                continue;
-            };
             if span.part != Part::Record {
                 continue;
             }
+            // A character that is none spoils a text, and no name of a field.
+            let text = charset.decode_lossy(content(record));
             match json::pick(&text, &options) {
                 Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,
                 Err(RejectReason::FieldMissing { present, .. }) => {
@@ -207,7 +234,7 @@ impl Lacking {
                     }
                     self.records += 1;
                 }
-                Err(_) => {}
+                Err(reason) => self.others += u64::from(whole || !reason.is_incomplete()),
             }
         }
         false

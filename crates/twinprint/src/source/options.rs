@@ -19,8 +19,8 @@ pub struct SourceOptions {
     pub html: bool,
     /// Take the text field whatever its type, as the JSON it is written in; for fields that hold vectors.
     pub raw: bool,
-    /// The field that holds the id, if ids are wanted; it may be absent from a record. Some file must have a field other than that of the
-    /// defaults.
+    /// The field that holds the id, if ids are wanted; it may be absent from a record. An id field other than the default must be in at
+    /// least one file.
     pub id_key: Option<String>,
     /// The format of stdin and of files named on the command line or by a glob. Files inside folders are known
     /// by their extension alone.
@@ -42,7 +42,7 @@ pub struct SourceOptions {
     /// Leave out files and folders that one of these patterns matches, written likewise.
     pub exclude: Vec<String>,
     /// Take every file that decodes as text, whatever its extension. A file whose format has fields is read as records only if its first
-    /// records, or its schema, have the field of the text.
+    /// records, or its schema, have the field with the text.
     pub any_text: bool,
     /// Take responses of any status from web archives; otherwise pages of status 2xx alone are documents.
     pub any_status: bool,

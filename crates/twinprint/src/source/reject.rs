@@ -4,6 +4,9 @@ use text::charset::{Charset, Undecodable};
 
 use super::loss::Loss;
 
+/// The message of [`RejectReason::BrokenArray`] where nothing else is wrong with the array.
+pub(crate) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
+
 /// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -179,7 +182,7 @@ pub enum RejectReason {
         expected: usize,
     },
     /// The table has no column of the name given by `--text-key`.
-    #[error("no column {key:?}; there are {}; name the one that holds the text with --text-key", .present.join(", "))]
+    #[error("no column {key:?}; {}", columns_there(.present))]
     ColumnMissing {
         /// The column asked for.
         key: String,
@@ -254,6 +257,11 @@ pub enum RejectReason {
         "the gzip stream ends here, and bytes that are no gzip follow; all that was packed before them was read"
     )]
     Junk,
+    /// Other bytes follow the last member of a gzip stream whose text is one document.
+    #[error(
+        "bytes that are no gzip follow the gzip stream, so that it may not be all of the document; cut them off to have it taken"
+    )]
+    JunkBehindDocument,
     /// A packed file unpacks to more than its size lets expect.
     #[error(
         "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size; raise --max-ratio if it is meant to"
@@ -317,14 +325,17 @@ impl RejectReason {
                 | Self::NotWarc { .. }
                 | Self::ContentLength { .. }
                 | Self::DamagedTable { .. }
+                | Self::NotATable { .. }
+                | Self::Unreadable { .. }
         )
     }
 
-    /// Whether a record that its file ends with, without a line end, is rejected because it is not complete.
+    /// Whether a record or array that its file ends with is rejected because it is not complete.
     pub(crate) fn is_incomplete(&self) -> bool {
         match self {
             Self::InvalidJson { message, .. } => message.starts_with("EOF while parsing"),
             Self::RowWidth { found, expected } => found < expected,
+            Self::BrokenArray { message } => *message == ARRAY_CUT_OFF,
             _ => false,
         }
     }
@@ -365,7 +376,7 @@ impl RejectReason {
             Self::BeyondMemory { .. } => "beyond memory",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",
-            Self::Junk => "junk after the stream",
+            Self::Junk | Self::JunkBehindDocument => "junk after the stream",
             Self::Swells { .. } => "unpacks too far",
             Self::Unreadable { .. } => "unreadable file",
             Self::Lost { cause, .. } => cause.kind(),
@@ -402,7 +413,18 @@ fn fields(found: usize, expected: usize) -> String {
 
 fn fields_there(present: &[String]) -> String {
     if present.is_empty() {
-        "the object is empty".to_owned()
+        "the record has no fields".to_owned()
+    } else {
+        format!(
+            "there are {}; name the one that holds the text with --text-key",
+            present.join(", ")
+        )
+    }
+}
+
+fn columns_there(present: &[String]) -> String {
+    if present.is_empty() {
+        "the table has no columns".to_owned()
     } else {
         format!(
             "there are {}; name the one that holds the text with --text-key",

@@ -1,5 +1,6 @@
-//! What a file holds by its first bytes.
+//! The kind of a file by its first bytes.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::str::from_utf8;
@@ -17,11 +18,15 @@ const SNIFF: u64 = 8 << 10;
 
 /// The first bytes of a file, unpacked.
 pub(crate) enum Head {
-    Bytes(Vec<u8>),
+    Bytes {
+        bytes: Vec<u8>,
+        /// More may follow: only so many bytes are looked at, or the file is packed and damaged behind them, which reading it reports.
+        more: bool,
+    },
     /// The file cannot be opened. Reading it reports why.
     Unreadable,
-    /// The file is packed, and damaged. Reading it reports why.
-    Damaged,
+    /// The file is not packed as its name says.
+    NotPacked,
 }
 
 impl Head {
@@ -30,23 +35,27 @@ impl Head {
             return Self::Unreadable;
         };
         let mut bytes = Vec::new();
-        match stream.take(SNIFF).read_to_end(&mut bytes) {
-            Ok(_) => Self::Bytes(bytes),
-            Err(_) => Self::Damaged,
+        let read = stream.take(SNIFF).read_to_end(&mut bytes);
+        if read.is_err() && bytes.is_empty() && !begins_packed(path, codec) {
+            return Self::NotPacked;
+        }
+        Self::Bytes {
+            more: read.is_err() || bytes.len() as u64 == SNIFF,
+            bytes,
         }
     }
 
-    /// Whether the file begins with UTF-8 without NUL. An unreadable one does, a damaged one does not.
+    /// Whether the file begins with UTF-8 without NUL. An unreadable one does.
     pub(crate) fn is_utf8(&self) -> bool {
-        let bytes = match self {
-            Self::Bytes(bytes) => bytes,
+        let (bytes, more) = match self {
+            Self::Bytes { bytes, more } => (bytes, *more),
             Self::Unreadable => return true,
-            Self::Damaged => return false,
+            Self::NotPacked => return false,
         };
         let valid = match from_utf8(bytes) {
             Ok(_) => true,
             // The cut may go through a character.
-            Err(e) => e.error_len().is_none() && bytes.len() as u64 == SNIFF,
+            Err(e) => e.error_len().is_none() && more,
         };
         valid && !bytes.contains(&0)
     }
@@ -54,31 +63,41 @@ impl Head {
     /// Whether the file begins like text in any charset. One that cannot be read does.
     pub(crate) fn is_text(&self) -> bool {
         match self {
-            Self::Bytes(bytes) => Charset::of_mark(bytes).is_some() || !is_binary(bytes),
-            Self::Unreadable | Self::Damaged => true,
+            Self::Bytes { bytes, .. } => Charset::of_mark(bytes).is_some() || !is_binary(bytes),
+            Self::Unreadable | Self::NotPacked => true,
         }
     }
 
     /// Whether the file begins as files of a format do that has a mark of its own: an Arrow file or stream, a Parquet file, a web
-    /// archive. Any file may be of the other formats, and an empty or unreadable one of every format.
+    /// archive. An empty or unreadable one does; no file begins as one of another format.
     pub(crate) fn may_be(&self, format: Format) -> bool {
-        let Self::Bytes(bytes) = self else { return true };
-        if bytes.is_empty() {
-            return true;
-        }
-        match format {
+        let bytes = match self {
+            Self::Bytes { bytes, .. } => bytes.as_slice(),
+            Self::Unreadable | Self::NotPacked => &[],
+        };
+        let begins = match format {
             Format::Warc => warc::has_record(bytes.strip_prefix(BOM).unwrap_or(bytes)),
             #[cfg(feature = "tables")]
             Format::Parquet => bytes.starts_with(b"PAR1") || bytes.starts_with(b"PARE"),
             // A stream begins with a mark, or in old versions with a length whose high byte is 0.
             #[cfg(feature = "tables")]
-            Format::Arrow => {
+            Format::Arrow if Charset::of_mark(bytes).is_none() => {
                 bytes.starts_with(b"ARROW1")
                     || bytes.starts_with(&[0xff; 4])
                     || bytes.starts_with(b"FEA1")
                     || bytes.get(3) == Some(&0)
             }
-            _ => true,
-        }
+            #[cfg(feature = "tables")]
+            Format::Arrow => false,
+            _ => return false,
+        };
+        begins || bytes.is_empty()
     }
+}
+
+/// Whether a file begins with the magic number of its codec.
+fn begins_packed(path: &Path, codec: Codec) -> bool {
+    let mut magic = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(Codec::MAGIC as u64).read_to_end(&mut magic));
+    read.is_ok() && Codec::of_magic(&magic) == codec
 }

@@ -31,6 +31,8 @@ pub struct SourceFile {
     pub codec: Codec,
     /// Its size on disk in bytes when it was found.
     pub bytes: u64,
+    /// Its extension with a dot, if that names another format or none and the file is read as text all the same.
+    pub(crate) as_text: Option<String>,
     /// Its time of change when it was found.
     pub(crate) modified: Option<SystemTime>,
 }
@@ -52,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) options: SourceOptions,
     /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
     records: Vec<AtomicU64>,
+    /// Records follow the last one that the limit allowed.
+    cut_short: AtomicBool,
     /// The charset of each file, once its beginning was read.
     charsets: Vec<OnceLock<Charset>>,
     /// What became of the records as far as they were turned into documents.
@@ -103,15 +107,17 @@ impl Sources {
         cancel: Arc<AtomicBool>,
     ) -> Result<Self, SourceError> {
         let found = discover::discover(inputs, options, work_dir, &cancel, &mut std::io::stdin().lock())?;
+        let as_text = found.as_text();
         Ok(Self {
             shared: Arc::new(Shared {
                 records: found.files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+                cut_short: AtomicBool::new(false),
                 charsets: found.files.iter().map(|_| OnceLock::new()).collect(),
                 tally: Mutex::default(),
                 files: found.files,
                 options: options.clone(),
                 skipped: found.skipped,
-                as_text: found.as_text,
+                as_text,
                 empty: found.empty,
                 repeated: found.repeated,
                 cancel,
@@ -129,6 +135,7 @@ impl Sources {
         Self {
             shared: Arc::new(Shared {
                 records: files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+                cut_short: AtomicBool::new(false),
                 charsets: files.iter().map(|_| OnceLock::new()).collect(),
                 tally: Mutex::default(),
                 files,
@@ -158,7 +165,8 @@ impl Sources {
         &self.shared.skipped
     }
 
-    /// Files whose extension names no format, and which are read as text because their names or a pattern spell it, by extension.
+    /// Files that are read as text by extension: where that names no format, and the file's name or a pattern spells it; and where it names a
+    /// format, every text is taken, and the file does not hold what the format says.
     pub fn as_text(&self) -> &BTreeMap<String, u64> {
         &self.shared.as_text
     }
@@ -168,13 +176,15 @@ impl Sources {
         &self.shared.empty
     }
 
-    /// Where the limit ended the last reading: how many of the files were not begun. `None` if it did not.
+    /// Where the limit ended the last reading: how many of the files were not begun. `None` if nothing was left.
     pub fn limit_reached(&self) -> Option<u64> {
         let limit = self.shared.options.limit?;
         let files = 0..self.list().len() as u32;
         let records: Vec<Option<u64>> = files.map(|file| self.records(file)).collect();
         let read: u64 = records.iter().flatten().sum();
-        (read >= limit).then(|| records.iter().filter(|records| records.is_none()).count() as u64)
+        let not_begun = records.iter().filter(|records| records.is_none()).count() as u64;
+        let left = not_begun > 0 || self.shared.cut_short.load(Ordering::Relaxed);
+        (read >= limit && left).then_some(not_begun)
     }
 
     /// How often a file was named again by a later input, and not read again.
@@ -244,12 +254,18 @@ impl Shared {
 
     /// Begins to count again.
     fn take_tally(&self) {
+        self.cut_short.store(false, Ordering::Relaxed);
         *self.tally() = Tally::default();
     }
 
     /// Counts records.
     pub(crate) fn count(&self, tally: Tally) {
         self.tally().add(tally);
+    }
+
+    /// Notes that records follow the last one that the limit allows.
+    pub(crate) fn cut_short(&self) {
+        self.cut_short.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn charset(&self, source: u32) -> Option<Charset> {

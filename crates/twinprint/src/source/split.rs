@@ -94,6 +94,8 @@ pub(crate) struct Splitter<R> {
     /// The end of the stream was told to the scanner, or is a fault.
     ended: bool,
     over: Over,
+    /// A record was found that the limit does not allow.
+    surplus: bool,
     /// Whether what closes the file has been yielded.
     closed: bool,
 }
@@ -141,6 +143,7 @@ impl<R: Read> Splitter<R> {
             end: End::Open,
             ended: false,
             over: if limit == 0 { Over::All } else { Over::No },
+            surplus: false,
             closed: false,
         }
     }
@@ -170,6 +173,32 @@ impl<R: Read> Splitter<R> {
                 self.fault = Some(self.longest.reason(None));
             } else {
                 self.go_on(&broken);
+            }
+        }
+    }
+
+    /// Whether another record follows the last one that the limit allowed. Reads on until that is known; nothing is yielded after it.
+    pub(crate) fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> Broken) -> bool {
+        if self.left > 0 {
+            return false;
+        }
+        loop {
+            let too_long = self.data.len() as u64 > self.longest.held();
+            if self.surplus || self.fault.is_some() || too_long {
+                return true;
+            }
+            if self.ended {
+                return false;
+            }
+            if matches!(self.end, End::Open) {
+                self.go_on(&broken);
+            } else {
+                self.fault = self.fault_at_end(&broken);
+            }
+            self.surplus = self.spans.iter().any(|span| span.part == Part::Record);
+            if let Some(last) = self.spans.last() {
+                self.data.drain(..last.end);
+                self.spans.clear();
             }
         }
     }
@@ -222,7 +251,7 @@ impl<R: Read> Splitter<R> {
             records += u64::from(span.part == Part::Record);
             taken += 1;
         }
-        spans.truncate(taken);
+        self.surplus = spans.split_off(taken).iter().any(|span| span.part == Part::Record);
         self.closed |= spans.iter().any(|span| span.part == Part::Closing);
         let end = spans.last()?.end;
         self.left -= records;
@@ -352,6 +381,7 @@ impl<R: Read> Splitter<R> {
             }
             self.read(self.piece);
         }
+        self.ended = true;
         let unread_bytes = match &self.end {
             End::Broken(error) => broken(error).unread_bytes,
             _ => 0,

@@ -17,7 +17,7 @@ const BUFFER: usize = 64 << 10;
 const ODD: u8 = 0xff;
 /// The first byte of a recoded half of a pair.
 const HALF: u8 = 0xed;
-/// What the bytes after the first have besides their bits.
+/// The bits of a continuation byte besides those of the character.
 const CONTINUED: u8 = 0x80;
 
 /// A stream of UTF-16 read recoded. A byte order mark is recoded like other characters.
@@ -115,14 +115,14 @@ fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>)
     used
 }
 
-/// What recoded bytes that are no UTF-8 stood for.
+/// The source of recoded bytes that are no UTF-8.
 enum NoText {
     Half(u16),
     Odd(u8),
 }
 
 impl NoText {
-    /// What stands at the start of `recoded`. None if nothing was recoded to it.
+    /// The source of the bytes at the start of `recoded`. None if nothing is recoded to them.
     fn at_start(recoded: &[u8]) -> Option<Self> {
         let &[first, high @ CONTINUED..=0xbf, low @ CONTINUED..=0xbf] = recoded.first_chunk()? else {
             return None;
@@ -167,7 +167,7 @@ pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     recoded.iter().map(bytes).sum()
 }
 
-/// Why a recoded record is no text. None if it is one.
+/// The reason for which a recoded record is no text. None if it is one.
 pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
     let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
     let (before, rest) = recoded.split_at(valid);

@@ -14,8 +14,10 @@ const FIELDS: usize = 16;
 /// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
+    /// The ordinal of the first record of the chunk that is counted.
+    chunk: u64,
     documents: u64,
-    /// Of these, such as were refused.
+    /// Documents that were rejected after they were counted.
     refused: u64,
     kinds: BTreeMap<&'static str, Kind>,
     files: BTreeMap<u32, File>,
@@ -32,9 +34,19 @@ struct Kind {
 /// A rejected record.
 #[derive(Debug, Clone)]
 struct Example {
-    file: u32,
-    line: u64,
+    place: Place,
     reason: RejectReason,
+}
+
+/// The place of a rejected record, by which records of all chunks are in input order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    file: u32,
+    /// See [`Tally::chunk`].
+    chunk: u64,
+    line: u64,
+    /// The number of rejected records before it in the chunk.
+    position: u64,
 }
 
 /// Rejected records of one file.
@@ -53,20 +65,28 @@ struct FileDamage {
 }
 
 impl Example {
-    fn place(&self) -> (u32, u64) {
-        (self.file, self.line)
+    fn place(&self) -> Place {
+        self.place
     }
 
     /// Takes the place of a later one.
     fn earlier(&mut self, other: Self) {
-        if other.place() < self.place() {
+        if other.place < self.place {
             *self = other;
         }
     }
 }
 
 impl Tally {
-    /// Counts a record. Those of one file come in their order.
+    /// No counts yet of a chunk, given the ordinal of its first record.
+    pub(crate) fn of_chunk(first_ordinal: u64) -> Self {
+        Self {
+            chunk: first_ordinal,
+            ..Self::default()
+        }
+    }
+
+    /// Counts a record. Those of one chunk come in their order.
     pub(crate) fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
             RecordKind::Blank | RecordKind::Other { .. } => return,
@@ -76,19 +96,31 @@ impl Tally {
             }
             RecordKind::Rejected { reason } => reason,
         };
-        self.reject(record.source, record.line, record.raw_len, reason);
+        let position = self.kinds.values().map(|kind| kind.count).sum();
+        self.reject((record.source, record.line, position), record.raw_len, reason);
     }
 
     /// Counts a document, counted before or after, as rejected.
     pub(crate) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
-        self.reject(source, line, 0, reason);
+        // Those of one line come in their order, behind the others.
+        self.reject((source, line, u64::MAX), 0, reason);
     }
 
-    fn reject(&mut self, source: u32, line: u64, raw_len: u64, reason: &RejectReason) {
-        let example = || Example {
+    fn reject(
+        &mut self,
+        (source, line, position): (u32, u64, u64),
+        raw_len: u64,
+        reason: &RejectReason,
+    ) {
+        let place = Place {
             file: source,
+            chunk: self.chunk,
             line,
+            position,
+        };
+        let example = || Example {
+            place,
             reason: reason.clone(),
         };
         let kind = self.kinds.entry(reason.kind()).or_default();
@@ -111,7 +143,9 @@ impl Tally {
             damage.rejected += 1;
             damage.loss += match reason {
                 RejectReason::Lost { loss, .. } => *loss,
-                RejectReason::DamagedTable { .. } => Loss {
+                RejectReason::DamagedTable { .. }
+                | RejectReason::NotATable { .. }
+                | RejectReason::Unreadable { .. } => Loss {
                     rows: 1,
                     ..Loss::default()
                 },
@@ -178,8 +212,9 @@ impl Tally {
                 .into_iter()
                 .map(|(kind, example)| RejectExample {
                     kind: kind.to_owned(),
-                    source: label(example.file),
-                    line: example.line,
+                    file: example.place.file,
+                    source: label(example.place.file),
+                    line: example.place.line,
                     reason: example.reason.to_string(),
                 })
                 .collect(),
@@ -190,10 +225,10 @@ impl Tally {
                     file: number,
                     source: label(number),
                     rejected: file.rejected,
-                    line: file.first.line,
+                    line: file.first.place.line,
                     reason: file.first.reason.to_string(),
                     damage: file.damage.as_ref().map(|damage| Damage {
-                        line: damage.first.line,
+                        line: damage.first.place.line,
                         reason: damage.first.reason.to_string(),
                         rejected: damage.rejected,
                         loss: damage.loss,

@@ -8,7 +8,7 @@ use memchr::{memchr_iter, memchr2};
 
 use super::{Part, Scan, Span};
 use crate::source::json::first_fields;
-use crate::source::reject::RejectReason;
+use crate::source::reject::{ARRAY_CUT_OFF, RejectReason};
 
 /// Where the scanner stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl Scan for ArrayScan {
                 found: "nothing".to_owned(),
             }),
             _ => Err(RejectReason::BrokenArray {
-                message: "the file ends before its array does",
+                message: ARRAY_CUT_OFF,
             }),
         }
     }

@@ -7,7 +7,7 @@
 use super::{Part, Scan, Span};
 use crate::source::reject::RejectReason;
 use crate::source::warc::{
-    Begun, Header, Kind, LONGEST_HEADER, LOOKED_AT, NextRecord, TOO_FEW, begins_record, blank_before, kind,
+    Begun, Header, Kind, LONGEST_BEGINNING, LONGEST_HEADER, LOOKED_AT, NextRecord, TOO_FEW, begins_record, blank_before, kind,
 };
 
 #[cfg(test)]
@@ -168,6 +168,18 @@ impl WarcScan {
         Some(start)
     }
 
+    /// Bytes up to which a record that is no document is held whole.
+    fn held_other(&self) -> u64 {
+        let room = u64::from(LINE_ENDS) + TOO_FEW as u64;
+        self.max.min(HELD_OTHER).saturating_sub(room)
+    }
+
+    /// Whether another record begins inside the open span before the end of what is held of it, however the bytes arrive.
+    fn begins_early(&self) -> bool {
+        let known = |at: u64| at + LONGEST_BEGINNING as u64 <= self.held_other();
+        self.inside.is_some_and(known)
+    }
+
     /// Goes through `data` from `at`.
     fn go(&mut self, data: &[u8], mut at: usize, spans: &mut Vec<Span>) {
         while let Some(bytes) = data.get(at..).filter(|bytes| !bytes.is_empty()) {
@@ -188,8 +200,12 @@ impl WarcScan {
                     } else {
                         State::Content { left, part }
                     };
-                    // A record that is too long to be taken is not believed to hold others.
-                    let too_long = part == Part::Record && self.seen > self.max;
+                    // A record that is too long to be held is not believed to hold others.
+                    let too_long = match part {
+                        Part::Record => self.seen > self.max,
+                        Part::Other(Some(_)) => self.seen > self.held_other() && self.begins_early(),
+                        _ => false,
+                    };
                     if (too_long || self.again == 0)
                         && let Some(back) = self.cut(at, spans)
                     {
@@ -234,8 +250,7 @@ impl WarcScan {
 
     /// Hands on what is there of a record that is no document and too long to be held.
     fn stream(&mut self, end: usize, spans: &mut Vec<Span>) {
-        let room = u64::from(LINE_ENDS) + TOO_FEW as u64;
-        let held = self.max.min(HELD_OTHER).saturating_sub(room);
+        let held = self.held_other();
         if let State::Content { part, .. } | State::End { part, .. } = &mut self.state
             && let Part::Other(kind) = part
             && self.seen > if kind.is_some() { held } else { 0 }

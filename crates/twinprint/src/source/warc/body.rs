@@ -83,7 +83,8 @@ fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
     let mut joined = Vec::with_capacity(body.len());
     let mut rest = body;
     while !rest.is_empty() {
-        let Some(Chunk { data, after }) = chunk(rest) else {
+        let found = chunk(rest).filter(|chunk| rest.len() < body.len() || chunk.may_be_first());
+        let Some(Chunk { size, data, after }) = found else {
             if joined.is_empty() {
                 return Ok(None);
             }
@@ -95,7 +96,7 @@ fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
                 message: format!("chunked: no chunk begins at byte {at}"),
             });
         };
-        if data.is_empty() {
+        if size == 0 {
             break;
         }
         joined.extend_from_slice(data);
@@ -106,8 +107,19 @@ fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
 
 /// One chunk.
 struct Chunk<'a> {
+    /// As its size says.
+    size: usize,
     data: &'a [u8],
     after: &'a [u8],
+}
+
+impl Chunk<'_> {
+    /// Whether a body may begin with it, rather than with a line that reads like a size. The first chunk is all there, and behind an
+    /// empty one there are trailers or nothing.
+    fn may_be_first(&self) -> bool {
+        let is_blank_or_field = |line: &[u8]| line.trim_ascii().is_empty() || line.contains(&b':');
+        self.data.len() == self.size && (self.size > 0 || self.after.split(|&b| b == b'\n').all(is_blank_or_field))
+    }
 }
 
 /// The chunk at the start of a body, if there is one: a size, and as many bytes before a line end or the end of the body.
@@ -124,10 +136,10 @@ fn chunk(body: &[u8]) -> Option<Chunk<'_>> {
     let after = match after {
         [b'\r', b'\n', after @ ..] | [b'\n', after @ ..] => after,
         b"" | b"\r" => b"",
-        _ if size == 0 => b"",
+        trailers if size == 0 => trailers,
         _ => return None,
     };
-    Some(Chunk { data, after })
+    Some(Chunk { size, data, after })
 }
 
 #[cfg(test)]
@@ -157,7 +169,16 @@ mod tests {
 
     #[test]
     fn a_body_whose_chunks_were_joined_before_is_left_as_it_is() {
-        for body in ["<p>page</p>", "3 apples\n and more", "2\r\nfour letters", "beef"] {
+        for body in [
+            "<p>page</p>",
+            "3 apples\n and more",
+            "2\r\nfour letters",
+            "beef",
+            "2024\nThe year in review",
+            "2024\r\nThe year in review",
+            "0\nNothing is all there is",
+            "dad\n",
+        ] {
             assert_eq!(joined(body), None, "{body:?}");
         }
     }

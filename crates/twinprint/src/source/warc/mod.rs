@@ -16,4 +16,4 @@ mod next;
 pub(crate) use document::document;
 pub(crate) use header::{Begun, Header, LONGEST_HEADER, blank_before};
 pub(crate) use kind::{Kind, LOOKED_AT, kind};
-pub(crate) use next::{NextRecord, TOO_FEW, begins_record, has_record};
+pub(crate) use next::{LONGEST_BEGINNING, NextRecord, TOO_FEW, begins_record, has_record};

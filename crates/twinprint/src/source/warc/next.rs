@@ -10,9 +10,9 @@ use super::header::MAGIC;
 /// The beginning of the first field behind a version.
 const FIELD: &[u8] = b"WARC-";
 /// Most bytes that decide whether a record begins.
-const LONGEST: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
+pub(crate) const LONGEST_BEGINNING: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
 /// Bytes held of those looked at: the longest unfinished beginning, and the byte before it.
-const HELD: usize = LONGEST;
+const HELD: usize = LONGEST_BEGINNING;
 
 /// Whether `bytes`, at the start of a line, begin like a record; `None` if they are too few to tell.
 pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {

@@ -250,6 +250,21 @@ fn a_giant_length_costs_one_record_of_any_kind() {
 }
 
 #[test]
+fn a_length_beyond_what_is_held_costs_one_record_that_is_no_document() {
+    let pages: Vec<Vec<u8>> = (0..1500).map(|i| page(&i.to_string().repeat(600))).collect();
+    for said in [HELD_OTHER, HELD_OTHER + 500, 2_000_000, 1 << 40] {
+        let bad = format!("WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: {said}\r\n\r\nshort\r\n\r\n");
+        let file = [page("one"), bad.clone().into_bytes(), pages.concat()].concat();
+        for step in [1 << 16, 1 << 20, 1 << 23] {
+            let told = spans(&file, step, 64 << 20);
+            let records = [page("one"), bad.clone().into_bytes()];
+            let expected = records.iter().chain(&pages).map(|record| (Part::Record, record));
+            assert!(told.iter().map(|(part, bytes)| (*part, bytes)).eq(expected), "{said} in steps of {step}");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_length_costs_one_record() {
     let wrong = |said: usize| {
         let body = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>a page of some length</p>";
