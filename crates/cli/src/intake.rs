@@ -69,7 +69,10 @@ impl IntakeArgs {
         let reasons = [
             (damaged > 0).then(|| {
                 let files = counted(damaged, "file");
-                format!("{files} unreadable, cut off or damaged; {} readable parts were taken", if damaged == 1 { "its" } else { "their" })
+                format!(
+                    "{files} unreadable, cut off or damaged; {} readable parts were taken",
+                    if damaged == 1 { "its" } else { "their" }
+                )
             }),
             too_many.then(|| format!("{rejected} rejected, more than {most} % (--max-rejected)")),
         ];

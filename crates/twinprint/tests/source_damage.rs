@@ -245,7 +245,10 @@ fn a_document_before_junk_is_rejected_for_it() {
     let reason = records[0].reason();
     assert_eq!(reason.kind(), "junk after the stream");
     let text = reason.to_string();
-    assert!(text.contains("cut them off to have it taken") && !text.contains("was read"), "{text}");
+    assert!(
+        text.contains("cut them off to have it taken") && !text.contains("was read"),
+        "{text}"
+    );
     let loss = reason.loss().expect("a loss");
     assert_eq!((records.len(), loss.bytes, loss.unread_bytes), (1, 7, 7));
 }

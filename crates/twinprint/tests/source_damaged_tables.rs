@@ -207,3 +207,26 @@ fn under_any_text_a_table_without_the_column_is_a_file_of_another_kind() {
     assert_eq!(left.list().len(), 1);
     assert_eq!(left.skipped().get("(not text)"), Some(&2));
 }
+
+#[test]
+fn a_table_that_cannot_be_opened_again_is_damaged() {
+    for (name, bytes) in [("a.parquet", parquet(7, 7)), ("a.arrows", arrow_stream(7, 7))] {
+        let inputs = Inputs::new();
+        let path = inputs.put(name, bytes);
+        let good = inputs.put("b.txt", "a text");
+        let sources = inputs
+            .find(&[&path, &good], &SourceOptions::default())
+            .expect("found");
+        let batches: Vec<_> = sources
+            .read(1 << 20)
+            .map(|batch| batch.expect("a batch"))
+            .collect();
+        std::fs::remove_file(&path).expect("removed");
+        for chunk in batches.iter().flat_map(|batch| &batch.chunks) {
+            chunk.documents(sources.options(), &mut |_| {});
+        }
+        let intake = sources.intake().expect("one is taken");
+        assert_eq!(intake.damaged().count(), 1, "{name}");
+        assert_eq!((intake.rejected, intake.loss().rows), (7, 7), "{name}");
+    }
+}

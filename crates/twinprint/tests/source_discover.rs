@@ -483,8 +483,16 @@ fn what_follows_the_last_record_of_a_limit_decides_whether_it_was_reached() {
             limit: Some(3),
             ..plain()
         };
-        let sources = inputs.find(&[&inputs.put(name, content)], &options).expect("found");
-        assert_eq!(read_all(&sources, 1 << 20).iter().filter(|r| r.kind != Kind::Blank).count(), 3);
+        let sources = inputs
+            .find(&[&inputs.put(name, content)], &options)
+            .expect("found");
+        assert_eq!(
+            read_all(&sources, 1 << 20)
+                .iter()
+                .filter(|r| r.kind != Kind::Blank)
+                .count(),
+            3
+        );
         assert_eq!(sources.limit_reached(), reached.then_some(0), "{name}");
     }
 }
@@ -505,7 +513,11 @@ fn a_file_is_of_its_format_whose_first_record_is_longer_than_what_is_looked_at()
         // These are longer as well, and their beginnings show that they are something else.
         ("object.json", object.clone(), Format::Text),
         ("code.jsonl", format!("var x = \"{long}\";"), Format::Text),
-        ("numbers.json", format!("[{}]", "1,".repeat(1 << 20)), Format::Text),
+        (
+            "numbers.json",
+            format!("[{}]", "1,".repeat(1 << 20)),
+            Format::Text,
+        ),
     ] {
         let sources = inputs.find(&[&inputs.put(name, content)], &any).expect("found");
         assert_eq!(sources.list()[0].format, format, "{name}");
@@ -525,7 +537,8 @@ fn files_read_as_text_for_want_of_the_field_are_counted_once() {
         ..plain()
     };
     let sources = inputs.find(&[&shard, &inputs.path("")], &any).expect("found");
-    let expected = [(".json", 1), (".jsonl", 1), (".warc", 1)].map(|(extension, n)| (extension.to_owned(), n));
+    let expected =
+        [(".json", 1), (".jsonl", 1), (".warc", 1)].map(|(extension, n)| (extension.to_owned(), n));
     assert_eq!(sources.as_text(), &expected.into());
 }
 

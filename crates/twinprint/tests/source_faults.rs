@@ -299,8 +299,13 @@ fn the_account_does_not_depend_on_threads() {
     let path = inputs.put("a.json", format!("[{}]", objects.join(",")));
     let cut = inputs.put("b.json", format!("[{}", objects[..9].join(",")));
     let intake = |order: &dyn Fn(usize, usize) -> usize| {
-        let sources = inputs.find(&[&path, &cut], &SourceOptions::default()).expect("found");
-        let batches: Vec<_> = sources.read(1 << 30).map(|batch| batch.expect("a batch")).collect();
+        let sources = inputs
+            .find(&[&path, &cut], &SourceOptions::default())
+            .expect("found");
+        let batches: Vec<_> = sources
+            .read(1 << 30)
+            .map(|batch| batch.expect("a batch"))
+            .collect();
         let chunks: Vec<_> = batches.iter().flat_map(|batch| &batch.chunks).collect();
         assert!(chunks.len() > 3);
         for i in 0..chunks.len() {
@@ -309,13 +314,21 @@ fn the_account_does_not_depend_on_threads() {
         sources.intake().expect("some are taken")
     };
     let forward = intake(&|i, _| i);
-    assert!(forward.examples[0].reason.contains("field1;"), "{:?}", forward.examples);
+    assert!(
+        forward.examples[0].reason.contains("field1;"),
+        "{:?}",
+        forward.examples
+    );
     assert_eq!(intake(&|i, n| n - 1 - i), forward);
     assert_eq!(intake(&|i, n| (i + n / 2) % n), forward);
-    let sources = inputs.find(&[&path, &cut], &SourceOptions::default()).expect("found");
+    let sources = inputs
+        .find(&[&path, &cut], &SourceOptions::default())
+        .expect("found");
     for batch in sources.read(1 << 20) {
         let chunks = batch.expect("a batch").chunks;
-        chunks.par_iter().for_each(|chunk| chunk.documents(sources.options(), &mut |_| {}));
+        chunks
+            .par_iter()
+            .for_each(|chunk| chunk.documents(sources.options(), &mut |_| {}));
     }
     assert_eq!(sources.intake().expect("some are taken"), forward);
 }

@@ -292,9 +292,7 @@ fn documents_of_one_id_are_all_in_the_collection() {
 }
 
 /// The arguments of a run that reads stdin, but for the output.
-const FROM_STDIN: [&str; 7] = [
-    "dedup", "-", "--format", "jsonl", "--against", "seen", "--append",
-];
+const FROM_STDIN: [&str; 7] = ["dedup", "-", "--format", "jsonl", "--against", "seen", "--append"];
 
 /// A run that reads stdin, which stays open, once it has begun to write to `out`.
 fn waiting(sandbox: &Sandbox, out: &str, sent: &str) -> Child {
@@ -355,7 +353,11 @@ fn a_run_that_had_ended_before_it_was_killed_gives_its_exit_code_again() {
     again.stdin(File::open(sandbox.path("in")).unwrap());
     let run = Run::of(again.output().unwrap()).fails(
         3,
-        &["a run had ended before it was killed", "stdin:3: ", "1 file unreadable, cut off or damaged"],
+        &[
+            "a run had ended before it was killed",
+            "stdin:3: ",
+            "1 file unreadable, cut off or damaged",
+        ],
     );
     assert!(!run.stderr.contains("holds no document"), "{}", run.stderr);
     assert!(!marker.exists());

@@ -24,7 +24,7 @@ fn a_glob_that_spells_an_extension_reads_text() {
     let run = sandbox.run("dedup src/**/*.py -o out").ok();
     assert!(
         run.stdout
-            .contains("as text              2  files of extensions that name no format: 2 .py"),
+            .contains("as text              2  files whose extensions name another format or none: 2 .py"),
         "{}",
         run.stdout
     );

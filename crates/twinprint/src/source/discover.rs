@@ -432,12 +432,7 @@ fn spelled_as(path: &Path, codec: Codec) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
-fn source_file(
-    path: PathBuf,
-    relative: PathBuf,
-    kind: Kind,
-    metadata: &Metadata,
-) -> SourceFile {
+fn source_file(path: PathBuf, relative: PathBuf, kind: Kind, metadata: &Metadata) -> SourceFile {
     let label = path.display().to_string();
     let (bytes, modified) = (metadata.len(), metadata.modified().ok());
     SourceFile {

@@ -235,3 +235,61 @@ impl Intake {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(file: u32, line: u64) -> Place {
+        Place {
+            file,
+            source: format!("{file}"),
+            line,
+        }
+    }
+
+    #[test]
+    fn examples_are_the_first_in_input_order() {
+        let mut intake = Intake {
+            accepted: 9,
+            ..Intake::default()
+        };
+        for (file, line) in [(1, 5), (0, 9), (1, 2), (0, 3), (2, 1), (0, 1)] {
+            intake.refuse(&place(file, line), "odd", "why");
+        }
+        intake.refuse(&place(0, 2), "other", "why");
+        let places: Vec<_> = intake.examples.iter().map(|e| (e.file, e.line)).collect();
+        assert_eq!(places, [(0, 1), (0, 2), (0, 3), (0, 9)]);
+        assert_eq!((intake.accepted, intake.rejected), (2, 7));
+        assert_eq!(intake.rejected_kinds(), "6 odd, 1 other");
+    }
+
+    #[test]
+    fn damage_of_one_file_adds_up() {
+        let damaged = |line, bytes| Intake {
+            rejected: 1,
+            files: vec![FileIntake {
+                file: 3,
+                source: "a".to_owned(),
+                rejected: 1,
+                line,
+                reason: format!("at {line}"),
+                damage: Some(Damage {
+                    line,
+                    reason: format!("at {line}"),
+                    rejected: 1,
+                    loss: Loss {
+                        bytes,
+                        ..Loss::default()
+                    },
+                }),
+            }],
+            ..Intake::default()
+        };
+        let mut intake = damaged(7, 10);
+        intake.add(damaged(4, 5));
+        let (file, damage) = intake.damaged().next().expect("one");
+        assert_eq!((file.rejected, damage.rejected, damage.loss.bytes), (2, 2, 15));
+        assert_eq!((damage.line, damage.reason.as_str()), (4, "at 4"));
+    }
+}

@@ -114,7 +114,11 @@ impl Sources {
                         "none of the first {} of {} has a field {key:?} for {role}; the first has {}",
                         counted(records, "record"),
                         file.label,
-                        if fields.is_empty() { "no fields".to_owned() } else { fields.join(", ") }
+                        if fields.is_empty() {
+                            "no fields".to_owned()
+                        } else {
+                            fields.join(", ")
+                        }
                     ));
                     return Ok(());
                 }

@@ -251,7 +251,10 @@ impl<R: Read> Splitter<R> {
             records += u64::from(span.part == Part::Record);
             taken += 1;
         }
-        self.surplus = spans.split_off(taken).iter().any(|span| span.part == Part::Record);
+        self.surplus = spans
+            .split_off(taken)
+            .iter()
+            .any(|span| span.part == Part::Record);
         self.closed |= spans.iter().any(|span| span.part == Part::Closing);
         let end = spans.last()?.end;
         self.left -= records;

@@ -107,12 +107,7 @@ impl Tally {
         self.reject((source, line, u64::MAX), 0, reason);
     }
 
-    fn reject(
-        &mut self,
-        (source, line, position): (u32, u64, u64),
-        raw_len: u64,
-        reason: &RejectReason,
-    ) {
+    fn reject(&mut self, (source, line, position): (u32, u64, u64), raw_len: u64, reason: &RejectReason) {
         let place = Place {
             file: source,
             chunk: self.chunk,

@@ -7,7 +7,8 @@
 use super::{Part, Scan, Span};
 use crate::source::reject::RejectReason;
 use crate::source::warc::{
-    Begun, Header, Kind, LONGEST_BEGINNING, LONGEST_HEADER, LOOKED_AT, NextRecord, TOO_FEW, begins_record, blank_before, kind,
+    Begun, Header, Kind, LONGEST_BEGINNING, LONGEST_HEADER, LOOKED_AT, NextRecord, TOO_FEW, begins_record,
+    blank_before, kind,
 };
 
 #[cfg(test)]

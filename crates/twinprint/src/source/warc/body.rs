@@ -118,7 +118,8 @@ impl Chunk<'_> {
     /// empty one there are trailers or nothing.
     fn may_be_first(&self) -> bool {
         let is_blank_or_field = |line: &[u8]| line.trim_ascii().is_empty() || line.contains(&b':');
-        self.data.len() == self.size && (self.size > 0 || self.after.split(|&b| b == b'\n').all(is_blank_or_field))
+        self.data.len() == self.size
+            && (self.size > 0 || self.after.split(|&b| b == b'\n').all(is_blank_or_field))
     }
 }
 

@@ -259,7 +259,10 @@ fn a_length_beyond_what_is_held_costs_one_record_that_is_no_document() {
             let told = spans(&file, step, 64 << 20);
             let records = [page("one"), bad.clone().into_bytes()];
             let expected = records.iter().chain(&pages).map(|record| (Part::Record, record));
-            assert!(told.iter().map(|(part, bytes)| (*part, bytes)).eq(expected), "{said} in steps of {step}");
+            assert!(
+                told.iter().map(|(part, bytes)| (*part, bytes)).eq(expected),
+                "{said} in steps of {step}"
+            );
         }
     }
 }
