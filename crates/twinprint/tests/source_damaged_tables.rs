@@ -205,7 +205,7 @@ fn under_any_text_a_table_without_the_column_is_a_file_of_another_kind() {
     assert_eq!(taken.list().len(), 3);
     let left = inputs.find(&[&inputs.path("")], &of_key("body")).expect("found");
     assert_eq!(left.list().len(), 1);
-    assert_eq!(left.skipped().get("(not text)"), Some(&2));
+    assert_eq!(left.skipped().get("(no text field)"), Some(&2));
 }
 
 #[test]

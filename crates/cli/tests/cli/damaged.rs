@@ -57,7 +57,7 @@ fn a_record_that_cannot_be_used_is_named_and_left_out() {
             b"{\"id\":1}",
             "no field \"text\"; there are id; name the one that holds the text with --text-key",
         ),
-        (b"{}", "no field \"text\"; the object is empty"),
+        (b"{}", "no field \"text\"; the record has no fields"),
         (b"{\"text\":12}", "is a number, not a string"),
         (b"{\"text\":[\"a\"]}", "is an array, not a string"),
         (b"{\"text\":null}", "is null"),

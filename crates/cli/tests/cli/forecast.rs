@@ -135,7 +135,7 @@ fn a_forecast_counts_what_asking_takes() {
         .run("dedup new.jsonl -o out --dry-run --against seen")
         .ok();
     assert!(
-        dry.stdout.contains("texts, from before; asking takes ~"),
+        dry.stdout.contains("texts known from before; asking takes ~"),
         "{}",
         dry.stdout
     );
