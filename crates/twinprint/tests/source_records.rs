@@ -101,7 +101,7 @@ fn every_reason_names_a_way_or_a_place() {
                 key: key(),
                 present: vec![],
             },
-            "the object is empty",
+            "the record has no fields",
         ),
         (
             RejectReason::FieldNotText {
