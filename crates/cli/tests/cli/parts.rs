@@ -205,7 +205,9 @@ fn places_are_those_of_the_text_that_a_record_holds() {
         format!("{{\"no\": 1}}\n\n{}\n", json!({"text": text("f")})),
     );
     sandbox.put("in/g.json", json!([{"text": text("g")}]).to_string());
-    sandbox.run("dedup in -o out --parts --mode report -q").ok();
+    sandbox
+        .run("dedup in -o out --parts --mode report -q")
+        .incomplete();
     let parts = sandbox.rows("out/parts.jsonl");
     assert_eq!(parts.len(), 7 * 6 / 2);
     for row in parts {
