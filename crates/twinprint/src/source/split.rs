@@ -94,8 +94,8 @@ pub(crate) struct Splitter<R> {
     /// The end of the stream was told to the scanner, or is a fault.
     ended: bool,
     over: Over,
-    /// A record was found that the limit does not allow.
-    surplus: bool,
+    /// Records found that the limit does not allow.
+    surplus: u64,
     /// Whether what closes the file has been yielded.
     closed: bool,
 }
@@ -143,7 +143,7 @@ impl<R: Read> Splitter<R> {
             end: End::Open,
             ended: false,
             over: if limit == 0 { Over::All } else { Over::No },
-            surplus: false,
+            surplus: 0,
             closed: false,
         }
     }
@@ -184,7 +184,7 @@ impl<R: Read> Splitter<R> {
         }
         loop {
             let too_long = self.data.len() as u64 > self.longest.held();
-            if self.surplus || self.fault.is_some() || too_long {
+            if self.surplus > 0 || self.fault.is_some() || too_long {
                 return true;
             }
             if self.ended {
@@ -195,7 +195,7 @@ impl<R: Read> Splitter<R> {
             } else {
                 self.fault = self.fault_at_end(&broken);
             }
-            self.surplus = self.spans.iter().any(|span| span.part == Part::Record);
+            self.surplus = records_among(&self.spans);
             if let Some(last) = self.spans.last() {
                 self.data.drain(..last.end);
                 self.spans.clear();
@@ -251,10 +251,7 @@ impl<R: Read> Splitter<R> {
             records += u64::from(span.part == Part::Record);
             taken += 1;
         }
-        self.surplus = spans
-            .split_off(taken)
-            .iter()
-            .any(|span| span.part == Part::Record);
+        self.surplus = records_among(&spans.split_off(taken));
         self.closed |= spans.iter().any(|span| span.part == Part::Closing);
         let end = spans.last()?.end;
         self.left -= records;
@@ -410,6 +407,11 @@ impl<R: Read> Splitter<R> {
             reason,
         }
     }
+}
+
+/// The number of spans that are records.
+fn records_among(spans: &[Span]) -> u64 {
+    spans.iter().filter(|span| span.part == Part::Record).count() as u64
 }
 
 /// Bytes that were read and are not yielded.
