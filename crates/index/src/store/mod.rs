@@ -33,6 +33,7 @@ mod error;
 mod files;
 mod flush;
 mod manifest;
+mod marker;
 mod memtable;
 mod open;
 mod scan;

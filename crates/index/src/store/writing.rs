@@ -13,6 +13,7 @@ use fingerprint::Width;
 use super::background::Bell;
 use super::files::Files;
 use super::flush::Structure;
+use super::marker::Marked;
 use super::memtable::Memtable;
 use super::view::{Frozen, Snapshot, View};
 use super::{Index, Options, Settings, StoreError, Upkeep};
@@ -38,6 +39,8 @@ pub(super) struct Shared<W> {
     /// Merges end early once this is set.
     pub(super) stop: Arc<AtomicBool>,
     pub(super) bell: Arc<Bell>,
+    /// Removed before the lock is.
+    pub(super) _marked: Marked,
     /// Locked as long as this lives.
     pub(super) _lock: File,
 }
