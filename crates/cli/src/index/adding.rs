@@ -43,7 +43,7 @@ impl Add {
         Some(Self { digest, ids })
     }
 
-    /// Whether this add, of `count` fingerprints, was committed last if `next` is the next free id.
+    /// `true` if this add, of `count` fingerprints, was committed and `next` is the next free id since.
     pub(super) fn is_last(&self, count: u64, next: u64) -> bool {
         let Range { start, end } = self.ids;
         end == next && count > 0 && start.checked_add(count) == Some(end)

@@ -21,7 +21,7 @@ use crate::{number, terminal};
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
 ///
 /// An add that was interrupted or killed starts over when it is run again. It may have been killed after its fingerprints were committed. If the next add
-/// is the same one, nothing is added a second time.
+/// is the same one, nothing is added a second time. For that it reads its files once more.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]

@@ -92,7 +92,7 @@ impl Files {
         with_ending(&self.segment(FIRST), &format!(".{NEW}"))
     }
 
-    /// Whether an index was to be made of one segment, and the build did not come to its end.
+    /// `true` if an index was to be made of one segment and the build did not come to its end.
     pub(super) fn unfinished(&self) -> bool {
         let new = self.new_segment();
         let [file, journal] = segment::unfinished(&new);
@@ -153,7 +153,7 @@ impl Files {
         }
     }
 
-    /// Whether some process has locked the directory, now or before.
+    /// `true` if some process has locked the directory, now or before.
     pub(super) fn is_locked_or_was(&self) -> bool {
         self.root.join(LOCK).exists()
     }
@@ -293,7 +293,7 @@ impl Files {
         })
     }
 
-    /// Whether there is the marker of a writer that the manifest fits.
+    /// `true` if there is the marker of a writer that may have written the manifest.
     fn is_marked(&self, manifest: &Manifest) -> Result<bool, StoreError> {
         let path = self.root.join(MARKER);
         let bytes = match fs::read(&path) {
@@ -307,6 +307,7 @@ impl Files {
         })
     }
 
+    /// The marker of a writer that begins with a manifest.
     fn marker(&self, manifest: &Manifest) -> Result<Marker, StoreError> {
         let path = self.manifest();
         let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;

@@ -44,7 +44,7 @@ impl Marker {
         marker.filter(|_| from.0.is_empty())
     }
 
-    /// Whether the writer may have written this manifest, or have begun with it.
+    /// `true` if the writer began with the manifest of the marker `now`, or may have written it.
     pub(super) fn fits(self, now: Self) -> bool {
         self == now || self.generation < now.generation
     }

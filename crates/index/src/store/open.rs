@@ -228,7 +228,7 @@ fn begin<W: Width>(files: &Files, settings: &Settings) -> Result<File, StoreErro
     Ok(lock)
 }
 
-/// Whether a new index may be made in a directory: there is none, and nothing of one.
+/// Refuses a directory that has an index, or files of one.
 fn check_free(files: &Files) -> Result<(), StoreError> {
     let path = || files.root().to_owned();
     if files.read_manifest()?.is_some() {
