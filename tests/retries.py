@@ -200,7 +200,6 @@ def scenarios(size):
         Scenario("index add", "index add seen new.u64 -q", index[:1], [numbers, further]),
         Scenario("index add to an index without fingerprints", "index add seen new.u64 -q", ["index build none.u64 -o seen -q"],
                  [none, further]),
-        Scenario("index add of given ids", "index add seen new.u64 --first-id 200 -q", index[:1], [numbers, further]),
         Scenario("index delete", "index delete seen 3 5 7", index, [numbers, further]),
         Scenario("index compact", "index compact seen", index, [numbers, further]),
         Scenario("index export", "index export seen -o all.parquet -q", index, [numbers, further]),

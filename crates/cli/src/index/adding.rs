@@ -76,11 +76,22 @@ impl Note {
         write().with_context(|| self.named())
     }
 
-    /// Removes the note durably, if there is one.
+    /// Removes the note of an earlier add durably, if there is one.
     pub(super) fn remove(&self) -> anyhow::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             removed => removed.and_then(|()| self.sync()).with_context(|| self.named()),
+        }
+    }
+
+    /// Removes the note of an add that ends.
+    ///
+    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may bring the note back, and then the same add is
+    /// taken for a repetition, as after a kill.
+    pub(super) fn end(&self) -> anyhow::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.with_context(|| self.named()),
         }
     }
 

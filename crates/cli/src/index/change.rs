@@ -137,7 +137,9 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     gather.finish();
     // After an error the fingerprints may be committed. The note stays for the next add.
     added?;
-    note.remove()?;
+    // The last change on disk: a kill before it leaves the note.
+    let _lock = index.close();
+    note.end()?;
     say_added(args, &files, first)
 }
 

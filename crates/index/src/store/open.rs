@@ -90,7 +90,7 @@ impl<W: Width> Index<W> {
             stop: Arc::default(),
             bell: Arc::default(),
             _marked: marked,
-            _lock: lock,
+            lock,
             files,
         });
         let background = match options.upkeep {
@@ -100,10 +100,7 @@ impl<W: Width> Index<W> {
                 Some(started.map_err(StoreError::io(shared.files.root(), "start a thread for it"))?)
             }
         };
-        Ok(Self {
-            shared,
-            _background: background,
-        })
+        Ok(Self { shared, background })
     }
 }
 
