@@ -59,8 +59,7 @@ impl Note {
     /// The add that is noted. A note that is not whole belongs to an add that committed nothing.
     pub(super) fn read(&self) -> anyhow::Result<Option<Add>> {
         match fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
             read => Ok(Add::parse(&read.with_context(|| self.named())?)),
         }
     }

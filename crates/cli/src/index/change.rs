@@ -101,7 +101,8 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         && killed.is_last(files.len(), first)
         && killed.digest == gather.digest(&files, first, INTERRUPTED)?
     {
-        note.remove()?;
+        let _lock = index.close();
+        note.end()?;
         terminal::note("this add was committed before it was killed; nothing is added a second time");
         return say_added(args, &files, killed.ids.start);
     }
