@@ -170,6 +170,7 @@ def scenarios(size):
     seen = ["collection create seen", "collection add seen old.jsonl -q"]
     topical = ["collection create seen --stories", "collection add seen old.jsonl -q"]
     numbers, further = ("old.u64", fingerprints(400, 1)), ("new.u64", fingerprints(300, 2))
+    none = ("none.u64", b"")
     append = "dedup news.jsonl more.jsonl -o out --against seen --append -q"
     index = ["index build old.u64 -o seen -q", "index add seen new.u64 -q"]
     judged = ("news.jsonl", corpus(size, 1, repeated=False))
@@ -197,6 +198,8 @@ def scenarios(size):
         Scenario("index build", "index build old.u64 -o seen -q", [], [numbers]),
         Scenario("index build with little memory", "index build old.u64 -o seen --memory 16MiB -q", [], [numbers]),
         Scenario("index add", "index add seen new.u64 -q", index[:1], [numbers, further]),
+        Scenario("index add to an index without fingerprints", "index add seen new.u64 -q", ["index build none.u64 -o seen -q"],
+                 [none, further]),
         Scenario("index delete", "index delete seen 3 5 7", index, [numbers, further]),
         Scenario("index compact", "index compact seen", index, [numbers, further]),
         Scenario("index export", "index export seen -o all.parquet -q", index, [numbers, further]),

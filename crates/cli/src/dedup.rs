@@ -381,13 +381,22 @@ pub(crate) fn width_named(id: &str) -> Option<u32> {
 
 /// The profile of an id, for commands that have no key; see [`profile_under_any_key`].
 pub(crate) fn profile_named(id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
-    let refuse = |error: &str| DedupError::Option(format!("--profile {id}: {error}"));
+    profile_of("--profile", id, stop_words)
+}
+
+/// As [`profile_named`], for the value of another option.
+pub(crate) fn profile_of(
+    option: &str,
+    id: &str,
+    stop_words: Option<&std::path::Path>,
+) -> anyhow::Result<Profile> {
+    let refuse = |error: &str| DedupError::Option(format!("{option} {id}: {error}"));
     if Recipe::parse(id).is_ok() {
         Err(refuse(
             "for `twinprint fingerprint` alone, which makes fingerprints as other libraries do",
         ))?;
     }
-    let profile = profile_under_any_key(id, stop_words)?;
+    let profile = keyed_profile_of(option, id, stop_words)?;
     if profile.key_id() != Profile::PUBLIC_KEY {
         Err(refuse("takes no key here; `twinprint fingerprint --key` does"))?;
     }
@@ -399,7 +408,11 @@ pub(crate) fn profile_under_any_key(
     id: &str,
     stop_words: Option<&std::path::Path>,
 ) -> anyhow::Result<Profile> {
-    let refuse = |error: String| DedupError::Option(format!("--profile {id}: {error}"));
+    keyed_profile_of("--profile", id, stop_words)
+}
+
+fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
+    let refuse = |error: String| DedupError::Option(format!("{option} {id}: {error}"));
     let (base, checksum) = match (id.split_once("+stop."), stop_words) {
         (Some((base, checksum)), Some(_)) => (base, Some(checksum)),
         _ => (id, None),

@@ -10,7 +10,7 @@ use twinprint::eval::{EvalOptions, Evaluation, FurtherProfile, evaluate, page};
 use twinprint::stream::LabelledDocuments;
 
 use crate::cluster::agreement_rows;
-use crate::dedup::{parse_auto, profile_named, width_named};
+use crate::dedup::{parse_auto, profile_of, width_named};
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::measure::MeasureArgs;
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// The profile of an id, at the width that it names, or at the usual ones.
 fn further(id: &str) -> anyhow::Result<FurtherProfile> {
-    let profile = profile_named(id, None)?;
+    let profile = profile_of("--also", id, None)?;
     let widths = width_named(id).map_or_else(|| FurtherProfile::WIDTHS.to_vec(), |bits| vec![bits]);
     Ok(FurtherProfile { profile, widths })
 }

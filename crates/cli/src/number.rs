@@ -33,7 +33,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     if bytes < u64::MAX as f64 {
         Ok(bytes as u64)
     } else {
-        Err("there are no sizes from 2^64 bytes up".to_owned())
+        Err("write a size below 2^64 bytes".to_owned())
     }
 }
 
@@ -60,16 +60,19 @@ where
     }
 }
 
+/// The largest number up to which all whole numbers are exact as floating-point numbers.
+const EXACT: f64 = (1u64 << 53) as f64;
+
 fn whole(text: &str) -> Result<u64, String> {
     let text = text.trim();
     if let Ok(count) = text.replace('_', "").parse() {
         return Ok(count);
     }
     let wide = decimal(text).ok_or("write a number such as 1000000 or 1e9")?;
-    if wide.fract().abs() < f64::EPSILON && (0.0..1e15).contains(&wide) {
+    if wide.fract() == 0.0 && (0.0..=EXACT).contains(&wide) {
         Ok(wide as u64)
     } else {
-        Err("write a whole number below 10^15".to_owned())
+        Err("write a whole number; with a point or an exponent, one up to 2^53".to_owned())
     }
 }
 
@@ -124,6 +127,8 @@ mod tests {
             ("1.5e3", 1500),
             ("5000000.0", 5_000_000),
             ("18446744073709551615", u64::MAX),
+            ("1e15", 1_000_000_000_000_000),
+            ("9007199254740992.0", 1 << 53),
         ] {
             assert_eq!(parse_count(text), Ok(count), "{text}");
         }
@@ -135,7 +140,7 @@ mod tests {
         let some = parse_count_in(1..=1000u16);
         assert_eq!((some("1e3"), some("1")), (Ok(1000), Ok(1)));
         assert!(some("0").is_err() && some("1001").is_err() && some("1e9").is_err());
-        for wrong in ["", "-1", "1.5", "1e99", "nan", "ten", "1e-3", "inf"] {
+        for wrong in ["", "-1", "1.5", "1e16", "1e99", "nan", "ten", "1e-3", "inf"] {
             assert!(parse_count::<u64>(wrong).is_err(), "{wrong}");
         }
     }

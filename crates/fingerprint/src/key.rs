@@ -20,7 +20,9 @@ impl HashKey {
         Self([k0, k1])
     }
 
-    pub(crate) const fn words(&self) -> [u64; 2] {
+    /// The two words of the key.
+    #[must_use]
+    pub const fn words(&self) -> [u64; 2] {
         self.0
     }
 }

@@ -2,13 +2,13 @@
 
 use fingerprint::{HashKey, hash_one};
 
-/// The 128-bit SipHash-1-3 of some bytes under the published key. It tells files apart that were mistaken for one another, not files that somebody
-/// has forged.
+/// The 128-bit SipHash-1-3 of some bytes under the published key. It recognizes files that were mistaken for one another. It is no defence against
+/// forged files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(u128);
 
 impl Digest {
-    /// Of `bytes`.
+    /// The digest of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self(hash_one(&HashKey::PUBLIC, bytes))
     }

@@ -40,7 +40,7 @@ pub struct Sorter {
 const LEAST_READ: u64 = 1 << 12;
 
 impl Sorter {
-    /// The bytes that sorting so many numbers takes, about, however few are allowed: a run in memory, and then a buffer for each run.
+    /// The least memory for sorting `count` numbers, in bytes, about: a run in memory, and then a buffer for each run.
     pub fn least_memory(count: u64) -> u64 {
         // With runs of m / (2 · HELD) numbers, all buffers fit into m where m² ≥ 2 · HELD · LEAST_READ · count.
         let all = count.saturating_mul(2 * HELD);

@@ -42,7 +42,7 @@ pub(crate) struct ClusterTable {
 pub(crate) struct IdTypes {
     /// Of documents.
     pub(crate) own: Option<IntegerType>,
-    /// Of what they duplicate, which may be documents known from elsewhere.
+    /// Ids in the column `duplicate_of`; they may be those of documents outside the input.
     pub(crate) duplicate_of: Option<IntegerType>,
 }
 

@@ -1,113 +1,111 @@
-//! A note beside an index of the fingerprints that `index add` is adding under the next free ids.
+//! The note of an `index add` under the next free ids: a file in the directory of the index.
 //!
-//! The note is durable before the fingerprints are committed, and deleted after that. If it is found, the add that wrote it was killed. The next
-//! free id then tells whether its fingerprints were committed: if the same add is run again, they must not be added a second time.
+//! The note is durable before the fingerprints are committed, and is removed after that. A note that is found belongs to an add that was killed. Its
+//! fingerprints were committed if the next free id is the one after theirs: every add removes the note of an earlier one before it changes the index,
+//! and only an add changes the next free id. If the next add is the same one, its fingerprints must not be added a second time.
 
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, ErrorKind, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use twinprint::raw::RawFiles;
 
 /// The name of the note.
 const NOTE: &str = "adding";
 
-/// An add that is noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Add {
-    /// A hash of the fingerprints.
-    hash: u64,
-    /// Their ids, of which the last one is left out.
-    ids: (u64, u64),
+/// An add under the next free ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Add {
+    /// The digest of the fingerprints.
+    pub(super) digest: u128,
+    /// Their ids.
+    pub(super) ids: Range<u64>,
 }
 
-/// The note of an add that is under way.
+/// The place of the note.
 #[derive(Debug)]
-pub(super) struct Adding {
+pub(super) struct Note {
     path: PathBuf,
 }
 
-/// How an add begins.
-#[derive(Debug)]
-pub(super) enum Beginning {
-    Noted(Adding),
-    /// It was killed after its fingerprints were committed, under ids from this one on.
-    Done {
-        first: u64,
-    },
-}
-
 impl Add {
-    fn text(self) -> String {
-        format!("{} {} {}\n", self.hash, self.ids.0, self.ids.1)
+    fn text(&self) -> String {
+        let Range { start, end } = self.ids;
+        format!("{:032x} {start} {end}\n", self.digest)
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let mut numbers = text.strip_suffix('\n')?.split(' ').map(str::parse);
-        let mut next = || numbers.next()?.ok();
-        Some(Self {
-            hash: next()?,
-            ids: (next()?, next()?),
-        })
+        let mut words = text.strip_suffix('\n')?.split(' ');
+        let digest = u128::from_str_radix(words.next()?, 16).ok()?;
+        let mut next = || words.next()?.parse().ok();
+        let ids = next()?..next()?;
+        Some(Self { digest, ids })
+    }
+
+    /// `true` if this add, of `count` fingerprints, was committed and `next` is the next free id since.
+    pub(super) fn is_last(&self, count: u64, next: u64) -> bool {
+        let Range { start, end } = self.ids;
+        end == next && count > 0 && start.checked_add(count) == Some(end)
     }
 }
 
-impl Adding {
-    /// Notes that the fingerprints of `files` are added to the index in `dir`, whose next free id is `next`.
-    pub(super) fn begin(dir: &Path, files: &RawFiles, next: u64) -> anyhow::Result<Beginning> {
-        let path = dir.join(NOTE);
-        let named = || path.display().to_string();
-        let hash = hash(files)?;
-        let before = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            // A note that was not written to its end belongs to an add that committed nothing.
-            read => Add::parse(&read.with_context(named)?),
-        };
-        if let Some(before) = before
-            && !files.is_empty()
-            && before.hash == hash
-            && before.ids == (next.wrapping_sub(files.len()), next)
-        {
-            fs::remove_file(&path).with_context(named)?;
-            let (first, _) = before.ids;
-            return Ok(Beginning::Done { first });
+impl Note {
+    /// The note of the index in `dir`.
+    pub(super) fn of(dir: &Path) -> Self {
+        Self { path: dir.join(NOTE) }
+    }
+
+    /// The add that is noted. A note that is not whole belongs to an add that committed nothing.
+    pub(super) fn read(&self) -> anyhow::Result<Option<Add>> {
+        match fs::read_to_string(&self.path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
+            read => Ok(Add::parse(&read.with_context(|| self.named())?)),
         }
-        let add = Add {
-            hash,
-            ids: (next, next.wrapping_add(files.len())),
+    }
+
+    /// Notes an add durably.
+    pub(super) fn write(&self, add: &Add) -> anyhow::Result<()> {
+        let write = || {
+            let mut file = File::create(&self.path)?;
+            file.write_all(add.text().as_bytes())?;
+            file.sync_all()?;
+            self.sync()
         };
-        write(&path, &add.text()).with_context(named)?;
-        Ok(Beginning::Noted(Self { path }))
+        write().with_context(|| self.named())
     }
 
-    /// The fingerprints are committed, or will not be.
-    pub(super) fn end(self) -> anyhow::Result<()> {
-        fs::remove_file(&self.path).with_context(|| self.path.display().to_string())
-    }
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    // Elsewhere a directory cannot be opened as a file, and names are durable without it.
-    match path.parent() {
-        Some(dir) if cfg!(unix) => File::open(dir)?.sync_all(),
-        _ => Ok(()),
-    }
-}
-
-fn hash(files: &RawFiles) -> anyhow::Result<u64> {
-    let mut hasher = DefaultHasher::new();
-    files.read(0, |fingerprints, _| {
-        for &fingerprint in fingerprints {
-            hasher.write_u64(fingerprint);
+    /// Removes the note of an earlier add durably, if there is one.
+    pub(super) fn remove(&self) -> anyhow::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.and_then(|()| self.sync()).with_context(|| self.named()),
         }
-        anyhow::Ok(())
-    })?;
-    Ok(hasher.finish())
+    }
+
+    /// Removes the note of an add that ends.
+    ///
+    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may bring the note back, and then the same add is
+    /// taken for a repetition, as after a kill.
+    pub(super) fn end(&self) -> anyhow::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.with_context(|| self.named()),
+        }
+    }
+
+    /// Makes names in the directory durable.
+    fn sync(&self) -> io::Result<()> {
+        // Elsewhere a directory cannot be opened as a file, and names are durable without it.
+        match self.path.parent() {
+            Some(dir) if cfg!(unix) => File::open(dir)?.sync_all(),
+            _ => Ok(()),
+        }
+    }
+
+    fn named(&self) -> String {
+        self.path.display().to_string()
+    }
 }
 
 #[cfg(test)]
@@ -115,15 +113,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_comes_back_and_half_of_it_does_not() {
+    fn a_whole_note_is_read_as_it_was_written_and_a_part_is_not() {
         let add = Add {
-            hash: u64::MAX,
-            ids: (17, 20),
+            digest: u128::MAX / 7,
+            ids: 17..20,
         };
         let text = add.text();
-        assert_eq!(Add::parse(&text), Some(add));
+        assert_eq!(Add::parse(&text).as_ref(), Some(&add));
         for end in 0..text.len() {
             assert_eq!(Add::parse(&text[..end]), None, "{end}");
         }
+    }
+
+    #[test]
+    fn only_the_next_free_id_tells_that_an_add_was_committed() {
+        let add = Add {
+            digest: 1,
+            ids: 17..20,
+        };
+        assert!(add.is_last(3, 20));
+        for (count, next) in [
+            (3, 17),
+            (3, 19),
+            (3, 21),
+            (2, 20),
+            (4, 20),
+            (0, 20),
+            (u64::MAX, 20),
+        ] {
+            assert!(!add.is_last(count, next), "{count}, {next}");
+        }
+        assert!(
+            !Add {
+                digest: 1,
+                ids: 20..20
+            }
+            .is_last(0, 20)
+        );
     }
 }

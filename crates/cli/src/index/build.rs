@@ -24,7 +24,8 @@ use crate::{interrupt, number, terminal};
 /// Makes an index of files of fingerprints
 ///
 /// After an interruption (Ctrl-C, a kill, a power cut) the same command resumes after the last table that was whole, if there is one. It reads
-/// the files once to compare them with what was read before, and starts over if a fingerprint, an id or an option has changed.
+/// the files once to compare them with what was read before, and starts over if a fingerprint, an id or an option has changed. It also starts over
+/// after an interruption in the last step, the check that no given id is there twice.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
@@ -102,6 +103,8 @@ pub(super) struct Gather {
 /// A segment of what files hold.
 pub(super) struct Gathered {
     pub(super) segment: Segment<u64>,
+    /// The digest of all fingerprints and ids.
+    pub(super) digest: u128,
     /// The id after the largest.
     pub(super) next: u64,
 }
@@ -162,6 +165,7 @@ impl Gather {
         }
         Ok(Gathered {
             segment,
+            digest: known.digest,
             next: known.next,
         })
     }
@@ -181,9 +185,7 @@ impl Gather {
         let mut digest = InputDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             self.go_on()?;
-            if options.resume.is_some() {
-                digest.add(fingerprints, ids);
-            }
+            digest.add(fingerprints, ids);
             for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
                 builder.push(fingerprint, id)?;
                 ascending &= largest < Some(id);
@@ -232,11 +234,12 @@ impl Gather {
             Left::Unusable(error) => return starting_over(&format!("{:#}", anyhow::Error::from(error))),
             Left::Tables(interrupted) => interrupted,
         };
-        let known = Known::read(interrupted.notes());
-        let known = known.filter(|_| interrupted.len() == files.len());
-        let Some(known) = known.map_or(Ok(None), |known| self.same_input(files, first, known))? else {
-            return starting_over("its input was another");
+        let Some(known) = Known::read(interrupted.notes()) else {
+            return starting_over("another version of twinprint began it");
         };
+        if interrupted.len() != files.len() || self.digest(files, first, RESUMABLE)? != known.digest {
+            return starting_over("its input was another");
+        }
         let (whole, tables) = (interrupted.whole(), interrupted.tables());
         terminal::note(&format!(
             "resuming an interrupted build after table {whole} of {tables}"
@@ -249,20 +252,25 @@ impl Gather {
         Ok(Some((segment, known)))
     }
 
-    /// What is known of input, if the files still hold it.
-    fn same_input(&self, files: &RawFiles, first: u64, known: Known) -> anyhow::Result<Option<Known>> {
+    /// The digest of all files. An interruption gives the error `interrupted`.
+    pub(super) fn digest(
+        &self,
+        files: &RawFiles,
+        first: u64,
+        interrupted: &'static str,
+    ) -> anyhow::Result<u128> {
         self.bars.stage("compare", files.len(), Unit::Fingerprints);
         let mut digest = InputDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             if self.cancel.load(Ordering::Relaxed) {
-                bail!(RESUMABLE);
+                bail!(interrupted);
             }
             digest.add(fingerprints, ids);
             self.bars.advance(fingerprints.len() as u64);
             anyhow::Ok(())
         })?;
         self.bars.finish();
-        Ok((digest.finish() == known.digest).then_some(known))
+        Ok(digest.finish())
     }
 
     /// Whether no id is there twice: it could be replaced or deleted once only.

@@ -3,23 +3,25 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::ValueHint;
 use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
 use twinprint::{DedupError, ProfileLabel};
 
 use super::Directory;
-use super::adding::{Adding, Beginning};
+use super::adding::{Add, Note};
 use super::build::Gather;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
 use super::profile::{self, ProfileArgs};
+use super::resume::INTERRUPTED;
 use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
 ///
-/// An add that was interrupted or killed starts over when it is run again. If it had ended already, nothing is added a second time.
+/// An add that was interrupted or killed starts over when it is run again. It may have been killed after its fingerprints were committed. If the next add
+/// is the same one, nothing is added a second time. For that it reads its files once more.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -54,7 +56,7 @@ pub(super) struct DeleteArgs {
     directory: Directory,
 
     /// Ids; unknown ones are no error
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = number::parse_count::<u64>)]
     id: Vec<u64>,
 
     /// File of ids, one a line
@@ -90,6 +92,20 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let stored = ProfileLabel::read(&index.settings().label);
     profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
+    let gather = Gather::new(args.quiet, &args.memory)?;
+    let note = Note::of(&args.directory.index);
+    // Given ids replace themselves if they are added a second time.
+    let takes_next = !files.has_ids() && args.first_id.is_none();
+    if let Some(killed) = note.read()?
+        && takes_next
+        && killed.is_last(files.len(), first)
+        && killed.digest == gather.digest(&files, first, INTERRUPTED)?
+    {
+        let _lock = index.close();
+        note.end()?;
+        terminal::note("this add was committed before it was killed; nothing is added a second time");
+        return say_added(args, &files, killed.ids.start);
+    }
     if !files.has_ids() && first.checked_add(files.len()).is_none() {
         let free = u64::MAX - first;
         let whose = match args.first_id {
@@ -105,36 +121,26 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         );
         return Err(DedupError::Option(refused).into());
     }
-    let gather = Gather::new(args.quiet, &args.memory)?;
     let options = gather.options(&files, first, index.settings())?;
-    // Adding given ids a second time changes nothing. A pipe cannot be read a second time.
-    let is_file = |path: &PathBuf| path.is_file();
-    let adding = if files.has_ids() || args.first_id.is_some() || !args.inputs.iter().all(is_file) {
-        None
-    } else {
-        match Adding::begin(&args.directory.index, &files, first)? {
-            Beginning::Noted(adding) => Some(adding),
-            Beginning::Done { first } => {
-                terminal::note("this add had ended before it was killed; nothing is added a second time");
-                return say_added(args, &files, first);
-            }
-        }
-    };
-    let mut may_be_committed = false;
+    // A later add must not take the note of an earlier one for its own.
+    note.remove()?;
     let added = index.add_segment(|path| {
         let gathered = gather.segment(&files, first, path, &options)?;
+        if takes_next {
+            let ids = first..gathered.next;
+            let digest = gathered.digest;
+            note.write(&Add { digest, ids })?;
+        }
         // What is free from then on, known with the same commit.
         index.mark(index.checkpoint().max(gathered.next))?;
-        may_be_committed = true;
         anyhow::Ok(gathered.segment)
     });
     gather.finish();
-    if let Some(adding) = adding
-        && (added.is_ok() || !may_be_committed)
-    {
-        adding.end()?;
-    }
+    // After an error the fingerprints may be committed. The note stays for the next add.
     added?;
+    // The last change on disk: a kill before it leaves the note.
+    let _lock = index.close();
+    note.end()?;
     say_added(args, &files, first)
 }
 
@@ -164,8 +170,8 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
             .zip(text.lines())
             .filter(|(_, line)| !line.trim().is_empty())
         {
-            let parsed = id.trim().parse();
-            ids.push(parsed.with_context(|| format!("{}:{line}: {id:?} is no id", path.display()))?);
+            let parsed = number::parse_count(id);
+            ids.push(parsed.map_err(|error| anyhow!("{}:{line}: {id:?} is no id; {error}", path.display()))?);
         }
     }
     let index = args.directory.open()?;

@@ -12,7 +12,7 @@ use twinprint::segment::SegmentError;
 use twinprint::store::Committed;
 
 use super::Directory;
-use super::memory::within_memory;
+use super::memory::{MEMORY_HELP, within_memory};
 use super::rows::{Form, RowArgs};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
@@ -36,8 +36,7 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Memory to stay within, about; what does not fit waits on disk, and less than the work takes in any case is refused
-    #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
+    #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = number::parse_bytes, help = MEMORY_HELP)]
     memory: u64,
 
     /// No progress

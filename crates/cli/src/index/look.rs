@@ -101,7 +101,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<()> {
     }
     if checked.unbound > 0 {
         terminal::note(&format!(
-            "{}: an earlier version wrote the manifest, which does not say by checksum which files are meant; the next change of the index adds that",
+            "{}: an earlier version wrote the manifest, without checksums of the files it names; the next change of the index adds them",
             args.directory.index.display()
         ));
     }

@@ -6,10 +6,12 @@ use twinprint::segment::SegmentError;
 
 use crate::number;
 
+/// The help of --memory.
+pub(super) const MEMORY_HELP: &str = "Memory limit, approximate. The rest is kept on disk. A limit below the least that the work needs is refused";
+
 #[derive(clap::Args)]
 pub(super) struct MemoryArgs {
-    /// Memory to stay within, about; what does not fit waits on disk, and less than the work takes in any case is refused
-    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes)]
+    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = number::parse_bytes, help = MEMORY_HELP)]
     memory: u64,
 }
 

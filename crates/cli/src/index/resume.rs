@@ -1,5 +1,4 @@
-//! What a build is of, and what it knows once it has read its input. Both are kept beside what it writes, so that only a build of the same input with the same
-//! settings resumes after an interruption.
+//! The settings and the input of a build. Its journal has both, so that only a build of the same input with the same settings resumes after an interruption.
 
 use std::path::Path;
 
@@ -8,9 +7,9 @@ use twinprint::store::Settings;
 
 use crate::terminal;
 
-/// What is said after Ctrl-C.
+/// The error after Ctrl-C.
 pub(super) const INTERRUPTED: &str = "interrupted; nothing was added";
-/// What is said after it where something was kept.
+/// The error after Ctrl-C if whole tables are kept.
 pub(super) const RESUMABLE: &str = "interrupted; the same command resumes the build";
 
 /// The part of a build's work that is known before its input is read: the settings of the index, and whether ids are positions. The segment
@@ -22,10 +21,10 @@ pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
     out
 }
 
-/// What is known of input that was read.
+/// Facts about input that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
-    /// That of all fingerprints and ids.
+    /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
     /// The id after the largest.
     pub(super) next: u64,
@@ -53,7 +52,7 @@ impl Known {
     }
 }
 
-/// The error of a build that ended too early, and what becomes of what it wrote.
+/// The error of a build that ended too early. A note says whether its tables are kept.
 pub(super) fn ended(path: &Path, error: SegmentError) -> anyhow::Error {
     let [_, journal] = segment::unfinished(path);
     match (error, journal.exists()) {

@@ -36,7 +36,7 @@ pub(super) enum Form {
 /// Rows on their way out.
 pub(super) struct Rows {
     rows: RowWriter<Place>,
-    /// What an error of writing is said of.
+    /// The context of an error of writing.
     failed: &'static str,
 }
 

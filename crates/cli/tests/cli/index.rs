@@ -1,5 +1,6 @@
 //! `twinprint index`: what it finds, and what a writer that is killed leaves.
 
+mod adding;
 mod exports;
 mod foreign;
 mod formats;

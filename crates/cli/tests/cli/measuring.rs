@@ -38,7 +38,7 @@ fn an_evaluation_writes_tables_a_page_and_figures() {
     assert!(said.contains("16 bits, k = "), "{said}");
     sandbox
         .run("eval --docs docs.jsonl --also tp1-words-lntf-24")
-        .fails(2, &["tp1-words-lntf-24"]);
+        .fails(2, &["--also tp1-words-lntf-24"]);
     sandbox.run("eval --docs - ").fails(2, &["--docs", "stdin"]);
     sandbox.run("eval").fails(2, &["--docs"]);
 }

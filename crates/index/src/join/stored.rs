@@ -37,7 +37,7 @@ impl std::fmt::Debug for StoredJoin<'_> {
 }
 
 impl StoredJoin<'_> {
-    /// The bytes that joining segments of so many rows within `k` takes, about, however few are allowed. One number is for a join with itself.
+    /// The least memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
         let at_once = match rows {
             [rows] => at_once::<W>(*rows),

@@ -6,8 +6,8 @@
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
 //! disk, where space is cheap, it is the least cost.
 //!
-//! Another codec than packed rows with plain directories is asked for to save space. So tables are not chosen with it that plain ones with fewer or
-//! other tables beat in both space and time: three tables in Elias–Fano coding take more than two packed ones and answer more slowly.
+//! The planner chooses a layout for the codec that is asked for. It excludes a layout if packed rows in another layout are both smaller and faster:
+//! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
 //!
 //! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
 //! their order. The designs and the naive ways are priced beside them, so that the choice can be seen to be one.
@@ -62,7 +62,7 @@ pub enum Mode {
 /// Nanoseconds of the steps of a lookup on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupPrices {
-    /// A probe of packed rows with plain directories for a single query, other probes being under way. What others cost follows from it.
+    /// A probe of packed rows with plain directories for a single query, other probes being under way. Prices of other codecs are multiples of it.
     pub online: f64,
     /// A probe of a query among many that are ordered by address.
     pub batch: f64,
@@ -98,7 +98,6 @@ pub struct SegmentPlan {
 }
 
 /// A way to look up with its price.
-#[derive(Clone)]
 struct Priced {
     plan: SegmentPlan,
     cost: f64,

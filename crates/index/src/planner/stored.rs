@@ -1,4 +1,4 @@
-//! What a table takes and what a probe of it costs, by the way its rows are stored.
+//! Sizes of tables and prices of probes, by codec.
 //!
 //! Sizes are those of uniform fingerprints. A row of pages takes the entropy of the difference to the one before and about two bits more, which the code
 //! loses; fitted to `docs/scale.md` at 10⁶ to 10⁹. On clumped fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
@@ -20,7 +20,8 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
         // A bit a row and one an address, and eight bytes for each 64 addresses.
         Codec::Packed(Form::EliasFano) => n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0),
         Codec::Huffman { page_rows } => {
-            let coded = f64::from(bits) - n.log2() + CODE_BITS;
+            // Not all of more than 2^bits rows differ.
+            let coded = (f64::from(bits) - n.log2()).max(0.0) + CODE_BITS;
             // The first and the last row of a page are stored whole.
             let page = 2.0 * f64::from(bits) + START_BITS - coded;
             n * (coded + page / f64::from(page_rows)) / 8.0

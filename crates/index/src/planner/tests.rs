@@ -298,3 +298,26 @@ fn prices_are_measured_on_any_machine() {
         assert!(price.is_finite() && price > 0.0, "{prices}");
     }
 }
+
+#[test]
+fn more_rows_than_there_are_fingerprints_take_space_too() {
+    for bits in [16, 32] {
+        for n in [1 << bits, 1 << (bits + 1), 1_000_000_000_000] {
+            for codec in [Codec::default(), SMALLER[0], SMALLER[1]] {
+                let asked = Ask {
+                    bits,
+                    codec,
+                    ..ask(n, 3)
+                };
+                let choice = plan_segment(&asked, &LookupPrices::default()).unwrap();
+                let least = choice
+                    .alternatives
+                    .iter()
+                    .map(|a| a.bytes)
+                    .fold(f64::MAX, f64::min);
+                // A bit for each row, at least.
+                assert!(least > n as f64 / 8.0, "{bits}, {n}, {codec:?}: {least}");
+            }
+        }
+    }
+}

@@ -65,7 +65,7 @@ pub enum SegmentError {
     /// More distinct fingerprints than a segment can number.
     #[error("a segment holds fewer than 2^32 distinct fingerprints; split the input")]
     TooMany,
-    /// Less memory is allowed than the work takes however it is divided.
+    /// The memory limit is below the least that the work needs.
     #[error("this takes {} of memory or more; {} is allowed", Size(*.needed, u64::div_ceil), Size(*.allowed, |bytes, unit| bytes / unit))]
     Memory {
         /// Bytes it takes.

@@ -1,7 +1,7 @@
 //! The journal of a build that another process may go on with: how far the file that is being written has come, and what it is of.
 //!
-//! It lies in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is whole; what it tells of is
-//! on disk before it is. `FORMAT.md` beside the crate shows it byte by byte.
+//! It is in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is whole. The bytes that it describes
+//! are on disk before it is. `FORMAT.md` beside the crate shows it byte by byte.
 //!
 //! Invariants of a journal that decodes: the checksum holds; some tables are whole and some are not; every section ends before the length
 //! it names; there is a checksum for each sector up to there.
@@ -36,11 +36,11 @@ pub(crate) struct Journal {
 
 /// Where the journal of a segment lies while it is built.
 pub(crate) fn place(segment: &Path) -> PathBuf {
-    with(segment, ".resume")
+    with_ending(segment, ".resume")
 }
 
-/// A path with something behind it.
-pub(super) fn with(path: &Path, ending: &str) -> PathBuf {
+/// A path with an ending after its name.
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(ending);
     path.into()

@@ -38,6 +38,7 @@ pub use codec::Codec;
 pub use directory::Form;
 pub use error::SegmentError;
 pub use iterate::Rows;
+pub(crate) use journal::with_ending;
 pub use lookup::{Scratch, Stats};
 pub(crate) use open::digest_of;
 

@@ -230,7 +230,7 @@ impl Unfinished {
 
 /// What a file is called until it is whole.
 pub(super) fn temporary(path: &Path) -> PathBuf {
-    journal::with(path, ".tmp")
+    journal::with_ending(path, ".tmp")
 }
 
 /// Removes what an interrupted build of the file left: nothing goes on from it any more.

@@ -19,7 +19,8 @@ pub struct Checked {
     pub rows: u64,
     /// Ids that lookups find.
     pub living: u64,
-    /// Segments that the manifest does not bind by a digest, because an earlier version wrote it. The next commit binds them.
+    /// Segments that the manifest does not bind by a digest, because an earlier version wrote it. The next commit of a change or the next
+    /// [compaction](super::Index::compact) binds them.
     pub unbound: usize,
     /// Files that an interrupted writer left; the next one removes them.
     pub left_over: Vec<PathBuf>,

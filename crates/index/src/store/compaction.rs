@@ -21,7 +21,8 @@ use crate::segment::{Options, SegmentError};
 const DELETED_SHARE: u64 = 4;
 
 impl<W: Width> Index<W> {
-    /// Commits, then merges everything into one segment, so that nothing deleted is left on disk once no snapshot holds the old files.
+    /// Commits, then merges everything into one segment, so that nothing deleted is left on disk once no snapshot holds the old files. A manifest of
+    /// an earlier version is replaced by one with digests, even if there is nothing to merge.
     ///
     /// # Errors
     /// As [`Index::commit`].
@@ -33,7 +34,7 @@ impl<W: Width> Index<W> {
             let all = entries.iter().map(|e| e.number).collect();
             if is_one { HashSet::new() } else { all }
         })?;
-        Ok(())
+        self.shared.renew_manifest()
     }
 }
 

@@ -38,7 +38,19 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index would be made among files of another, of which there is no manifest.
+    /// A file that the manifest does not name, and that no interrupted writer of the index left.
+    #[error(
+        "{} holds {}, which its manifest does not name; the manifest may be that of another index or an earlier one of this index; restore the whole directory \
+         from a backup, or move that file to another directory (nothing was removed)",
+        path.display(), file.file_name().unwrap_or_default().display()
+    )]
+    Unnamed {
+        /// The directory.
+        path: PathBuf,
+        /// A segment or a file of deleted ids.
+        file: PathBuf,
+    },
+    /// A directory for a new index without a manifest but with files of an index.
     #[error(
         "{} has no manifest but holds a file of an index, {}; restore the manifest from a backup, or name another directory (nothing was removed)",
         path.display(), file.file_name().unwrap_or_default().display()
@@ -101,7 +113,7 @@ pub enum StoreError {
         /// Bytes of the label.
         got: usize,
     },
-    /// A write or a sync failed before. What a disk holds after that is not known, and a second sync would not tell.
+    /// A write or a sync failed before. The content of the disk is not known after that, and a second sync would not report it.
     #[error("{} takes no changes since a write failed ({because}); see to the disk and open it again", path.display())]
     Refused {
         /// The directory.

@@ -5,14 +5,16 @@
 //! 00000007.seg         a segment
 //! 00000009.del         ids deleted from one
 //! lock                 locked by the process that writes
+//! writing              the marker of that process
 //! *.tmp                a file that is not whole
 //! 00000001.seg.new     the only segment of an index that has no manifest yet
 //! *.resume             how far a segment is that is being built
 //! ```
 //!
 //! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so whatever it names is durable
-//! before it is; what it no longer names is removed after. A kill at any moment leaves the files of one manifest and perhaps
-//! others, which the next writer removes: only names that this module gives, so that nobody else's file is touched.
+//! before it is; what it no longer names is removed after. A kill at any moment leaves the files of one manifest, perhaps
+//! others, and the marker. With a marker that fits the manifest, the next writer removes the others: only names that this module gives, so that
+//! nobody else's file is touched. Without one it refuses whole files that the manifest does not name.
 //!
 //! Where there is no manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a new index is
 //! made only where there are none, and its segment gets its name only when `manifest.tmp` names it already ([`Files::publish_first`]).
@@ -25,9 +27,10 @@ use std::sync::Arc;
 
 use super::StoreError;
 use super::manifest::{self, Deleted, Manifest, Wrong};
+use super::marker::Marker;
 use super::tombstones;
 use crate::digest::Digest;
-use crate::segment::{self, digest_of};
+use crate::segment::{self, digest_of, with_ending};
 use crate::storage::Storage;
 
 /// The number of the first file.
@@ -38,6 +41,8 @@ pub(super) const FIRST_GENERATION: u64 = 1;
 const MANIFEST: &str = "manifest";
 /// The name of the file that is locked.
 const LOCK: &str = "lock";
+/// The name of the marker of a writer.
+const MARKER: &str = "writing";
 /// How names of files that are not whole end.
 const TEMPORARY: &str = "tmp";
 /// How names of journals of builds end, behind the segment's.
@@ -84,13 +89,10 @@ impl Files {
 
     /// Where the only segment of a new index is until the manifest is there.
     pub(super) fn new_segment(&self) -> PathBuf {
-        let mut path = self.segment(FIRST).into_os_string();
-        path.push(".");
-        path.push(NEW);
-        path.into()
+        with_ending(&self.segment(FIRST), &format!(".{NEW}"))
     }
 
-    /// Whether an index was to be made of one segment, and the build did not come to its end.
+    /// `true` if an index was to be made of one segment and the build did not come to its end.
     pub(super) fn unfinished(&self) -> bool {
         let new = self.new_segment();
         let [file, journal] = segment::unfinished(&new);
@@ -113,8 +115,8 @@ impl Files {
     /// A segment or a file of deleted ids that is here without a manifest, and is not [claimed](Self::claimed).
     pub(super) fn unclaimed(&self) -> Result<Option<PathBuf>, StoreError> {
         let claimed = self.claimed();
-        let whole = self.list(is_whole)?.into_iter();
-        Ok(whole.filter(|path| Some(path) != claimed.as_ref()).min())
+        let mut whole = self.list(is_whole)?.into_iter();
+        Ok(whole.find(|path| Some(path) != claimed.as_ref()))
     }
 
     /// Where the tombstones of a number are.
@@ -151,7 +153,7 @@ impl Files {
         }
     }
 
-    /// Whether some process has locked the directory, now or before.
+    /// `true` if some process has locked the directory, now or before.
     pub(super) fn is_locked_or_was(&self) -> bool {
         self.root.join(LOCK).exists()
     }
@@ -268,11 +270,81 @@ impl Files {
         }
     }
 
-    /// Files of an index that a manifest does not name: what a kill left. Without a manifest only those with temporary names are.
+    /// Files of an index that a manifest does not name, if an interrupted writer left them. Without a manifest only those with temporary names are.
     pub(super) fn left_over(&self, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>, StoreError> {
-        let Some(manifest) = manifest else {
-            return self.list(is_temporary);
+        let mut left = manifest.map_or(Ok(Vec::new()), |manifest| self.unnamed(manifest))?;
+        left.extend(self.list(is_temporary)?);
+        left.sort();
+        Ok(left)
+    }
+
+    /// A segment or a file of deleted ids that the manifest does not name, and that no interrupted writer of this index left.
+    pub(super) fn foreign(&self, manifest: &Manifest) -> Result<Option<PathBuf>, StoreError> {
+        // Writers of earlier versions left no marker.
+        if manifest.version < manifest::VERSION || self.is_marked(manifest)? {
+            return Ok(None);
+        }
+        let unnamed = self.unnamed(manifest)?.into_iter().next();
+        // For a reader, a writer may have begun meanwhile.
+        Ok(if unnamed.is_some() && self.is_marked(manifest)? {
+            None
+        } else {
+            unnamed
+        })
+    }
+
+    /// `true` if there is the marker of a writer that may have written the manifest.
+    fn is_marked(&self, manifest: &Manifest) -> Result<bool, StoreError> {
+        let path = self.root.join(MARKER);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            read => read.map_err(StoreError::io(&path, "read it"))?,
         };
+        let marker = Marker::decode(&bytes);
+        Ok(match marker {
+            None => false,
+            Some(marker) => marker.fits(self.marker(manifest)?),
+        })
+    }
+
+    /// The marker of a writer that begins with a manifest.
+    fn marker(&self, manifest: &Manifest) -> Result<Marker, StoreError> {
+        let path = self.manifest();
+        let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;
+        Ok(Marker {
+            generation: manifest.generation,
+            manifest: Digest::of(&bytes),
+        })
+    }
+
+    /// Writes the marker of a writer that begins with a manifest, in place of an earlier one.
+    pub(super) fn write_marker(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        self.write(&self.root.join(MARKER), &self.marker(manifest)?.encode())
+    }
+
+    /// Removes the marker of a writer that left no file that the manifest does not name.
+    pub(super) fn remove_marker(&self) -> Result<(), StoreError> {
+        let Some(manifest) = self.read_manifest()? else {
+            return Ok(());
+        };
+        if self.unnamed(&manifest)?.is_empty() {
+            // Files that were removed before are gone for good before the marker is.
+            self.sync()?;
+            self.remove([self.root.join(MARKER)]);
+        }
+        Ok(())
+    }
+
+    /// Removes what an interrupted writer left, except for its marker, which the next one replaces.
+    pub(super) fn remove_left_over(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        let left = self.left_over(Some(manifest))?.into_iter();
+        let marker = self.root.join(MARKER);
+        self.remove(left.filter(|path| *path != marker));
+        Ok(())
+    }
+
+    /// Segments and files of deleted ids that a manifest does not name, in the order of their names.
+    fn unnamed(&self, manifest: &Manifest) -> Result<Vec<PathBuf>, StoreError> {
         let named: Vec<PathBuf> = manifest
             .segments
             .iter()
@@ -282,9 +354,9 @@ impl Files {
             })
             .flatten()
             .collect();
-        let mut left = self.list(|name| is_whole(name) || is_temporary(name))?;
-        left.retain(|path| !named.contains(path));
-        Ok(left)
+        let mut whole = self.list(is_whole)?;
+        whole.retain(|path| !named.contains(path));
+        Ok(whole)
     }
 
     /// Files with such names, in the order of their names.
@@ -318,9 +390,13 @@ fn is_temporary(name: &str) -> bool {
     let is_built = |name: &str| is_segment(name) || stem(name, NEW).is_some_and(is_segment);
     let is_journal = |name: &str| stem(name, JOURNAL).is_some_and(is_built);
     if let Some(whole) = stem(name, TEMPORARY) {
-        return whole == MANIFEST || is_number(whole) || is_built(whole) || is_journal(whole);
+        return whole == MANIFEST
+            || whole == MARKER
+            || is_number(whole)
+            || is_built(whole)
+            || is_journal(whole);
     }
-    is_journal(name) || stem(name, NEW).is_some_and(is_segment)
+    name == MARKER || is_journal(name) || stem(name, NEW).is_some_and(is_segment)
 }
 
 fn is_segment(name: &str) -> bool {
@@ -331,7 +407,7 @@ fn is_number(name: &str) -> bool {
     name.len() >= 8 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What is before an ending and its dot.
+/// The part of a name before an ending and its dot.
 fn stem<'n>(name: &'n str, ending: &str) -> Option<&'n str> {
     name.strip_suffix(ending)?.strip_suffix('.')
 }
@@ -355,6 +431,8 @@ mod tests {
             "00000001.seg.new.resume.tmp",
             "00000001.tmp",
             "manifest.tmp",
+            "writing",
+            "writing.tmp",
         ] {
             assert!(is_temporary(temporary) && !is_whole(temporary), "{temporary}");
         }

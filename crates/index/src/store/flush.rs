@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fingerprint::Width;
 
 use super::StoreError;
-use super::manifest::{Entry, Manifest};
+use super::manifest::{Entry, Manifest, VERSION};
 use super::tombstones::Tombstones;
 use super::view::{Frozen, Live, View};
 use super::writing::{Shared, held};
@@ -193,12 +193,25 @@ impl<W: Width> Shared<W> {
         Ok(Some((Entry::new(number, &segment, first..=last), segment)))
     }
 
+    /// Writes the manifest again if an earlier version wrote it, which bound no file by a digest.
+    pub(super) fn renew_manifest(&self) -> Result<(), StoreError> {
+        let mut structure = held(&self.structure);
+        drop(self.writing()?);
+        if structure.manifest.version == VERSION {
+            return Ok(());
+        }
+        let manifest = structure.manifest.clone();
+        let written = self.replace_manifest(&mut structure, manifest);
+        written.map_err(|error| self.refuse(error))
+    }
+
     /// Makes a manifest the one that counts.
     pub(super) fn replace_manifest(
         &self,
         structure: &mut Structure,
         mut manifest: Manifest,
     ) -> Result<(), StoreError> {
+        manifest.version = VERSION;
         manifest.generation += 1;
         manifest.next = structure.next;
         self.files.write_manifest(&manifest)?;

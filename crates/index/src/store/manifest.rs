@@ -25,6 +25,8 @@ pub(super) const MAX_LABEL: usize = 255;
 /// What an index is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
+    /// The version of the format in which it was read; always [written](Self::encode) in the latest.
+    pub(super) version: u32,
     /// Width of the fingerprints.
     pub(super) bits: u32,
     /// The radius its tables are planned for.
@@ -173,6 +175,7 @@ impl Manifest {
             segments.push(entry(version, from)?);
         }
         let manifest = Self {
+            version,
             bits,
             radius,
             codec,
@@ -216,7 +219,8 @@ fn entry(version: u32, from: &mut Reader<'_>) -> Option<Entry> {
         digest,
         deleted,
     };
-    (deleted.is_some() == (count > 0) && (deleted.is_some() || of_deleted.is_none())).then_some(entry)
+    let is_bound = version < 3 || (digest.is_some() && deleted.is_some() == of_deleted.is_some());
+    (deleted.is_some() == (count > 0) && is_bound).then_some(entry)
 }
 
 #[cfg(test)]
@@ -235,8 +239,7 @@ mod tests {
     }
 
     fn manifest() -> impl Strategy<Value = Manifest> {
-        let digest =
-            || any::<Option<[u8; 8]>>().prop_map(|content| content.map(|content| Digest::of(&content)));
+        let digest = || any::<[u8; 8]>().prop_map(|content| Some(Digest::of(&content)));
         let deleted = (1u64.., digest()).prop_map(|(count, digest)| Deleted {
             number: 0,
             count,
@@ -268,6 +271,7 @@ mod tests {
                     }
                 }
                 Manifest {
+                    version: VERSION,
                     bits,
                     radius,
                     codec,
@@ -310,11 +314,12 @@ mod tests {
             let sum = crc32fast::hash(&body);
             body.extend(sum.to_le_bytes());
             if let Ok(decoded) = Manifest::decode(&body) {
-                // One of an earlier version is written again as one of this.
+                // One of an earlier version has no digests, without which none of this version is read.
                 if body[8] == VERSION as u8 {
                     prop_assert_eq!(decoded.encode(), body);
                 } else {
-                    prop_assert_eq!(Manifest::decode(&decoded.encode()), Ok(decoded));
+                    prop_assert!(decoded.version < VERSION);
+                    prop_assert!(decoded.segments.iter().all(|e| !e.is_bound()));
                 }
             }
         }
@@ -323,6 +328,7 @@ mod tests {
     #[test]
     fn a_later_version_is_named() {
         let manifest = Manifest {
+            version: VERSION,
             bits: 64,
             radius: 3,
             codec: Codec::default(),
@@ -338,5 +344,36 @@ mod tests {
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
         assert_eq!(Manifest::decode(&bytes), Err(Wrong::Version(4)));
+    }
+
+    #[test]
+    fn a_file_without_a_digest_is_refused() {
+        let of = Some(Digest::of(b"content"));
+        let with = |digest, of_deleted| Manifest {
+            version: VERSION,
+            bits: 64,
+            radius: 3,
+            codec: Codec::default(),
+            label: String::new(),
+            generation: 1,
+            checkpoint: 0,
+            next: 3,
+            segments: vec![Entry {
+                number: 1,
+                bytes: 0,
+                rows: 1,
+                ids: 0..=0,
+                digest,
+                deleted: Some(Deleted {
+                    number: 2,
+                    count: 1,
+                    digest: of_deleted,
+                }),
+            }],
+        };
+        assert!(Manifest::decode(&with(of, of).encode()).is_ok());
+        for unbound in [with(None, of), with(of, None), with(None, None)] {
+            assert!(Manifest::decode(&unbound.encode()).is_err(), "{unbound:?}");
+        }
     }
 }

@@ -33,6 +33,7 @@ mod error;
 mod files;
 mod flush;
 mod manifest;
+mod marker;
 mod memtable;
 mod open;
 mod scan;
@@ -43,6 +44,7 @@ mod view;
 mod writing;
 
 use std::fmt::Debug;
+use std::fs::File;
 use std::sync::Arc;
 
 pub use check::{Checked, check};
@@ -117,5 +119,11 @@ impl Default for Options {
 pub struct Index<W: fingerprint::Width> {
     shared: Arc<Shared<W>>,
     /// Ends with this.
-    _background: Option<Background>,
+    background: Option<Background>,
+}
+
+/// The lock of a directory whose writer has ended.
+#[derive(Debug)]
+pub struct Lock {
+    _file: Option<File>,
 }

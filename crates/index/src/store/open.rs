@@ -9,7 +9,8 @@ use fingerprint::Width;
 use super::background::Background;
 use super::files::{FIRST, FIRST_GENERATION, Files};
 use super::flush::Structure;
-use super::manifest::{Entry, MAX_LABEL, Manifest};
+use super::manifest::{self, Entry, MAX_LABEL, Manifest};
+use super::marker::Marked;
 use super::tombstones::Tombstones;
 use super::view::{Live, Snapshot, View};
 use super::writing::{Shared, Writing};
@@ -45,7 +46,7 @@ impl<W: Width> Index<W> {
     /// `Exists`; `Occupied`; `InUse`; a label that is too long; what the system refuses.
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
-        let lock = begin(&files)?;
+        let lock = begin::<W>(&files, settings)?;
         files.remove(files.left_over(None)?);
         files.write_manifest(&first_manifest::<W>(settings, None)?)?;
         Self::start(files, lock, options)
@@ -54,7 +55,7 @@ impl<W: Width> Index<W> {
     /// Opens an index for writing, as the only one to do so. What an interrupted writer left is removed.
     ///
     /// # Errors
-    /// `NotAnIndex`; `Unfinished`; `InUse`; a file is missing, damaged, or of another version; the index is of another width.
+    /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         // Before the lock, which would put a file into whatever directory that is.
@@ -68,7 +69,8 @@ impl<W: Width> Index<W> {
         let view = view(&files, &manifest)?;
         // With the digests that a manifest of an earlier version lacks.
         manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
-        files.remove(files.left_over(Some(&manifest))?);
+        files.remove_left_over(&manifest)?;
+        let marked = Marked::begin(&files, &manifest)?;
         let plan = plan_for::<W>(u64::from(options.memtable), manifest.radius)?;
         let shared = Arc::new(Shared {
             settings: settings(&manifest),
@@ -87,7 +89,8 @@ impl<W: Width> Index<W> {
             compacting: Mutex::new(()),
             stop: Arc::default(),
             bell: Arc::default(),
-            _lock: lock,
+            _marked: marked,
+            lock,
             files,
         });
         let background = match options.upkeep {
@@ -97,10 +100,7 @@ impl<W: Width> Index<W> {
                 Some(started.map_err(StoreError::io(shared.files.root(), "start a thread for it"))?)
             }
         };
-        Ok(Self {
-            shared,
-            _background: background,
-        })
+        Ok(Self { shared, background })
     }
 }
 
@@ -117,10 +117,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     build: impl FnOnce(&Path) -> Result<(Segment<W>, u64), E>,
 ) -> Result<(), E> {
     let files = Files::new(directory, &options.storage);
-    let _lock = begin(&files)?;
-    // A wrong label is refused before the work.
-    first_manifest::<W>(settings, None)?;
-    files.remove_claimed()?;
+    let _lock = begin::<W>(&files, settings)?;
     let path = files.new_segment();
     let to_resume = unfinished(&path);
     let left_over = files.left_over(None)?.into_iter();
@@ -149,7 +146,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
                 // A compaction may have replaced the files since the manifest was read.
                 let newer = required(&files)?;
                 attempts += 1;
-                if newer.generation == manifest.generation || attempts == READ_ATTEMPTS {
+                if newer == manifest || attempts == READ_ATTEMPTS {
                     return Err(error);
                 }
                 manifest = newer;
@@ -213,8 +210,10 @@ fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
     Ok(plan_lookup(rows, W::BITS, radius, Some(bytes))?.plan)
 }
 
-/// Locks a directory for a new index.
-fn begin(files: &Files) -> Result<File, StoreError> {
+/// Locks a directory for a new index, and removes the segment of a build that was interrupted before its manifest had its name.
+fn begin<W: Width>(files: &Files, settings: &Settings) -> Result<File, StoreError> {
+    // A wrong label is refused before anything is written or removed.
+    first_manifest::<W>(settings, None)?;
     files.create()?;
     // Before the lock, which would put a file into a directory that is refused. Where there is one already, its holder may be at work.
     if !files.is_locked_or_was() {
@@ -222,10 +221,11 @@ fn begin(files: &Files) -> Result<File, StoreError> {
     }
     let lock = files.lock()?;
     check_free(files)?;
+    files.remove_claimed()?;
     Ok(lock)
 }
 
-/// Whether a new index may be made in a directory: there is none, and nothing of one.
+/// Refuses a directory that has an index, or files of one.
 fn check_free(files: &Files) -> Result<(), StoreError> {
     let path = || files.root().to_owned();
     if files.read_manifest()?.is_some() {
@@ -244,6 +244,7 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
         });
     }
     Ok(Manifest {
+        version: manifest::VERSION,
         bits: W::BITS,
         radius: settings.radius,
         codec: settings.codec.bounded(),
@@ -276,7 +277,7 @@ pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
     })
 }
 
-/// Opens the files that a manifest names.
+/// Opens the files that a manifest names, and refuses others that are not left over.
 pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<W>, StoreError> {
     if manifest.bits != W::BITS {
         return Err(StoreError::Width {
@@ -309,6 +310,12 @@ pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<
             segment,
             tombstones,
         }));
+    }
+    if let Some(file) = files.foreign(manifest)? {
+        return Err(StoreError::Unnamed {
+            path: files.root().to_owned(),
+            file,
+        });
     }
     Ok(View {
         segments,

@@ -13,9 +13,10 @@ use fingerprint::Width;
 use super::background::Bell;
 use super::files::Files;
 use super::flush::Structure;
+use super::marker::Marked;
 use super::memtable::Memtable;
 use super::view::{Frozen, Snapshot, View};
-use super::{Index, Options, Settings, StoreError, Upkeep};
+use super::{Index, Lock, Options, Settings, StoreError, Upkeep};
 use crate::plan::Plan;
 
 /// Memtables that may wait for the background. The next change flushes them itself.
@@ -38,8 +39,10 @@ pub(super) struct Shared<W> {
     /// Merges end early once this is set.
     pub(super) stop: Arc<AtomicBool>,
     pub(super) bell: Arc<Bell>,
+    /// Removed before the lock is.
+    pub(super) _marked: Marked,
     /// Locked as long as this lives.
-    pub(super) _lock: File,
+    pub(super) lock: File,
 }
 
 /// What changes need.
@@ -142,6 +145,16 @@ impl<W: Width> Index<W> {
         self.shared.commit()?;
         self.shared.bell.ring();
         self.shared.compact_by_caller()
+    }
+
+    /// Ends the writer. The directory stays locked until the returned lock is dropped. Changes that were not committed are dropped.
+    pub fn close(self) -> Lock {
+        drop(self.background);
+        // No thread shares it any more.
+        let shared = Arc::try_unwrap(self.shared).ok();
+        Lock {
+            _file: shared.map(|shared| shared.lock),
+        }
     }
 
     /// The index as it is now.

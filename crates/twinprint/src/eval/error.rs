@@ -45,6 +45,9 @@ pub enum EvalError {
     /// Nothing to judge.
     #[error("{0} documents are too few; give at least two")]
     TooFew(usize),
+    /// A width that no fingerprint has.
+    #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
+    Width(u32),
     /// Thresholds that cannot be.
     #[error("--at: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,

@@ -68,13 +68,18 @@ pub struct FurtherProfile {
 impl FurtherProfile {
     /// The widths at which a profile is judged that names none.
     pub const WIDTHS: [u32; 2] = [64, 128];
+
+    fn check(&self) -> Result<(), EvalError> {
+        let wrong = self.widths.iter().find(|bits| ![16, 32, 64, 128].contains(*bits));
+        wrong.map_or(Ok(()), |&bits| Err(EvalError::Width(bits)))
+    }
 }
 
 /// Evaluates. O(n²) in documents, of which there may be [`MAX_DOCUMENTS`]; all texts are held.
 ///
 /// # Errors
 /// What stops reading or the engine; a list of pairs that names unknown documents or lacks its field; thresholds below the
-/// Jaccard from which the list is complete.
+/// Jaccard from which the list is complete; `Width` for a further profile.
 pub fn evaluate(
     inputs: &[String],
     source_options: &SourceOptions,
@@ -83,6 +88,9 @@ pub fn evaluate(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Evaluation, EvalError> {
     options.dedup.check()?;
+    for profile in &options.profiles {
+        profile.check()?;
+    }
     let mut thresholds = options.thresholds.clone();
     thresholds.sort_by(f64::total_cmp);
     thresholds.dedup();
@@ -137,9 +145,9 @@ pub fn evaluate(
 struct Made<'m> {
     /// At 128 bits.
     profile: &'m Profile,
-    /// As many bits of each; narrower ones are the low bits.
+    /// Fingerprints of 128 bits, whose low bits are the narrower ones.
     fingerprints: &'m [u128],
-    /// That it took to make them.
+    /// Seconds for making them.
     seconds: f64,
 }
 
@@ -152,7 +160,7 @@ struct Judge<'e> {
 }
 
 impl Judge<'_> {
-    /// Fingerprints alone, at one width: the distance is the verdict. `own`: of the engine's profile, of which more is told.
+    /// Fingerprints alone, at one width: the distance is the verdict. `own` is for the engine's profile, of which more is reported.
     fn fingerprints(&mut self, made: &Made<'_>, bits: u32, own: bool) -> Result<(), EvalError> {
         let started = Instant::now();
         let fingerprints = made.fingerprints;

@@ -115,6 +115,27 @@ fn the_measured_truth_is_that_of_brute_force_and_methods_are_judged_by_it() {
 }
 
 #[test]
+fn a_further_profile_has_a_width_of_a_fingerprint() {
+    let dir = tempfile::tempdir().unwrap();
+    let inputs = put(dir.path(), &texts(4));
+    for bits in [0, 1, 63, 200, u32::MAX] {
+        let further = FurtherProfile {
+            profile: Profile::parse("tp1-words-tf-128").unwrap(),
+            widths: vec![64, bits],
+        };
+        let options = EvalOptions {
+            profiles: vec![further],
+            ..options(&[0.8])
+        };
+        let error = run(&inputs, &options).unwrap_err();
+        assert!(
+            matches!(error, EvalError::Width(wrong) if wrong == bits),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_further_profile_is_judged_at_the_widths_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(60);

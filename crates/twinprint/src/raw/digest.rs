@@ -2,10 +2,11 @@
 
 use std::hash::Hasher as _;
 
+use fingerprint::HashKey;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// Takes fingerprints and ids in their order, in stretches of any length, and gives a number of 128 bits for all of them. It tells apart inputs that were
-/// mistaken for one another, whatever their files are called; it is no defence against somebody who forges one.
+/// A digest of fingerprints and ids in their order, read in stretches of any length: a number of 128 bits that does not depend on the names of files. It
+/// is the SipHash-1-3 under the published key, as in the files of an index, so it is no defence against forged input.
 #[derive(Clone, Copy, Debug)]
 pub struct InputDigest {
     fingerprints: SipHasher13,
@@ -14,15 +15,17 @@ pub struct InputDigest {
 }
 
 impl InputDigest {
-    /// Of nothing yet. `has_ids`: whether fingerprints have ids of their own; without them, ids are not looked at.
+    /// The digest of no input. Ids are ignored unless `has_ids`, which is for fingerprints with ids of their own.
     pub fn new(has_ids: bool) -> Self {
+        let [k0, k1] = HashKey::PUBLIC.words();
+        let hasher = SipHasher13::new_with_keys(k0, k1);
         Self {
-            fingerprints: SipHasher13::new(),
-            ids: has_ids.then(SipHasher13::new),
+            fingerprints: hasher,
+            ids: has_ids.then_some(hasher),
         }
     }
 
-    /// Takes what comes next.
+    /// Adds the next stretch.
     pub fn add(&mut self, fingerprints: &[u64], ids: &[u64]) {
         write(&mut self.fingerprints, fingerprints);
         if let Some(hasher) = &mut self.ids {
@@ -84,5 +87,11 @@ mod tests {
         ];
         assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
         assert_eq!(digest(&[(&numbers, &other)], false), all[0]);
+        // As in FORMAT.md, and as the digests of files.
+        let bytes = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
+        let of = |bytes: &[u8]| fingerprint::hash_one(&HashKey::PUBLIC, bytes);
+        assert_eq!(all[0], of(&bytes(&numbers)));
+        let ids = of(&bytes(&other)).to_le_bytes();
+        assert_eq!(all[2], of(&[bytes(&numbers), ids.to_vec()].concat()));
     }
 }

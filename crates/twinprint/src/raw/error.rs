@@ -17,6 +17,12 @@ pub enum RawError {
         /// What the system says.
         source: io::Error,
     },
+    /// A pipe or a device.
+    #[error("{} is no regular file; its length must be known", path.display())]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+    },
     /// The name does not tell what is in it.
     #[error(
         "{}: a file of fingerprints is named *.u64 (numbers of 64 bits, little-endian; also packed, as .u64.gz or .u64.zst) or *.parquet (a column \"fingerprint\")",

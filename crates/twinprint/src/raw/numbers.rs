@@ -35,6 +35,11 @@ impl NumberFile {
         if metadata.is_dir() {
             return Err(RawError::io(path)(io::ErrorKind::IsADirectory.into()));
         }
+        if !metadata.is_file() {
+            return Err(RawError::NotRegular {
+                path: path.to_owned(),
+            });
+        }
         let mut file = Self {
             path: path.to_owned(),
             codec,

@@ -1,6 +1,6 @@
-//! What a build holds in memory.
+//! Memory of a build.
 //!
-//! Whatever the budget, it holds the open blocks of all tables, the directory of one table while its rows are counted, two divisions while they are
+//! Whatever the budget, a build holds the open blocks of all tables, the directory of one table while its rows are counted, two divisions while they are
 //! sorted, and some of the ids. The rest of the budget is for records that need not go to disk.
 
 use fingerprint::Width;
@@ -11,7 +11,7 @@ use super::{Options, records, spool};
 use crate::segment::{Codec, MAX_ADDRESS_BITS, SegmentError};
 
 impl Options {
-    /// The bytes that a build of `rows` distinct fingerprints takes, about, however few [`Options::memory`] allows.
+    /// The least memory of a build of `rows` distinct fingerprints, in bytes, about. [`Options::memory`] may allow less.
     ///
     /// # Errors
     /// As [`super::Builder::new`].
@@ -42,7 +42,7 @@ impl Options {
         (64 - below.leading_zeros()).div_ceil(8).max(1) as usize
     }
 
-    /// Bytes of a directory by so many bits while its rows are counted.
+    /// Bytes of a directory of `address_bits` bits while its rows are counted.
     fn directory(&self, address_bits: u32) -> u64 {
         match self.codec {
             Codec::Packed(_) => 4u64 << address_bits.min(MAX_ADDRESS_BITS),

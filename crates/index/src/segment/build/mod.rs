@@ -54,9 +54,9 @@ pub struct Options {
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with numbers of rows as they are written, those of every table, and as a resumed build reads them back.
     pub written: Option<Written>,
-    /// What is built: what decides the bytes of the file, apart from these options. With it, a build that is
-    /// ended after its first table leaves what it has, and [`Interrupted::find`] finds it for the same work only. What is known only after the input was
-    /// read, such as a digest of it, is for [`Builder::note`].
+    /// A description of the work: everything that decides the bytes of the file, apart from these options. With it, a build that is ended after its
+    /// first table leaves its tables, and [`Interrupted::find`] finds them for the same work only. Facts that are known only after the input was read,
+    /// such as a digest of it, are for [`Builder::note`].
     pub resume: Option<Vec<u8>>,
 }
 
@@ -185,7 +185,7 @@ impl<W: Width> Builder<W> {
         self.gathered.push(division, &record[..length], &mut self.spill)
     }
 
-    /// What a build that resumes this one needs to know of what was pushed; see [`Interrupted::notes`].
+    /// Notes about the input for a build that resumes this one; see [`Interrupted::notes`].
     pub fn note(&mut self, notes: Vec<u8>) {
         self.notes = notes;
     }

@@ -4,16 +4,39 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use super::manifest::Manifest;
+use super::marker::Marker;
 use super::*;
+use crate::digest::Digest;
 use crate::segment::{self, Builder, Segment};
 
 /// The files of a directory, by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// An index as it was at one moment.
+#[derive(Clone)]
 struct State {
     files: Files,
     living: Living,
+}
+
+impl State {
+    fn manifest(&self) -> Manifest {
+        Manifest::decode(&self.files["manifest"]).unwrap()
+    }
+
+    /// Its manifest binds its files by digests, and files that it does not name are refused.
+    fn is_bound(&self) -> bool {
+        self.manifest().version == manifest::VERSION
+    }
+
+    /// The marker of a writer that opened it.
+    fn marker(&self) -> Marker {
+        Marker {
+            generation: self.manifest().generation,
+            manifest: Digest::of(&self.files["manifest"]),
+        }
+    }
 }
 
 fn files(path: &Path) -> Files {
@@ -31,12 +54,62 @@ fn put(path: &Path, files: &Files) {
     }
 }
 
-static STATES: LazyLock<[State; 3]> = LazyLock::new(states);
+static STATES: LazyLock<Vec<State>> = LazyLock::new(|| {
+    let mut states = changed().to_vec();
+    states.extend([empty(), built()]);
+    states.extend([1, 2].map(early));
+    states
+});
+/// The place of the index that [`built`] makes.
+const BUILT: usize = 4;
+
+/// An index without segments.
+fn empty() -> State {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(64, Upkeep::FlushOnly, Unsynced);
+    drop(Index::<u64>::create(directory.path(), &settings(), &options).unwrap());
+    State {
+        files: files(directory.path()),
+        living: Living::new(),
+    }
+}
+
+/// A segment of one row at `path`, and the next free id.
+fn one(path: &Path) -> Result<(Segment<u64>, u64), StoreError> {
+    let mut builder = Builder::new(path, &segment::Options::default())?;
+    builder.push(5u64, 1)?;
+    Ok((builder.finish()?, 2))
+}
+
+/// An index that was made of one segment.
+fn built() -> State {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(64, Upkeep::FlushOnly, Unsynced);
+    create_from(directory.path(), &settings(), &options, one).unwrap();
+    State {
+        files: files(directory.path()),
+        living: Living::from([(1, 5)]),
+    }
+}
+
+/// An index whose manifest an earlier version wrote.
+fn early(version: u8) -> State {
+    let directory = tempfile::tempdir().unwrap();
+    versions::put(version, directory.path());
+    State {
+        files: files(directory.path()),
+        living: versions::expected(),
+    }
+}
 
 /// Two indexes of two segments each, from which ids are deleted, the first one at two moments. All have as many ids and files of equal names.
-fn states() -> [State; 3] {
+fn changed() -> [State; 3] {
+    // As it is when the writer has ended.
     let state = |path: &Path, changes: &[Change]| State {
-        files: files(path),
+        files: files(path)
+            .into_iter()
+            .filter(|(name, _)| name != "writing")
+            .collect(),
         living: living(changes),
     };
     let make = |seed: u64| {
@@ -67,13 +140,13 @@ fn states() -> [State; 3] {
     [early, late, other]
 }
 
-/// A whole file, whose loss nobody would forgive.
+/// A file that holds fingerprints or deletions.
 fn is_whole(name: &str) -> bool {
     [".seg", ".del"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// Tries everything on a directory with these files, and says whether answers were given. The manifest tells which state is the right one.
-fn right_or_refused(mixed: &Files, states: &[State; 3]) -> bool {
+/// Tries everything on a directory with these files, and returns `true` if answers were given. The manifest names the right state.
+fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     put(path, mixed);
@@ -81,18 +154,23 @@ fn right_or_refused(mixed: &Files, states: &[State; 3]) -> bool {
     let right = states
         .iter()
         .find(|state| manifest == state.files.get("manifest"));
+    // Without digests, a file may be one of another state of the same length.
+    let is_bound = right.is_none_or(|state| state.is_bound() || state.files == *mixed);
     let answered = read::<u64>(path).and_then(|read| {
         let right = right.expect("no state has that manifest");
-        same(&read.snapshot, &right.living)
+        if is_bound {
+            same(&read.snapshot, &right.living)?;
+        }
+        Ok(())
     });
     let checked = check::<u64>(path);
-    assert_eq!(answered.is_ok(), checked.is_ok(), "{answered:?} but {checked:?}");
-    assert!(
-        files(path) == *mixed,
-        "who only reads changes nothing: {answered:?}"
-    );
-    if let (Some(right), Ok(checked)) = (right, &checked) {
-        assert_eq!((checked.living, checked.unbound), (right.living.len() as u64, 0));
+    if is_bound {
+        assert_eq!(answered.is_ok(), checked.is_ok(), "{answered:?} but {checked:?}");
+    }
+    assert!(files(path) == *mixed, "reading changes nothing: {answered:?}");
+    if let (Some(right), Ok(checked), true) = (right, &checked, is_bound) {
+        assert_eq!(checked.living, right.living.len() as u64);
+        assert_eq!(checked.unbound == 0, right.is_bound());
     }
     // No new index is made of what is there, or in place of it.
     let whole: Files = mixed
@@ -100,9 +178,22 @@ fn right_or_refused(mixed: &Files, states: &[State; 3]) -> bool {
         .filter(|(name, _)| is_whole(name))
         .map(|(n, b)| (n.clone(), b.clone()))
         .collect();
+    // Whole files that the manifest does not name are left over or refused.
+    let left_by_a_writer = right.is_some_and(|right| {
+        let marker = mixed.get("writing").and_then(|bytes| Marker::decode(bytes));
+        marker.is_some_and(|marker| marker.fits(right.marker()))
+    });
+    if let Some(right) = right.filter(|right| right.is_bound() && !left_by_a_writer) {
+        let unnamed = whole.keys().find(|name| !right.files.contains_key(*name));
+        assert!(answered.is_err() || unnamed.is_none(), "{unnamed:?} is accepted");
+    }
+    let claims = mixed.get("manifest.tmp") == states[BUILT].files.get("manifest");
+    let claimed =
+        |name: &str, bytes: &[u8]| claims && states[BUILT].files.get(name).is_some_and(|own| own == bytes);
+    let unclaimed = whole.iter().any(|(name, bytes)| !claimed(name, bytes));
     let options = options(64, Upkeep::FlushOnly, Unsynced);
     let created = Index::<u64>::create(path, &settings(), &options).map(drop);
-    if manifest.is_some() || !whole.is_empty() {
+    if manifest.is_some() || unclaimed {
         let error = created.unwrap_err();
         let expected = match &error {
             StoreError::Occupied { file, .. } => manifest.is_none() && file.exists(),
@@ -117,17 +208,22 @@ fn right_or_refused(mixed: &Files, states: &[State; 3]) -> bool {
             &settings(),
             &options,
             |_| -> Result<(Segment<u64>, u64), StoreError> {
-                panic!("work for nothing");
+                panic!("a directory that is not free is refused before the work");
             },
         );
         assert_eq!(built.unwrap_err().to_string(), error.to_string());
         assert!(files(path) == *mixed, "{error}");
     } else {
         created.unwrap();
-        assert_eq!(check::<u64>(path).unwrap().rows, 0);
+        let checked = check::<u64>(path).unwrap();
+        assert_eq!((checked.rows, checked.left_over.len()), (0, 0));
+        let again = tempfile::tempdir().unwrap();
+        put(again.path(), mixed);
+        create_from(again.path(), &settings(), &options, one).unwrap();
+        assert!(files(again.path()) == states[BUILT].files);
         return false;
     }
-    // Who writes goes on from the right state, or leaves everything as it is.
+    // A writer continues from the right state, or leaves everything as it is.
     let opened = Index::<u64>::open(path, &options);
     assert_eq!(
         opened.is_ok(),
@@ -139,6 +235,9 @@ fn right_or_refused(mixed: &Files, states: &[State; 3]) -> bool {
         assert!(files(path) == *mixed);
         return false;
     };
+    if !is_bound {
+        return true;
+    }
     let mut living = right.unwrap().living.clone();
     index.delete(20).unwrap();
     index.add(77, 1234).unwrap();
@@ -158,6 +257,9 @@ fn a_file_of_another_index_or_moment_is_refused_in_every_place() {
     let (mut same_bytes, mut refused) = (0, 0);
     for own in states {
         for (name, bytes) in &own.files {
+            if !own.is_bound() {
+                continue;
+            }
             for (from, other) in states.iter().flat_map(|state| &state.files) {
                 let mut mixed = own.files.clone();
                 mixed.insert(name.clone(), other.clone());
@@ -193,16 +295,27 @@ enum Step {
     Rename(usize, u64),
     Truncate(usize, usize),
     Remove(usize),
+    /// A build was killed: the segment or the manifest of a state has its temporary name.
+    Build {
+        state: usize,
+        manifest: bool,
+    },
+    /// A writer that opened a state was killed.
+    Write(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let copy = (0usize..3, 0usize..8, prop::option::of(0usize..8));
+    let copy = (0usize..7, 0usize..8, prop::option::of(0usize..8));
+    // Most often that of one build.
+    let build = (prop_oneof![Just(BUILT), 0usize..7], any::<bool>());
     prop_oneof![
         4 => copy.prop_map(|(state, file, to)| Step::Copy { state, file, to }),
         2 => (0usize..8, 0usize..8).prop_map(|(a, b)| Step::Swap(a, b)),
         2 => (0usize..8, 1u64..12).prop_map(|(file, number)| Step::Rename(file, number)),
         1 => (0usize..8, 0usize..5000).prop_map(|(file, bytes)| Step::Truncate(file, bytes)),
-        1 => (0usize..8).prop_map(Step::Remove),
+        2 => (0usize..8).prop_map(Step::Remove),
+        2 => build.prop_map(|(state, manifest)| Step::Build { state, manifest }),
+        1 => (0usize..7).prop_map(Step::Write),
     ]
 }
 
@@ -214,7 +327,7 @@ fn name(files: &Files, number: usize) -> Option<String> {
         .cloned()
 }
 
-fn take(files: &mut Files, states: &[State; 3], step: &Step) -> Option<()> {
+fn take(files: &mut Files, states: &[State], step: &Step) -> Option<()> {
     match *step {
         Step::Copy { state, file, to } => {
             let from = name(&states[state].files, file)?;
@@ -241,6 +354,18 @@ fn take(files: &mut Files, states: &[State; 3], step: &Step) -> Option<()> {
             let file = name(files, file)?;
             files.remove(&file);
         }
+        Step::Build { state, manifest } => {
+            let (from, to) = if manifest {
+                ("manifest", "manifest.tmp")
+            } else {
+                ("00000001.seg", "00000001.seg.new")
+            };
+            let bytes = states[state].files.get(from)?.clone();
+            files.insert(to.to_owned(), bytes);
+        }
+        Step::Write(state) => {
+            files.insert("writing".to_owned(), states[state].marker().encode());
+        }
     }
     Some(())
 }
@@ -249,7 +374,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn however_files_are_mixed_answers_are_right_or_refused(begin in 0usize..3, steps in prop::collection::vec(step(), 1..6)) {
+    fn however_files_are_mixed_answers_are_right_or_refused(begin in 0usize..7, steps in prop::collection::vec(step(), 1..6)) {
         let mut mixed = STATES[begin].files.clone();
         for step in &steps {
             let _nothing_to_do = take(&mut mixed, &STATES, step);
@@ -259,20 +384,40 @@ proptest! {
 }
 
 #[test]
+fn an_empty_or_earlier_manifest_does_not_cost_the_segments_beside_it() {
+    let [early, late, _, empty, ..] = &STATES[..] else {
+        unreachable!()
+    };
+    for manifest in [empty, early] {
+        let mut mixed = late.files.clone();
+        mixed.insert("manifest".to_owned(), manifest.files["manifest"].clone());
+        assert!(!right_or_refused(&mixed, &STATES));
+        if manifest.files.len() > 1 {
+            mixed.extend(manifest.files.clone());
+            assert!(!right_or_refused(&mixed, &STATES));
+        }
+        let directory = tempfile::tempdir().unwrap();
+        put(directory.path(), &mixed);
+        let error = Index::<u64>::open(directory.path(), &Options::default()).unwrap_err();
+        assert!(matches!(error, StoreError::Unnamed { .. }), "{error}");
+        // Such files are removed if a writer of that index left them.
+        mixed.insert("writing".to_owned(), manifest.marker().encode());
+        assert!(right_or_refused(&mixed, &STATES));
+        mixed.insert("writing".to_owned(), late.marker().encode());
+        assert!(!right_or_refused(&mixed, &STATES));
+    }
+}
+
+#[test]
 fn a_build_leaves_an_index_alone_whose_manifest_is_lost() {
-    let [state, ..] = &*STATES;
+    let state = &STATES[0];
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     put(path, &state.files);
     fs::remove_file(path.join("manifest")).unwrap();
     let left = files(path);
-    let build = |path: &Path| {
-        let mut builder = Builder::new(path, &segment::Options::default())?;
-        builder.push(5u64, 1)?;
-        Ok::<_, StoreError>((builder.finish()?, 2))
-    };
     let options = options(64, Upkeep::FlushOnly, Unsynced);
-    let error = create_from(path, &settings(), &options, build).unwrap_err();
+    let error = create_from(path, &settings(), &options, one).unwrap_err();
     assert!(matches!(error, StoreError::Occupied { .. }), "{error}");
     assert!(error.to_string().contains("00000001.seg"), "{error}");
     assert!(!path.join("lock").exists());
@@ -283,6 +428,6 @@ fn a_build_leaves_an_index_alone_whose_manifest_is_lost() {
     // Files that are none of an index are no obstacle, and stay.
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("my.seg"), "mine").unwrap();
-    create_from(directory.path(), &settings(), &options, build).unwrap();
+    create_from(directory.path(), &settings(), &options, one).unwrap();
     assert_eq!(files(directory.path())["my.seg"], b"mine");
 }

@@ -205,3 +205,47 @@ fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
     let names: Vec<String> = files(path).into_keys().collect();
     assert_eq!(names, ["00000001.seg", "lock", "manifest"]);
 }
+
+#[test]
+fn an_index_can_be_made_where_a_build_ended_before_its_manifest_had_its_name() {
+    let expected = expected();
+    let mut failed = 0;
+    for at in 0.. {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        for (name, bytes) in &expected {
+            let name = if name == "manifest" { "manifest.tmp" } else { name };
+            std::fs::write(path.join(name), bytes).unwrap();
+        }
+        let label = "a".repeat(256);
+        let before = files(path);
+        let wrong = Settings { label, ..settings() };
+        let refused = Index::<u64>::create(path, &wrong, &Options::default()).unwrap_err();
+        assert!(matches!(refused, StoreError::Label { .. }), "{refused}");
+        assert!(files(path) == before);
+        // It ends at any operation, and can be made again, or built.
+        let failing = FailsOnce::new(at, ErrorKind::StorageFull);
+        let options = options(8, Upkeep::FlushOnly, failing.clone());
+        let created = Index::<u64>::create(path, &settings(), &options).map(drop);
+        if files(path).contains_key("manifest") {
+            check::<u64>(path).unwrap();
+        } else {
+            failed += 1;
+            assert!(created.is_err());
+            let copy = tempfile::tempdir().unwrap();
+            for (name, bytes) in files(path) {
+                std::fs::write(copy.path().join(name), bytes).unwrap();
+            }
+            drop(Index::<u64>::create(copy.path(), &settings(), &Options::default()).unwrap());
+            assert_eq!(
+                files(copy.path()).into_keys().collect::<Vec<_>>(),
+                ["lock", "manifest"]
+            );
+            assert_eq!(again(path, &expected), 0);
+        }
+        if !failing.failed() {
+            break;
+        }
+    }
+    assert!(failed > 3, "only {failed} failures");
+}

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::bytes::sealed;
+use crate::segment::{self, Builder};
 
 const VERSIONS: [u8; 3] = [1, 2, 3];
 
@@ -12,7 +14,7 @@ fn testdata() -> PathBuf {
 }
 
 /// Puts the files with the manifest of a version into a directory.
-fn put(version: u8, path: &Path) {
+pub(super) fn put(version: u8, path: &Path) {
     for name in ["00000001.seg", "00000002.del", "00000004.seg"] {
         fs::copy(testdata().join(name), path.join(name)).unwrap();
     }
@@ -26,7 +28,7 @@ fn fingerprint(id: u64) -> u64 {
     Random(id.wrapping_mul(0x9E37_79B9_7F4A_7C15)).next()
 }
 
-fn expected() -> Living {
+pub(super) fn expected() -> Living {
     let ids = (0..60).filter(|id| ![3, 7].contains(id));
     ids.map(|id| (id, fingerprint(id))).collect()
 }
@@ -81,4 +83,38 @@ fn the_next_commit_of_an_early_version_knows_its_files_again() {
             "{error}"
         );
     }
+}
+
+/// A manifest of version 3 with one segment, as version 2 wrote it.
+fn as_version_2(manifest: &[u8]) -> Vec<u8> {
+    // Without both digests and the checksum at the end.
+    let mut body = manifest[..manifest.len() - 36].to_vec();
+    body[8] = 2;
+    sealed(body)
+}
+
+#[test]
+fn a_compaction_binds_the_files_even_if_there_is_nothing_to_merge() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    create_from(path, &settings(), &Options::default(), |file| {
+        let mut builder = Builder::new(file, &segment::Options::default())?;
+        builder.push(7u64, 3)?;
+        Ok::<_, StoreError>((builder.finish()?, 4))
+    })
+    .unwrap();
+    let manifest = fs::read(path.join("manifest")).unwrap();
+    fs::write(path.join("manifest"), as_version_2(&manifest)).unwrap();
+    assert_eq!(check::<u64>(path).unwrap().unbound, 1);
+    let open = || Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
+    // Nothing has changed.
+    open().commit().unwrap();
+    assert_eq!(check::<u64>(path).unwrap().unbound, 1);
+    open().compact().unwrap();
+    let checked = check::<u64>(path).unwrap();
+    assert_eq!((checked.unbound, checked.generation, checked.segments), (0, 2, 1));
+    same(&read(path).unwrap().snapshot, &Living::from([(3, 7)])).unwrap();
+    // Once is enough.
+    open().compact().unwrap();
+    assert_eq!(check::<u64>(path).unwrap(), checked);
 }

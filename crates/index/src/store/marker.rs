@@ -1,0 +1,102 @@
+//! The marker of a writer: a file that is there while a process may write to an index.
+//!
+//! A writer that is interrupted may leave whole files that the manifest does not name. It then leaves its marker too. So such files are removed
+//! only with a marker that fits the manifest. Without one they belong to a manifest that was replaced by an earlier one or by that of another
+//! index, and are kept.
+
+use super::StoreError;
+use super::files::Files;
+use super::manifest::Manifest;
+use crate::bytes::{Reader, sealed, unsealed};
+use crate::digest::Digest;
+
+/// First eight bytes.
+const MAGIC: [u8; 8] = *b"twinwri\n";
+/// The version written and read.
+const VERSION: u32 = 1;
+
+/// The state of an index when a writer opened it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    /// The generation of the manifest.
+    pub(super) generation: u64,
+    /// The digest of the manifest's file.
+    pub(super) manifest: Digest,
+}
+
+impl Marker {
+    /// As bytes.
+    pub(super) fn encode(self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend(VERSION.to_le_bytes());
+        out.extend(self.generation.to_le_bytes());
+        out.extend(Digest::stored(Some(self.manifest)).to_le_bytes());
+        sealed(out)
+    }
+
+    /// From bytes.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader(unsealed(bytes)?.strip_prefix(&MAGIC)?);
+        let marker = (from.u32()? == VERSION).then_some(Self {
+            generation: from.u64()?,
+            manifest: Digest::from_stored(from.u128()?)?,
+        });
+        marker.filter(|_| from.0.is_empty())
+    }
+
+    /// `true` if the writer began with the manifest of the marker `now`, or may have written it.
+    pub(super) fn fits(self, now: Self) -> bool {
+        self == now || self.generation < now.generation
+    }
+}
+
+/// A marker that is removed when the writer ends, unless files are left that the manifest does not name.
+#[derive(Debug)]
+pub(super) struct Marked(Files);
+
+impl Marked {
+    /// Writes the marker of a writer that begins with a manifest.
+    pub(super) fn begin(files: &Files, manifest: &Manifest) -> Result<Self, StoreError> {
+        files.write_marker(manifest)?;
+        Ok(Self(files.clone()))
+    }
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        // With an error the marker stays, and the next writer removes what is left.
+        let _left_to_the_next = self.0.remove_marker();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_is_read_as_it_was_written_and_in_no_other_form() {
+        let marker = Marker {
+            generation: 7,
+            manifest: Digest::of(b"manifest"),
+        };
+        let bytes = marker.encode();
+        assert_eq!(Marker::decode(&bytes), Some(marker));
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            assert_eq!(Marker::decode(&other), None, "byte {at}");
+            assert_eq!(Marker::decode(&bytes[..at]), None, "{at} bytes");
+        }
+    }
+
+    #[test]
+    fn a_marker_fits_its_own_manifest_and_later_ones() {
+        let of = |generation, content: &[u8]| Marker {
+            generation,
+            manifest: Digest::of(content),
+        };
+        let marker = of(3, b"own");
+        assert!(marker.fits(of(3, b"own")) && marker.fits(of(4, b"later")));
+        assert!(!marker.fits(of(3, b"other")) && !marker.fits(of(2, b"earlier")));
+    }
+}
