@@ -145,9 +145,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
     pairs: PairsArg,
 
-    /// Also find partial copies: pairs of which one text holds this share of the other (containment) or more, in parts.jsonl with the
-    /// passages, and passages that more than 64 texts share, in passages.jsonl. Common runs of 31 words (63 letters in Chinese) are
-    /// noticed wherever they stand, shorter ones often, none of fewer than 8 words (16 letters) [default: 0.3]
+    /// Also find partial copies. parts.jsonl: pairs of which one text holds SHARE (0.3 unless given) of the other. passages.jsonl: passages
+    /// that more than 64 texts share and that make up SHARE of at least one of them, alone or with other such passages. Common runs of
+    /// 31 words (63 letters in Chinese) are always noticed, shorter ones often, runs under 8 words (16 letters) never
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "0.3", value_name = "SHARE", help_heading = "Output")]
     parts: Option<f64>,
 

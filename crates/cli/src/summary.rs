@@ -293,7 +293,7 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
     )
 }
 
-/// What `--parts` found, and what it left out.
+/// Sentences about partial copies: the rows written and the passages left out.
 fn partial_copies(parts: &PartsReport) -> Vec<String> {
     let (many, least) = (PartsReport::MANY, format!("{:.0} %", 100.0 * parts.least));
     let mut sentences = vec![format!(
@@ -316,8 +316,14 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
     }
     if parts.phrases > 0 {
         sentences.push(format!(
-            "left out: {} of more than {many} texts, too short to be looked at",
-            counted(parts.phrases, "phrase"),
+            "left out: {} that more than {many} texts share, in no passage that was found",
+            counted(parts.phrases, "fingerprint"),
+        ));
+    }
+    if parts.limited > 0 {
+        sentences.push(format!(
+            "left out: {} that more than {many} texts share, after as many comparisons as the search allows",
+            counted(parts.limited, "fingerprint"),
         ));
     }
     if parts.unplaced > 0 {

@@ -158,6 +158,11 @@ impl Job<'_> {
         self.tell_about_keep(&known);
         // The longest record stays in the account: it is held again when it is compared and copied.
         let tables = memory::tables_of(&corpus) + memory::A_RECORD_BYTE * counts.longest;
+        // The search for partial copies comes late: a run that has no memory for it ends here.
+        let long_parts = (memory::A_PARTS_BYTE - memory::A_RECORD_BYTE) * counts.longest;
+        if self.options.parts.is_some() {
+            budget.check(tables + long_parts)?;
+        }
         let mut set_memory = budget.sets(tables);
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
             let radius = job.choose_radius(&corpus, &keep);
@@ -202,7 +207,7 @@ impl Job<'_> {
                     names,
                     least,
                     budget,
-                    held,
+                    held: held + long_parts,
                     work: work.path(),
                     go_on: &|| job.check_cancelled(),
                 };

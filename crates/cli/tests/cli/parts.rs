@@ -205,6 +205,7 @@ fn places_are_those_of_the_text_that_a_record_holds() {
         format!("{{\"no\": 1}}\n\n{}\n", json!({"text": text("f")})),
     );
     sandbox.put("in/g.json", json!([{"text": text("g")}]).to_string());
+    // The record without a text is rejected.
     sandbox
         .run("dedup in -o out --parts --mode report -q")
         .incomplete();

@@ -43,7 +43,7 @@ impl<'p> Reader<'p> {
         (self.page.text.len(), self.page.title.len())
     }
 
-    /// What was added to the shown text and to the title since they had these lengths.
+    /// The bytes that were appended to the shown text and to the title since they had these lengths.
     pub(super) fn appended(&self, before: (usize, usize)) -> (&[u8], &[u8]) {
         let text = self.page.text.get(before.0..).unwrap_or_default();
         let title = self.page.title.get(before.1..).unwrap_or_default();

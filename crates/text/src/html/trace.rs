@@ -143,7 +143,7 @@ impl<'p, 't> Tracer<'p, 't> {
     fn source(&self, text: &[u8]) -> (Range<usize>, bool) {
         let end = self.position.min(self.markup.len());
         let mut start = self.next;
-        // The second half of a line end is passed over in silence.
+        // No token accounts for the second half of a line end.
         if start < end
             && self
                 .markup
@@ -157,7 +157,7 @@ impl<'p, 't> Tracer<'p, 't> {
         if !is_reference && read.starts_with(text) {
             return (start..start + text.len(), true);
         }
-        // So are tags without a name.
+        // No token accounts for tags without a name.
         if !is_reference && read.ends_with(text) {
             return (end - text.len()..end, true);
         }

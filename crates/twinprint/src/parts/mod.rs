@@ -5,12 +5,17 @@
 //! the smaller text. So a copied passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
 //!
 //! Fingerprints that more than [`PartsReport::MANY`] texts have make no pairs, which would grow with the square of the texts. They make passages with
-//! all their holders ([`shared`]). A passage is reported under the same condition as pairs: if it makes up the share asked for of one holder
-//! at least, that holder would be a pair with every other one. What two texts share in such a passage alone makes them no pair besides.
+//! all their holders ([`shared`]). A passage is reported if it makes up the share asked for of one of its holders. Two texts that share
+//! nothing but such a passage are not listed as a pair.
 //!
-//! One entry a class: of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters,
-//! and 128 bytes a text while the stage runs. What is found waits in temporary files until it is located in the original texts ([`places`]).
+//! Of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters, and 128 bytes a text
+//! while the stage runs; longest record as the budget has it. Rows and what holders share with a reference wait in temporary files.
+//! Rows are located in the original texts at the end ([`places`]).
 
+mod candidates;
+mod compared;
+mod depth;
+mod holders;
 mod numbers;
 mod pairs;
 mod places;
@@ -26,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use text::Measure;
 use text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
 
+use self::candidates::Candidates;
 use self::numbers::NumberWriter;
 use self::places::Requests;
 use self::postings::Postings;
@@ -68,8 +74,10 @@ pub struct PartsReport {
     pub most_holders: u64,
     /// Passages of more than [`PartsReport::MANY`] texts that are left out because they make up less than `least` of every text that holds them.
     pub small_passages: u64,
-    /// Common fingerprints in no passage: phrases too short to be one.
+    /// Different fingerprints that more than [`PartsReport::MANY`] texts have outside of the passages that were found: phrases that are too short.
     pub phrases: u64,
+    /// More such fingerprints, whose texts were compared with as many others as the search allows.
+    pub limited: u64,
     /// Places of passages that cannot be cut out of the original text.
     pub unplaced: u64,
 }
@@ -90,7 +98,7 @@ impl PartsReport {
 /// Asked for every text: an error ends the search.
 type GoOn<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
 
-/// What the search works on.
+/// The input of the search.
 pub(crate) struct Search<'s> {
     pub(crate) corpus: &'s Corpus,
     pub(crate) spool: &'s Spool,
@@ -115,24 +123,24 @@ impl Search<'_> {
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
         let key = sets::key_of(&self.corpus.classes);
         let postings = Postings::of(&texts, key, PartsReport::MANY, (self.budget, self.held), go_on)?;
-        let passages = NumberWriter::create(work)?;
-        let passages = shared::find(&texts, &postings, key, least, passages, go_on)?;
+        let passages = shared::find(&texts, &postings, key, least, work, go_on)?;
         let mut pairs = NumberWriter::create(work)?;
-        let searched = (&postings, &passages.covered);
-        let candidates = pairs::find(&texts, searched, key, least, &mut pairs, go_on)?;
+        let candidates = Candidates::new(&postings, &passages.covered, least);
+        let candidates = pairs::find(&texts, &candidates, key, least, &mut pairs, go_on)?;
         let mut report = PartsReport {
             least,
             fingerprints: postings.picked,
             common: postings.common(),
             candidates,
-            small_passages: passages.unreported(),
-            phrases: passages.left,
+            small_passages: passages.found.unreported(),
+            phrases: passages.left.phrases,
+            limited: passages.left.limited,
             ..PartsReport::default()
         };
         drop(postings);
         let mut found = Found {
             pairs: pairs.finish()?,
-            passages,
+            passages: passages.found,
         };
         let mut requests = Requests::new(work);
         found.request(&texts, &mut requests)?;

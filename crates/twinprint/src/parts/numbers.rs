@@ -110,6 +110,28 @@ impl NumberReader {
     }
 }
 
+/// Numbers of a file, of which the next is known.
+pub(super) struct Ahead<T> {
+    file: NumberReader,
+    unpack: fn(u128) -> T,
+    pub(super) next: Option<T>,
+}
+
+impl<T: Copy> Ahead<T> {
+    pub(super) fn new(mut file: NumberReader, unpack: fn(u128) -> T) -> Result<Self, DedupError> {
+        let next = file.next()?.map(unpack);
+        Ok(Self { file, unpack, next })
+    }
+
+    pub(super) fn next_if(&mut self, condition: impl Fn(T) -> bool) -> Result<Option<T>, DedupError> {
+        let Some(next) = self.next.filter(|&next| condition(next)) else {
+            return Ok(None);
+        };
+        self.next = self.file.next()?.map(self.unpack);
+        Ok(Some(next))
+    }
+}
+
 /// Sorts numbers within bounded memory.
 pub(super) struct Sorting {
     work: PathBuf,

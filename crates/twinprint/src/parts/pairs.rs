@@ -10,9 +10,9 @@ use text::overlap::{Shingler, overlap};
 use text::passages::passages;
 
 use super::GoOn;
+use super::candidates::Candidates;
 use super::numbers::{NumberReader, NumberWriter};
-use super::postings::{Covered, Postings};
-use super::texts::Texts;
+use super::texts::{LONG, Texts};
 use super::{TEXTS_A_TASK, longest};
 use crate::error::DedupError;
 use crate::spool::BlockBuffer;
@@ -71,13 +71,13 @@ impl Pair {
 /// Finds the pairs with a containment of at least `least`, in order; how many candidates were measured.
 pub(super) fn find(
     texts: &Texts<'_>,
-    (postings, covered): (&Postings, &Covered),
+    candidates: &Candidates<'_>,
     key: HashKey,
     least: f64,
     found: &mut NumberWriter,
     go_on: GoOn<'_>,
 ) -> Result<u64, DedupError> {
-    let candidates = AtomicU64::new(0);
+    let measured = AtomicU64::new(0);
     for first in (0..texts.len()).step_by(HELD as usize) {
         let last = first.saturating_add(HELD).min(texts.len());
         let pairs: Vec<Vec<Pair>> = (first..last)
@@ -87,19 +87,26 @@ pub(super) fn find(
                 || Measuring::new(key),
                 |measuring, a| {
                     go_on()?;
-                    let others = postings.candidates(a, least, covered);
-                    candidates.fetch_add(others.len() as u64, Ordering::Relaxed);
-                    measuring.pairs(texts, a, &others, least)
+                    let others = candidates.of(a);
+                    if others.is_empty() {
+                        return Ok(Vec::new());
+                    }
+                    measured.fetch_add(others.len() as u64, Ordering::Relaxed);
+                    let longest = others.iter().map(|&b| texts.bytes(b)).max();
+                    let longest = longest.unwrap_or(0).max(texts.bytes(a));
+                    let measure = |measuring: &mut Measuring| measuring.pairs(texts, a, &others, least);
+                    texts.measured(longest, measuring, || Measuring::new(key), measure)
                 },
             )
             .collect::<Result<_, _>>()?;
         pairs.iter().flatten().try_for_each(|pair| pair.write(found))?;
     }
-    Ok(candidates.into_inner())
+    Ok(measured.into_inner())
 }
 
 /// Buffers of one thread.
 pub(super) struct Measuring {
+    key: HashKey,
     shingler: Shingler,
     own: BlockBuffer,
     other: BlockBuffer,
@@ -108,6 +115,7 @@ pub(super) struct Measuring {
 impl Measuring {
     pub(super) fn new(key: HashKey) -> Self {
         Self {
+            key,
             shingler: Shingler::new(key),
             own: BlockBuffer::default(),
             other: BlockBuffer::default(),
@@ -123,10 +131,12 @@ impl Measuring {
         least: f64,
     ) -> Result<Vec<Pair>, DedupError> {
         let mut pairs = Vec::new();
-        if others.is_empty() {
-            return Ok(pairs);
-        }
-        let Self { shingler, own, other } = self;
+        let Self {
+            key,
+            shingler,
+            own,
+            other,
+        } = self;
         let text = texts.canonical(a, own)?;
         // By the measure of a pair, which is the text's own with nearly all.
         let mut sets: [Option<Vec<u64>>; 2] = [None, None];
@@ -141,6 +151,12 @@ impl Measuring {
                 continue;
             }
             let share = |of: usize| f64::from(shared.common) / of.max(1) as f64;
+            let shares = [share(set.len()), share(shingles.len())];
+            // Passages take memory of their own.
+            drop(shingles);
+            if text.len().max(its.len()) > LONG {
+                *shingler = Shingler::new(*key);
+            }
             let places = passages(text, its, by);
             let places = places.into_iter().map(|passage| [passage.a, passage.b]);
             let places = places.map(|both| both.map(|place| place.start as u64..place.end as u64));
@@ -149,7 +165,7 @@ impl Measuring {
                 b,
                 jaccard: shared.jaccard(),
                 containment: shared.containment(),
-                shares: [share(set.len()), share(shingles.len())],
+                shares,
                 passages: longest(places.collect(), |both| &both[0]),
             });
         }

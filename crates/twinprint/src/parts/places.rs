@@ -1,4 +1,4 @@
-//! Where places in canonical texts stand in the original texts: those of reported rows alone, for which the inputs are read again.
+//! Places in the original texts for places in canonical texts. Only reported rows are located; the inputs are read again for them.
 //!
 //! Requests are sorted by document and answered as the documents come by; the answers are sorted back into the order of the rows. All wait
 //! in temporary files, so that memory does not grow with their number.
@@ -9,14 +9,14 @@ use std::path::Path;
 use rayon::prelude::*;
 use text::origin::{Origin, origins};
 
-use super::numbers::{NumberReader, Sorting};
+use super::numbers::{Ahead, Sorting};
 use crate::corpus::Documents;
 use crate::error::DedupError;
 use crate::sink::unchanged;
 use crate::source::{Batch, Original, Pages, Sources, TracedPage};
 
-/// Bytes of one batch of the inputs.
-const BATCH: usize = 8 << 20;
+/// Bytes of one batch of the inputs, whose requests and answers are held together.
+const BATCH: usize = 1 << 20;
 
 /// Bits of the number of a boundary, two for each place.
 const NUMBER: u32 = 48;
@@ -89,7 +89,7 @@ impl Answer {
 /// A place in an original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// What is left of the place in the canonical text: less where it began or ended within what one character of the original gives.
+    /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one original character.
     pub(super) canonical: Range<u64>,
     pub(super) chars: Range<u64>,
     pub(super) bytes: Range<u64>,
@@ -153,28 +153,6 @@ impl Requests {
     }
 }
 
-/// Numbers of a file, of which the next is known.
-struct Ahead<T> {
-    file: NumberReader,
-    unpack: fn(u128) -> T,
-    next: Option<T>,
-}
-
-impl<T: Copy> Ahead<T> {
-    fn new(mut file: NumberReader, unpack: fn(u128) -> T) -> Result<Self, DedupError> {
-        let next = file.next()?.map(unpack);
-        Ok(Self { file, unpack, next })
-    }
-
-    fn next_if(&mut self, condition: impl Fn(T) -> bool) -> Result<Option<T>, DedupError> {
-        let Some(next) = self.next.filter(|&next| condition(next)) else {
-            return Ok(None);
-        };
-        self.next = self.file.next()?.map(self.unpack);
-        Ok(Some(next))
-    }
-}
-
 /// The answers to the requests about the documents of a batch.
 fn answer(
     batch: &Batch,
@@ -229,42 +207,61 @@ fn trace(original: &Original<'_>, requests: &[Request], pages: &mut Pages, answe
         None
     };
     let text = page.as_ref().map_or(&*original.text, |page| &page.text);
-    let (ends, starts): (Vec<Request>, Vec<Request>) = requests.iter().partition(|request| request.is_end());
-    let positions = |requests: &[Request]| requests.iter().map(|r| r.position as usize).collect::<Vec<_>>();
-    let found = origins(text, &positions(&starts), &positions(&ends));
-    let mut places: Vec<(Request, Origin)> = Vec::new();
-    for (requests, origins) in [(starts, found.starts), (ends, found.ends)] {
-        let both = requests.into_iter().zip(origins);
-        places.extend(
-            both.filter_map(|(request, origin)| Some((request, in_markup(request, origin?, page.as_ref())?))),
-        );
+    // Many rows may name one boundary: it is traced once.
+    let boundaries = |is_end: bool| {
+        let here = requests.iter().filter(|request| request.is_end() == is_end);
+        let mut positions: Vec<u64> = here.map(|request| request.position).collect();
+        positions.dedup();
+        positions
+    };
+    let sides = [boundaries(false), boundaries(true)];
+    let [starts, ends] = sides
+        .each_ref()
+        .map(|side| side.iter().map(|&at| at as usize).collect::<Vec<_>>());
+    let found = origins(text, &starts, &ends);
+    let mut places: Vec<(bool, u64, Origin)> = Vec::new();
+    for (is_end, positions, origins) in [(false, &sides[0], found.starts), (true, &sides[1], found.ends)] {
+        let both = positions.iter().zip(origins);
+        places.extend(both.filter_map(|(&position, origin)| {
+            Some((is_end, position, in_markup(is_end, origin?, page.as_ref())?))
+        }));
     }
-    places.sort_unstable_by_key(|(_, origin)| origin.byte);
-    let (mut byte, mut char) = (0, 0);
-    for (request, origin) in places {
-        char += original
-            .text
-            .get(byte..origin.byte)
-            .unwrap_or_default()
-            .chars()
-            .count();
-        byte = origin.byte;
-        let moved = request.position.abs_diff(origin.canonical as u64);
-        let fits = moved <= MOST_MOVED && byte as u64 >> POSITION == 0;
-        answers.push(Answer {
-            number: request.number,
-            byte: if fits { byte as u64 } else { 0 },
-            char: if fits { char as u64 } else { 0 },
+    places.sort_unstable_by_key(|(.., origin)| origin.byte);
+    let mut chars = 0;
+    let mut before = 0;
+    let mut answered: Vec<(bool, u64, Answer)> = Vec::new();
+    for (is_end, position, origin) in places {
+        let passed = original.text.get(before..origin.byte).unwrap_or_default();
+        chars += passed.chars().count();
+        before = origin.byte;
+        let moved = position.abs_diff(origin.canonical as u64);
+        let fits = moved <= MOST_MOVED && origin.byte as u64 >> POSITION == 0;
+        let answer = Answer {
+            number: 0,
+            byte: if fits { origin.byte as u64 } else { 0 },
+            char: if fits { chars as u64 } else { 0 },
             moved: if fits { moved } else { NOWHERE },
-        });
+        };
+        answered.push((is_end, position, answer));
+    }
+    answered.sort_unstable_by_key(|&(is_end, position, _)| (is_end, position));
+    for request in requests {
+        let boundary = (request.is_end(), request.position);
+        let at = answered.binary_search_by_key(&boundary, |&(is_end, position, _)| (is_end, position));
+        if let Some(&(.., answer)) = at.ok().and_then(|at| answered.get(at)) {
+            answers.push(Answer {
+                number: request.number,
+                ..answer
+            });
+        }
     }
 }
 
 /// A boundary in the text of a page as one in its markup.
-fn in_markup(request: Request, origin: Origin, page: Option<&TracedPage>) -> Option<Origin> {
+fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<Origin> {
     let byte = match page {
         None => origin.byte,
-        Some(page) if request.is_end() => page.end(origin.byte)?,
+        Some(page) if is_end => page.end(origin.byte)?,
         Some(page) => page.start(origin.byte)?,
     };
     Some(Origin { byte, ..origin })

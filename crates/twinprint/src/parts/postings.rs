@@ -1,4 +1,4 @@
-//! Which texts have which fingerprint, and which pairs of texts have many in common.
+//! The fingerprints of each text, and the texts of each fingerprint.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,14 +7,11 @@ use rayon::prelude::*;
 use text::passages::Winnower;
 
 use super::texts::Texts;
-use super::{GoOn, LEAST_SHARED, TEXTS_A_TASK};
+use super::{GoOn, TEXTS_A_TASK};
 use crate::error::DedupError;
 use crate::memory::Budget;
 use crate::spool::BlockBuffer;
 
-/// The share of its fingerprints that the smaller text of a candidate has in the other, of the containment asked for. A run has at least
-/// half as many fingerprints as the mean, and the rest of the text may have more than that.
-const SLACK: f64 = 0.4;
 /// Bytes held for a fingerprint at most, while they are sorted.
 const A_FINGERPRINT: u64 = 32;
 /// Bytes held for a text at most, while passages of many texts are looked for.
@@ -52,14 +49,17 @@ impl Postings {
         (budget, held): (Budget, u64),
         go_on: GoOn<'_>,
     ) -> Result<Self, DedupError> {
-        let pick = |(winnower, buffer): &mut (Winnower, BlockBuffer), text: u32| {
+        let buffers = || (Winnower::new(key), BlockBuffer::default());
+        let pick = |own: &mut (Winnower, BlockBuffer), text: u32| {
             go_on()?;
-            Ok(winnower.fingerprints(texts.canonical(text, buffer)?, texts.measure(text)))
+            texts.measured(texts.bytes(text), own, buffers, |(winnower, block)| {
+                Ok(winnower.fingerprints(texts.canonical(text, block)?, texts.measure(text)))
+            })
         };
         let picked: Vec<Vec<u64>> = (0..texts.len())
             .into_par_iter()
             .with_min_len(TEXTS_A_TASK)
-            .map_init(|| (Winnower::new(key), BlockBuffer::default()), pick)
+            .map_init(buffers, pick)
             .collect::<Result<_, DedupError>>()?;
         let sizes: Vec<u32> = picked.iter().map(|of| of.len() as u32).collect();
         let all: u64 = sizes.iter().map(|&n| u64::from(n)).sum();
@@ -109,6 +109,16 @@ impl Postings {
         }
     }
 
+    /// Texts beyond which a fingerprint is common.
+    pub(super) fn many(&self) -> usize {
+        self.many
+    }
+
+    /// Texts of the run.
+    pub(super) fn all_texts(&self) -> u32 {
+        self.sizes.len() as u32
+    }
+
     /// Different fingerprints.
     pub(super) fn len(&self) -> u32 {
         self.values.len() as u32
@@ -120,7 +130,7 @@ impl Postings {
         &self.texts[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// Whether very many texts have a fingerprint.
+    /// Whether more than the given number of texts have a fingerprint.
     pub(super) fn is_common(&self, fingerprint: u32) -> bool {
         self.texts(fingerprint).len() > self.many
     }
@@ -177,37 +187,6 @@ impl Postings {
     pub(super) fn size(&self, text: u32) -> u32 {
         self.sizes[text as usize]
     }
-
-    /// The later texts with which a text may have a containment of `least`, ascending. Common fingerprints do not count, nor those that
-    /// stand in passages of very many texts in both.
-    pub(super) fn candidates(&self, text: u32, least: f64, covered: &Covered) -> Vec<u32> {
-        let mut met: Vec<u32> = Vec::new();
-        for entry in self.entries_of(text) {
-            let list = self.texts(entry.fingerprint);
-            if list.len() > self.many {
-                continue;
-            }
-            let later = &list[list.partition_point(|&other| other <= text)..];
-            if covered.is_set(entry) {
-                let is_covered = |other: u32| {
-                    let entry = self.entry(other, entry.fingerprint);
-                    entry.is_some_and(|entry| covered.is_set(entry))
-                };
-                met.extend(later.iter().filter(|&&other| !is_covered(other)));
-            } else {
-                met.extend(later);
-            }
-        }
-        met.sort_unstable();
-        let enough = |run: &&[u32]| {
-            let smaller = self.size(text).min(self.size(run[0]));
-            let shared = run.len() as u32;
-            let enough = SLACK * least * f64::from(smaller);
-            shared >= LEAST_SHARED && f64::from(shared) >= enough.floor()
-        };
-        let runs = met.chunk_by(|a, b| a == b).filter(enough);
-        runs.map(|run| run[0]).collect()
-    }
 }
 
 /// A fingerprint of one text.
@@ -219,7 +198,7 @@ pub(super) struct Entry {
     at: u64,
 }
 
-/// The fingerprints that stand in passages of very many texts, text by text.
+/// The fingerprints that stand in passages of many texts, text by text.
 pub(super) struct Covered {
     bits: Vec<AtomicU64>,
 }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::PartsReport;
+use super::holders::{FoundPassages, Holder};
 use super::numbers::NumberReader;
 use super::pairs::Pair;
 use super::places::{Place, Places, Requests};
-use super::shared::{Holder, SharedPassages};
 use super::texts::Texts;
 use crate::error::DedupError;
 use crate::rows::{self, Names, Ratio};
@@ -61,10 +61,10 @@ struct HolderRow<'r> {
     original_bytes: Vec<Ends>,
 }
 
-/// What was found, in temporary files.
+/// Pairs and passages in temporary files.
 pub(super) struct Found {
     pub(super) pairs: NumberReader,
-    pub(super) passages: SharedPassages,
+    pub(super) passages: FoundPassages,
 }
 
 impl Found {

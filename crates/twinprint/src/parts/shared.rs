@@ -1,118 +1,78 @@
-//! Passages that very many texts share. Pairs would grow with the square of their number, so each of the texts is compared with one, the
+//! Passages that many texts share. Pairs would grow with the square of their number, so each of the texts is compared with one, the
 //! reference.
 //!
 //! The texts with the most common fingerprints are references first. What a reference has in common with others is located by
-//! [`Reference`]; passages that overlap in the reference are one. A fingerprint that stands in such a passage is covered, in the reference as
-//! in every other holder, and a text becomes a reference only where it has a stretch of common fingerprints that are not covered. So a text
-//! is compared with few references however many texts there are, and a passage that differs a little from text to text is reported once.
+//! [`Reference`]. A passage is a range of the reference of which more than [`PartsReport::MANY`](super::PartsReport::MANY) texts hold every character; each holder
+//! has its part of it. The fingerprints that stand in the passage are covered, in the reference as in every other holder, and a text becomes a
+//! reference only if it has common fingerprints that are not covered. So a text is compared with few references however many texts there
+//! are, and a passage that differs a little from text to text is found once. What fewer texts hold is left to pairs, even where it stands
+//! next to a passage.
 //!
-//! A passage is reported if the reference and one of its other holders have the containment asked for, as pairs have, or if passages that
-//! are found make up that share of one of its holders.
-//!
-//! Time: expected linear in the fingerprints, and in the texts of the holders of each reference.
+//! Time: expected linear in the fingerprints, and in the texts of the holders of each reference. What the holders of one reference have in common with
+//! it waits in a temporary file.
 
 use std::ops::Range;
+use std::path::Path;
 
 use fingerprint::HashKey;
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
-use text::overlap::Shingler;
 use text::passages::{Reference, Winnower};
 
+use super::compared::{Compared, Placed, Run, Shared};
+use super::depth::Depth;
+use super::holders::{FoundPassages, Holders};
 use super::numbers::{NumberReader, NumberWriter};
 use super::postings::{Covered, Entry, Postings};
 use super::texts::Texts;
-use super::{GoOn, LEAST_SHARED, TEXTS_A_TASK, longest};
+use super::{GoOn, LEAST_SHARED, TEXTS_A_TASK};
 use crate::error::DedupError;
 use crate::spool::BlockBuffer;
 
-/// References that the texts of one fingerprint are counted for, at most.
-const REFERENCES: u8 = 8;
+/// Work for one fingerprint at most, so that it stays linear: its texts are counted, or compared with a reference.
+const MOST_WORK: u8 = 64;
+/// Work of counting the texts of a fingerprint.
+const COUNTED: u8 = 1;
+/// Work of comparing them.
+const COMPARED: u8 = 8;
+/// Bytes of texts compared at a time.
+const BATCH: usize = 8 << 20;
 
-/// A text that holds a passage.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Holder {
-    pub(super) text: u32,
-    /// The text that the others were compared with.
-    pub(super) is_reference: bool,
-    /// The share of the text's characters that stand in the passage.
-    pub(super) share: f64,
-    /// The longest places of the passage in the text, in characters of the canonical text.
-    pub(super) places: Vec<Range<u64>>,
-}
-
-impl Holder {
-    fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
-        file.push(self.text)?;
-        file.push(u8::from(self.is_reference))?;
-        file.push_real(self.share)?;
-        file.push(self.places.len() as u64)?;
-        for place in &self.places {
-            file.push(place.start)?;
-            file.push(place.end)?;
-        }
-        Ok(())
-    }
-
-    fn read(file: &mut NumberReader) -> Result<Self, DedupError> {
-        let mut holder = Self {
-            text: file.number()? as u32,
-            is_reference: file.number()? != 0,
-            share: file.real()?,
-            places: Vec::new(),
-        };
-        for _ in 0..file.number()? {
-            holder.places.push(file.number()?..file.number()?);
-        }
-        Ok(holder)
-    }
-}
-
-/// The passages that were found.
+/// What the search found.
 pub(super) struct SharedPassages {
-    file: NumberReader,
-    /// Whether each passage is reported.
-    reported: Vec<bool>,
-    /// Common fingerprints in no passage.
-    pub(super) left: u64,
+    pub(super) found: FoundPassages,
+    pub(super) left: Left,
     pub(super) covered: Covered,
 }
 
-impl SharedPassages {
-    /// Passages that are not reported.
-    pub(super) fn unreported(&self) -> u64 {
-        self.reported.iter().filter(|&&reported| !reported).count() as u64
-    }
-
-    /// Gives the holders of the reported passages, passage after passage in the order of their texts, each with the number of holders.
-    pub(super) fn each(
-        &mut self,
-        mut f: impl FnMut(u64, Holder) -> Result<(), DedupError>,
-    ) -> Result<(), DedupError> {
-        self.file.rewind()?;
-        for &reported in &self.reported {
-            let (holders, _) = (self.file.number()?, self.file.number()?);
-            for _ in 0..holders {
-                let holder = Holder::read(&mut self.file)?;
-                if reported {
-                    f(holders, holder)?;
-                }
-            }
-        }
-        Ok(())
-    }
+/// Fingerprints that more than [`PartsReport::MANY`](super::PartsReport::MANY) texts have outside of the passages that were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    /// No passage of that many texts was found around them.
+    pub(super) phrases: u64,
+    /// Their texts were compared with as many references as are allowed.
+    pub(super) limited: u64,
 }
 
-/// Finds the passages of common fingerprints; those are reported that reach the containment `least`.
+/// Finds the passages of common fingerprints; those are reported that make up the share `least` of a text.
 pub(super) fn find(
     texts: &Texts<'_>,
     postings: &Postings,
     key: HashKey,
     least: f64,
-    found: NumberWriter,
+    work: &Path,
     go_on: GoOn<'_>,
 ) -> Result<SharedPassages, DedupError> {
-    let mut search = Search::new((texts, postings), key, least, found, go_on);
+    let mut search = Search {
+        texts,
+        postings,
+        key,
+        work,
+        go_on,
+        covered: Covered::none(postings),
+        work_done: vec![0; postings.len() as usize],
+        lengths: vec![0; texts.len() as usize],
+        holders: Holders::new(work),
+    };
     let common = |text: u32| {
         let entries = postings.entries_of(text);
         entries
@@ -130,37 +90,27 @@ pub(super) fn find(
         go_on()?;
         search.compare_with(text)?;
     }
-    search.finish()
-}
-
-/// What a holder has in common with a reference.
-struct Compared {
-    text: u32,
-    /// Characters of the holder.
-    length: u64,
-    /// Places in the holder and in the reference.
-    passages: Vec<[Range<u64>; 2]>,
-    /// The two have the containment asked for.
-    is_pair: bool,
-}
-
-/// A text that others are compared with.
-struct Prepared<'t> {
-    passages: Reference<'t>,
-    shingles: FxHashSet<u64>,
-}
-
-/// A common fingerprint of the reference that is not covered, and its place.
-struct Fresh {
-    entry: Entry,
-    place: Range<u64>,
+    let left = search.left();
+    Ok(SharedPassages {
+        found: search.holders.finish(least, search.lengths)?,
+        left,
+        covered: search.covered,
+    })
 }
 
 /// Buffers of one thread.
 struct Buffers {
     winnower: Winnower,
-    shingler: Shingler,
     block: BlockBuffer,
+}
+
+impl Buffers {
+    fn new(key: HashKey) -> Self {
+        Self {
+            winnower: Winnower::new(key),
+            block: BlockBuffer::default(),
+        }
+    }
 }
 
 /// The state of the search.
@@ -168,285 +118,223 @@ struct Search<'s> {
     texts: &'s Texts<'s>,
     postings: &'s Postings,
     key: HashKey,
-    least: f64,
+    work: &'s Path,
     go_on: GoOn<'s>,
     covered: Covered,
-    /// Fingerprints that stand in a passage of a reference, and so are covered in all texts.
-    covered_in_all: Vec<bool>,
-    /// References for which the texts of each fingerprint were counted.
-    counted: Vec<u8>,
-    /// Fingerprints that a text shares with the reference at hand.
-    shared: Vec<u32>,
-    /// The share of each text that stands in passages found.
-    totals: Vec<f64>,
-    file: NumberWriter,
-    /// Passages in the file.
-    passages: u64,
+    /// Work done for each fingerprint.
+    work_done: Vec<u8>,
+    /// Characters of the texts that hold passages.
+    lengths: Vec<u64>,
+    holders: Holders,
 }
 
-impl<'s> Search<'s> {
-    fn new(
-        (texts, postings): (&'s Texts<'s>, &'s Postings),
-        key: HashKey,
-        least: f64,
-        file: NumberWriter,
-        go_on: GoOn<'s>,
-    ) -> Self {
-        Self {
-            texts,
-            postings,
-            key,
-            least,
-            go_on,
-            covered: Covered::none(postings),
-            covered_in_all: vec![false; postings.len() as usize],
-            counted: vec![0; postings.len() as usize],
-            shared: vec![0; texts.len() as usize],
-            totals: vec![0.0; texts.len() as usize],
-            file,
-            passages: 0,
-        }
+impl Search<'_> {
+    /// Whether a fingerprint of a text is common, and stands in no passage that was found.
+    fn is_uncovered(&self, entry: Entry) -> bool {
+        self.postings.is_common(entry.fingerprint) && !self.covered.is_set(entry)
     }
 
-    fn buffers(&self) -> Buffers {
-        Buffers {
-            winnower: Winnower::new(self.key),
-            shingler: Shingler::new(self.key),
-            block: BlockBuffer::default(),
-        }
-    }
-
-    /// Whether a fingerprint of a text stands in a passage that was found.
-    fn is_covered(&self, entry: Entry) -> bool {
-        self.covered_in_all[entry.fingerprint as usize] || self.covered.is_set(entry)
-    }
-
-    /// Whether a fingerprint makes its text a reference.
-    fn is_fresh(&self, entry: Entry) -> bool {
-        self.postings.is_common(entry.fingerprint)
-            && self.counted[entry.fingerprint as usize] < REFERENCES
-            && !self.is_covered(entry)
-    }
-
-    /// Takes a text as reference if it has a stretch that is not covered.
+    /// Compares other texts with a reference that has common fingerprints in no passage.
     fn compare_with(&mut self, reference: u32) -> Result<(), DedupError> {
         let entries = self.postings.entries_of(reference);
-        if entries.filter(|&entry| self.is_fresh(entry)).count() < LEAST_SHARED as usize {
-            return Ok(());
-        }
-        let mut buffers = self.buffers();
-        let text = self.texts.canonical(reference, &mut buffers.block)?;
-        let measure = self.texts.measure(reference);
-        let fresh: Vec<Option<Fresh>> = buffers
-            .winnower
-            .placed(text, measure)
-            .into_iter()
-            .map(|(value, place)| {
-                let entry = self.postings.entry_of_value(reference, value);
-                let entry = entry.filter(|&entry| self.is_fresh(entry))?;
-                let place = place.start as u64..place.end as u64;
-                Some(Fresh { entry, place })
-            })
+        let uncovered: Vec<u32> = entries
+            .filter(|&entry| self.is_uncovered(entry))
+            .map(|entry| entry.fingerprint)
             .collect();
-        let stretches = fresh.split(Option::is_none);
-        let stretches = stretches.filter(|stretch| stretch.len() >= LEAST_SHARED as usize);
-        let fresh: Vec<&Fresh> = stretches.flatten().flatten().collect();
-        let holders = self.holders(reference, &fresh);
-        if holders.is_empty() {
+        if uncovered.len() < LEAST_SHARED as usize {
             return Ok(());
         }
-        let prepared = Prepared {
-            passages: Reference::new(text, measure),
-            shingles: buffers.shingler.shingle(text, measure).into_iter().collect(),
+        let is_open = |number: &u32| self.work_done[*number as usize] < MOST_WORK;
+        let open: Vec<u32> = uncovered.iter().copied().filter(is_open).collect();
+        let others = self.others(reference, &uncovered, &open);
+        let is_enough = others.len() >= self.postings.many();
+        for number in open {
+            self.work_done[number as usize] += if is_enough { COMPARED } else { COUNTED };
+        }
+        if !is_enough {
+            return Ok(());
+        }
+        let (texts, key) = (self.texts, self.key);
+        let mut buffers = Buffers::new(key);
+        let text = texts.canonical(reference, &mut buffers.block)?;
+        let (itself, depth, mut compared) = {
+            let prepare = |_: &mut ()| Reference::new(text, texts.measure(reference));
+            let prepared = texts.measured(texts.bytes(reference), &mut (), || (), prepare);
+            let length = text.chars().count() as u64;
+            self.lengths[reference as usize] = length;
+            let whole = Shared(vec![Run {
+                in_holder: 0..length,
+                in_reference: 0..length,
+            }]);
+            let itself = self.compared(reference, text, &mut buffers.winnower, vec![whole]);
+            let (depth, compared) = self.compare(&prepared, &others)?;
+            (itself, depth, compared)
         };
-        let compared = self.compare(&prepared, &holders)?;
-        self.report(reference, text, &fresh, &compared)
+        self.add_passages(&itself, &uncovered, &depth, &mut compared)
     }
 
-    /// The texts that share enough of the reference's fresh fingerprints, ascending.
-    fn holders(&mut self, reference: u32, fresh: &[&Fresh]) -> Vec<u32> {
-        let mut numbers: Vec<u32> = fresh.iter().map(|fresh| fresh.entry.fingerprint).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let mut holders = Vec::new();
-        for &number in &numbers {
-            self.counted[number as usize] += 1;
-            for &text in self.postings.texts(number) {
-                let shared = &mut self.shared[text as usize];
-                *shared += 1;
-                if *shared == LEAST_SHARED && text != reference {
-                    holders.push(text);
-                }
+    /// The texts that share an open fingerprint of the reference and enough of all its uncovered ones, ascending.
+    fn others(&self, reference: u32, uncovered: &[u32], open: &[u32]) -> Vec<u32> {
+        let mut texts: Vec<u32> = Vec::new();
+        for &number in open {
+            texts.extend(self.postings.texts(number));
+        }
+        texts.par_sort_unstable();
+        texts.dedup();
+        let shares_enough = |&text: &u32| {
+            let shared = uncovered
+                .iter()
+                .filter(|&&number| self.postings.entry(text, number).is_some());
+            text != reference && shared.take(LEAST_SHARED as usize).count() == LEAST_SHARED as usize
+        };
+        texts.into_par_iter().filter(shares_enough).collect()
+    }
+
+    /// Locates what other texts have in common with the reference: the number of texts at each place of it, and a file of what each has.
+    fn compare(
+        &mut self,
+        reference: &Reference<'_>,
+        others: &[u32],
+    ) -> Result<(Depth, NumberReader), DedupError> {
+        let (texts, key) = (self.texts, self.key);
+        let mut depth = Depth::default();
+        let mut file = NumberWriter::create(self.work)?;
+        let mut rest = others;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |&&text: &&u32| {
+                bytes += texts.bytes(text);
+                bytes <= BATCH
+            };
+            let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+            rest = after;
+            let compare = |own: &mut Buffers, &text: &u32| {
+                (self.go_on)()?;
+                texts.measured(
+                    texts.bytes(text),
+                    own,
+                    || Buffers::new(key),
+                    |buffers| {
+                        let canonical = texts.canonical(text, &mut buffers.block)?;
+                        let found = reference.aligned(canonical).into_iter();
+                        let found = found.map(|runs| Shared(runs.iter().map(Run::from).collect()));
+                        let compared = self.compared(text, canonical, &mut buffers.winnower, found.collect());
+                        Ok((compared, canonical.chars().count() as u64))
+                    },
+                )
+            };
+            let compared: Vec<(Compared, u64)> = batch
+                .par_iter()
+                .with_min_len(TEXTS_A_TASK)
+                .map_init(|| Buffers::new(key), compare)
+                .collect::<Result<_, DedupError>>()?;
+            for (compared, length) in compared {
+                self.lengths[compared.text as usize] = length;
+                depth.add(compared.passages.iter().map(Shared::in_reference));
+                compared.write(&mut file)?;
             }
         }
-        for number in numbers {
-            for &text in self.postings.texts(number) {
-                self.shared[text as usize] = 0;
-            }
-        }
-        holders.sort_unstable();
-        holders
+        Ok((depth, file.finish()?))
     }
 
-    fn compare(&self, reference: &Prepared<'_>, holders: &[u32]) -> Result<Vec<Compared>, DedupError> {
-        let compare = |buffers: &mut Buffers, &text: &u32| {
-            (self.go_on)()?;
-            let Buffers {
-                winnower,
-                shingler,
-                block,
-            } = buffers;
-            let canonical = self.texts.canonical(text, block)?;
-            let measure = self.texts.measure(text);
-            let long = |place: Range<usize>| place.start as u64..place.end as u64;
-            let found = reference.passages.passages(canonical).into_iter();
-            let passages: Vec<_> = found.map(|passage| [long(passage.a), long(passage.b)]).collect();
-            let own = passages.iter().map(|both| &both[0]);
-            self.cover(text, winnower.placed(canonical, measure), own);
-            let shingles = shingler.shingle(canonical, measure);
-            let is_common = |shingle: &&u64| reference.shingles.contains(shingle);
-            let common = shingles.iter().filter(is_common).count();
-            let smaller = shingles.len().min(reference.shingles.len()).max(1);
-            Ok(Compared {
-                text,
-                length: canonical.chars().count() as u64,
-                passages,
-                is_pair: common as f64 / smaller as f64 >= self.least,
-            })
-        };
-        holders
-            .par_iter()
-            .with_min_len(TEXTS_A_TASK)
-            .map_init(|| self.buffers(), compare)
-            .collect()
-    }
-
-    /// Marks the fingerprints of a text that stand within `passages`, which ascend and do not overlap.
-    fn cover<'p>(
+    /// A text with its passages and the fingerprints in them.
+    fn compared(
         &self,
         text: u32,
-        placed: Vec<(u64, Range<usize>)>,
-        passages: impl Iterator<Item = &'p Range<u64>>,
-    ) {
-        let mut passages = passages.peekable();
-        for (value, place) in placed {
-            while passages
-                .next_if(|passage| passage.end < place.end as u64)
-                .is_some()
-            {}
-            let within = passages
-                .peek()
-                .is_some_and(|passage| passage.start <= place.start as u64);
-            if let Some(entry) = self.postings.entry_of_value(text, value).filter(|_| within) {
+        canonical: &str,
+        winnower: &mut Winnower,
+        passages: Vec<Shared>,
+    ) -> Compared {
+        let places: Vec<Range<u64>> = passages.iter().map(Shared::in_holder).collect();
+        let placed = winnower.placed(canonical, self.texts.measure(text)).into_iter();
+        let numbered = placed.filter_map(|(value, place)| {
+            let fingerprint = self.postings.entry_of_value(text, value)?.fingerprint;
+            let place = place.start as u64..place.end as u64;
+            Some(Placed { fingerprint, place })
+        });
+        let mut compared = Compared {
+            text,
+            passages,
+            fingerprints: numbered.collect(),
+        };
+        compared.retain_fingerprints_in(&places);
+        compared
+    }
+
+    /// Adds the passages in which uncovered fingerprints of the reference stand, and covers all fingerprints in them.
+    fn add_passages(
+        &mut self,
+        itself: &Compared,
+        uncovered: &[u32],
+        depth: &Depth,
+        compared: &mut NumberReader,
+    ) -> Result<(), DedupError> {
+        let many = self.postings.many();
+        let mut ranges = depth.ranges(many);
+        ranges.retain(|range| {
+            let mut within = itself.fingerprints_in(std::slice::from_ref(range));
+            within.any(|number| uncovered.binary_search(&number).is_ok())
+        });
+        // Of some holders nothing may be left within a range.
+        let mut holders = vec![1u32; ranges.len()];
+        while let Some(other) = Compared::read(compared)? {
+            let mut numbers: Vec<usize> = other.within(&ranges).iter().map(|place| place.0).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers.into_iter().for_each(|number| holders[number] += 1);
+        }
+        let mut kept = holders.iter().map(|&holders| holders as usize > many);
+        ranges.retain(|_| kept.next().unwrap_or(false));
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        holders.retain(|&holders| holders as usize > many);
+        let passages: Vec<u32> = holders
+            .iter()
+            .map(|&n| self.holders.add(itself.text, n))
+            .collect();
+        self.cover(itself, &ranges, &passages)?;
+        compared.rewind()?;
+        while let Some(other) = Compared::read(compared)? {
+            self.cover(&other, &ranges, &passages)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the places of a holder within the passages of the reference, and covers the fingerprints in them.
+    fn cover(
+        &mut self,
+        holder: &Compared,
+        ranges: &[Range<u64>],
+        passages: &[u32],
+    ) -> Result<(), DedupError> {
+        let mut places = Vec::new();
+        for (number, place) in holder.within(ranges) {
+            self.holders.place(passages[number], holder.text, &place)?;
+            places.push(place);
+        }
+        places.sort_unstable_by_key(|place| place.start);
+        for number in holder.fingerprints_in(&places) {
+            if let Some(entry) = self.postings.entry(holder.text, number) {
                 self.covered.set(entry);
             }
         }
-    }
-
-    /// Writes the passages of the reference in which fresh fingerprints stand.
-    fn report(
-        &mut self,
-        reference: u32,
-        text: &str,
-        fresh: &[&Fresh],
-        compared: &[Compared],
-    ) -> Result<(), DedupError> {
-        let length = text.chars().count() as u64;
-        let places = compared.iter().flat_map(|holder| &holder.passages);
-        let passages = merged(places.map(|both| both[1].clone()).collect());
-        let placed = Winnower::new(self.key).placed(text, self.texts.measure(reference));
-        self.cover(reference, placed, passages.iter());
-        for passage in passages {
-            let within = |place: &Range<u64>| passage.start <= place.start && place.end <= passage.end;
-            let mut is_common = false;
-            for fresh in fresh.iter().filter(|fresh| within(&fresh.place)) {
-                self.covered_in_all[fresh.entry.fingerprint as usize] = true;
-                is_common = true;
-            }
-            if !is_common {
-                continue;
-            }
-            let mut is_pair = false;
-            let mut holders = vec![Holder {
-                text: reference,
-                is_reference: true,
-                share: share(std::slice::from_ref(&passage), length),
-                places: vec![passage.clone()],
-            }];
-            for other in compared {
-                let here = other.passages.iter().filter(|both| within(&both[1]));
-                let places: Vec<Range<u64>> = here.map(|both| both[0].clone()).collect();
-                if !places.is_empty() {
-                    is_pair |= other.is_pair;
-                    holders.push(Holder {
-                        text: other.text,
-                        is_reference: false,
-                        share: share(&places, other.length),
-                        places: longest(places, |place| place),
-                    });
-                }
-            }
-            holders.sort_unstable_by_key(|holder| holder.text);
-            self.write(&holders, is_pair)?;
-        }
         Ok(())
     }
 
-    fn write(&mut self, holders: &[Holder], is_pair: bool) -> Result<(), DedupError> {
-        self.passages += 1;
-        self.file.push(holders.len() as u64)?;
-        self.file.push(u8::from(is_pair))?;
-        for holder in holders {
-            self.totals[holder.text as usize] += holder.share;
-            holder.write(&mut self.file)?;
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<SharedPassages, DedupError> {
+    /// Common fingerprints that stand in no passage in many texts.
+    fn left(&self) -> Left {
         let is_left = |&number: &u32| {
             let texts = self.postings.texts(number).iter();
-            let mut entries = texts.filter_map(|&text| self.postings.entry(text, number));
-            self.postings.is_common(number)
-                && !self.covered_in_all[number as usize]
-                && entries.any(|entry| !self.covered.is_set(entry))
+            let entries = texts.filter_map(|&text| self.postings.entry(text, number));
+            entries.filter(|&entry| self.is_uncovered(entry)).count() > self.postings.many()
         };
-        let left = (0..self.postings.len()).into_par_iter().filter(is_left).count() as u64;
-        let mut file = self.file.finish()?;
-        let mut reported = Vec::new();
-        for _ in 0..self.passages {
-            let holders = file.number()?;
-            let mut any = file.number()? != 0;
-            for _ in 0..holders {
-                let holder = Holder::read(&mut file)?;
-                any |= self.totals[holder.text as usize] >= self.least;
-            }
-            reported.push(any);
-        }
-        Ok(SharedPassages {
-            file,
-            reported,
-            left,
-            covered: self.covered,
-        })
-    }
-}
-
-/// Ranges that overlap as one, ascending.
-fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|range| (range.start, range.end));
-    let mut merged: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match merged.last_mut() {
-            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-            _ => merged.push(range),
+        let left: Vec<u32> = (0..self.postings.len()).into_par_iter().filter(is_left).collect();
+        let is_limited = |number: &&u32| self.work_done[**number as usize] >= MOST_WORK;
+        let limited = left.iter().filter(is_limited).count() as u64;
+        Left {
+            phrases: left.len() as u64 - limited,
+            limited,
         }
     }
-    merged
-}
-
-/// The share of a text of so many characters that places in it make up.
-fn share(places: &[Range<u64>], length: u64) -> f64 {
-    let characters: u64 = places.iter().map(|place| place.end - place.start).sum();
-    characters as f64 / length.max(1) as f64
 }

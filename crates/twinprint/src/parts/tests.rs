@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use text::Measure;
 
+use super::holders::Holder;
 use super::pairs::{Measuring, Pair};
 use super::postings::Covered;
-use super::shared::Holder;
 use super::*;
 use crate::corpus::Classes;
 use crate::spool::SpoolWriter;
@@ -18,7 +18,7 @@ fn words(seed: u64, n: usize) -> Vec<String> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let word = |_| {
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-        format!("w{:x}", state >> 40)
+        format!("w{:06x}", state >> 40)
     };
     (0..n).map(word).collect()
 }
@@ -34,12 +34,16 @@ struct Corpus {
 
 impl Corpus {
     fn new(texts: Vec<String>) -> Self {
+        Self::measured(texts, Measure::WordGrams)
+    }
+
+    fn measured(texts: Vec<String>, measure: Measure) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
         let mut classes = Classes::default();
         for (i, text) in texts.iter().enumerate() {
             let place = writer.push(text);
-            classes.add([i as u64, 0], i as u128, 99, 0, Measure::WordGrams, place);
+            classes.add([i as u64, 0], i as u128, 99, 0, measure, place);
         }
         let all = 0..classes.len();
         let keep = KeepOrder {
@@ -80,17 +84,18 @@ impl Corpus {
         let free = Budget::new(None, 1).unwrap();
         let go_on = || Ok(());
         let postings = Postings::of(&texts, key, many, (free, 0), &go_on).unwrap();
-        let file = || NumberWriter::create(self.dir.path()).unwrap();
-        let mut passages = shared::find(&texts, &postings, key, LEAST, file(), &go_on).unwrap();
-        let searched = (&postings, &passages.covered);
-        let mut pairs = file();
-        pairs::find(&texts, searched, key, LEAST, &mut pairs, &go_on).unwrap();
+        let shared = shared::find(&texts, &postings, key, LEAST, self.dir.path(), &go_on).unwrap();
+        let mut passages = shared.found;
+        let candidates = Candidates::new(&postings, &shared.covered, LEAST);
+        let mut pairs = NumberWriter::create(self.dir.path()).unwrap();
+        pairs::find(&texts, &candidates, key, LEAST, &mut pairs, &go_on).unwrap();
         let mut pairs = pairs.finish().unwrap();
         let mut outcome = Outcome {
             pairs: std::iter::from_fn(|| Pair::read(&mut pairs).unwrap()).collect(),
             passages: Vec::new(),
             small: passages.unreported(),
-            phrases: passages.left,
+            phrases: shared.left.phrases,
+            limited: shared.left.limited,
         };
         let mut left = 0;
         passages
@@ -124,6 +129,7 @@ struct Outcome {
     passages: Vec<Vec<Holder>>,
     small: u64,
     phrases: u64,
+    limited: u64,
 }
 
 impl Outcome {
@@ -173,23 +179,25 @@ fn candidates_hold_every_pair_that_brute_force_finds() {
 }
 
 #[test]
-fn a_search_ends_when_it_is_told_to_and_keeps_within_its_memory() {
+fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let corpus = Corpus::new((0..70).map(|i| around(i, 40, &words(7, 60), 40)).collect());
     let texts = corpus.numbered();
     let key = sets::key_of(&corpus.classes);
     let (going_on, ended) = (|| Ok(()), || Err(DedupError::Cancelled));
     let free = Budget::new(None, 1).unwrap();
     let postings = |budget, held, go_on| Postings::of(&texts, key, 64, (budget, held), go_on);
-    let file = || NumberWriter::create(corpus.dir.path()).unwrap();
+    let work = corpus.dir.path();
     let stopped = postings(free, 0, &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
     let small = Budget::new(Some(160 << 20), 1).unwrap();
     assert!(postings(small, 1 << 30, &going_on).is_err());
     let postings = postings(free, 0, &going_on).unwrap();
     let none = Covered::none(&postings);
-    let stopped = pairs::find(&texts, (&postings, &none), key, LEAST, &mut file(), &ended);
+    let candidates = Candidates::new(&postings, &none, LEAST);
+    let mut file = NumberWriter::create(work).unwrap();
+    let stopped = pairs::find(&texts, &candidates, key, LEAST, &mut file, &ended);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
-    let stopped = shared::find(&texts, &postings, key, LEAST, file(), &ended).map(drop);
+    let stopped = shared::find(&texts, &postings, key, LEAST, work, &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Cancelled)));
 }
 
@@ -255,12 +263,159 @@ fn quotations_of_any_part_of_a_text_are_holders_of_it() {
         panic!("{:?}", outcome.passages.len())
     };
     assert_eq!(only.len(), 300);
-    assert!(only[0].is_reference && only[0].share > 0.95);
+    // At both ends of the text fewer quotations overlap.
+    assert!(only[0].is_reference && only[0].share > 0.85);
+    let passage = corpus.cut(&only[0]).concat();
     for holder in &only[1..] {
         let i = holder.text as usize;
-        let quoted = whole[i * 7 % 400..i * 7 % 400 + 120].join(" ");
-        assert_eq!(corpus.cut(holder), [quoted]);
+        let quoted: Vec<&str> = whole[i * 7 % 400..i * 7 % 400 + 120]
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let within = quoted
+            .iter()
+            .filter(|&&word| passage.split(' ').any(|other| other == word));
+        assert_eq!(
+            corpus.cut(holder),
+            [within.copied().collect::<Vec<_>>().join(" ")]
+        );
     }
+}
+
+/// Texts of a passage of all, and one that every two have of their own, some words after it.
+fn twins(between: usize) -> Corpus {
+    let text = |i: u64| {
+        let twin = words(300 + i / 2, 60);
+        let all = [
+            &words(1, 60),
+            &words(500 + i, between),
+            &twin[..],
+            &words(700 + i, 40),
+        ];
+        all.concat().join(" ")
+    };
+    Corpus::new((0..70).map(text).collect())
+}
+
+#[test]
+fn what_two_texts_have_beside_a_passage_of_many_makes_them_a_pair() {
+    for between in [0, 3, 10] {
+        let corpus = twins(between);
+        let outcome = corpus.search(PartsReport::MANY);
+        let pairs: Vec<(u32, u32)> = outcome.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+        let expected: Vec<(u32, u32)> = (0..35).map(|i| (2 * i, 2 * i + 1)).collect();
+        assert_eq!(pairs, expected, "{between} words between");
+        let [only] = outcome.passages.as_slice() else {
+            panic!("{outcome:?}")
+        };
+        assert_eq!(only.len(), 70);
+        for holder in only {
+            assert_eq!(corpus.cut(holder), [words(1, 60).join(" ")]);
+        }
+    }
+}
+
+#[test]
+fn a_template_with_own_words_between_is_found_whatever_the_number_of_its_holders() {
+    let templates = [1, 2, 3].map(|seed| words(seed, 20));
+    let text = |i: u64| {
+        let mut text = words(1000 + i, 30);
+        for (template, n) in templates.iter().zip(0..) {
+            text.extend_from_slice(template);
+            text.extend(words(2000 + 3 * i + n, 1));
+        }
+        text.extend(words(9000 + i, 30));
+        text.join(" ")
+    };
+    for holders in [64, 65, 70, 500] {
+        let outcome = Corpus::new((0..holders).map(text).collect()).search(PartsReport::MANY);
+        if holders as usize <= PartsReport::MANY {
+            assert_eq!(outcome.pairs.len() as u64, holders * (holders - 1) / 2);
+            continue;
+        }
+        assert!(outcome.pairs.is_empty());
+        let found: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
+        assert_eq!(found, [holders as usize]);
+    }
+}
+
+#[test]
+fn a_passage_that_another_family_shares_in_part_is_found() {
+    let [x, f, g] = [(1, 20), (2, 20), (3, 15)].map(|(seed, n)| words(seed, n));
+    let text = |i: u64| {
+        around(
+            i,
+            20,
+            &[if i < 70 { &x } else { &f }, if i < 70 { &f } else { &g }]
+                .map(|part| &part[..])
+                .concat(),
+            20,
+        )
+    };
+    let corpus = Corpus::new((0..140).map(text).collect());
+    let outcome = corpus.search(PartsReport::MANY);
+    for (a, b) in [(0, 1), (68, 69), (70, 71), (70, 139)] {
+        assert!(outcome.connects(a, b), "{a} and {b}");
+    }
+}
+
+#[test]
+fn few_texts_with_two_passages_of_many_in_a_row_make_no_passage_of_their_own() {
+    let [f, g] = [words(1, 60), words(2, 60)];
+    let text = |i: u64| match i {
+        0..70 => around(i, 20, &f, 20),
+        70..140 => around(i, 20, &g, 20),
+        _ => around(i, 20, &[&f[..], &g].concat(), 20),
+    };
+    let corpus = Corpus::new((0..143).map(text).collect());
+    let outcome = corpus.search(PartsReport::MANY);
+    let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
+    assert_eq!(holders, [73, 73]);
+    assert!(outcome.pairs.is_empty());
+}
+
+#[test]
+fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
+    let footer = words(1, 40);
+    let mut texts: Vec<String> = (0..100).map(|i| around(i, 400, &footer, 100)).collect();
+    texts.push(texts[0].clone() + " twin");
+    let outcome = Corpus::new(texts).search(PartsReport::MANY);
+    assert_eq!(
+        (outcome.pairs.len(), outcome.passages.len(), outcome.small),
+        (1, 0, 1)
+    );
+}
+
+#[test]
+fn a_passage_of_ten_thousand_texts_has_them_all() {
+    let passage = words(1, 40);
+    let corpus = Corpus::new((0..10_000).map(|i| around(i, 20, &passage, 10)).collect());
+    let outcome = corpus.search(PartsReport::MANY);
+    let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
+    assert_eq!((holders, outcome.pairs.len()), (vec![10_000], 0));
+    assert!(
+        outcome.passages[0]
+            .iter()
+            .all(|holder| corpus.cut(holder) == [passage.join(" ")])
+    );
+}
+
+#[test]
+fn a_passage_of_many_chinese_texts_is_found() {
+    let letters = |seed: u64, n: usize| -> String {
+        let letter =
+            |word: &String| char::from_u32(0x4E00 + u32::from_str_radix(&word[1..], 16).unwrap() % 20_000);
+        words(seed, n).iter().filter_map(letter).collect()
+    };
+    let passage = letters(1, 120);
+    let text = |i| letters(1000 + i, 80) + &passage + &letters(5000 + i, 60);
+    let corpus = Corpus::measured((0..200).map(text).collect(), Measure::CharGrams);
+    let outcome = corpus.search(PartsReport::MANY);
+    let [only] = outcome.passages.as_slice() else {
+        panic!("{:?}", outcome.passages.len())
+    };
+    assert_eq!((only.len(), outcome.pairs.len()), (200, 0));
+    assert!(only.iter().all(|holder| corpus.cut(holder)[0].contains(&passage)));
 }
 
 #[test]
@@ -316,6 +471,20 @@ proptest! {
         let expected = corpus.by_brute_force();
         for pair in &expected {
             prop_assert!(outcome.connects(pair.a, pair.b), "{} and {}: {:?}", pair.a, pair.b, outcome);
+        }
+        // Texts that share a passage of few texts are a pair, whatever else they share.
+        let holders = |passage: usize| {
+            let holds = |pieces: &[(usize, usize)]| pieces.iter().any(|piece| piece.0 == passage);
+            let holders = (0u32..).zip(&texts).filter(|(_, pieces)| holds(pieces));
+            holders.map(|(text, _)| text).collect::<BTreeSet<u32>>()
+        };
+        for few in (0..3).map(holders).filter(|holders| holders.len() <= many) {
+            for pair in expected.iter().filter(|pair| few.contains(&pair.a) && few.contains(&pair.b)) {
+                prop_assert!(outcome.pairs.contains(pair), "{:?}: {:?}", pair, outcome);
+            }
+        }
+        for holders in &outcome.passages {
+            prop_assert!(holders.len() > many);
         }
         // Nothing else is a pair, and every pair is measured right.
         for pair in &outcome.pairs {

@@ -1,5 +1,7 @@
 //! The different texts of a run in the order in which rows name them.
 
+use std::sync::{Mutex, PoisonError};
+
 use text::Measure;
 
 use crate::corpus::Classes;
@@ -7,12 +9,17 @@ use crate::error::DedupError;
 use crate::keep::KeepOrder;
 use crate::spool::{BlockBuffer, Spool};
 
+/// Bytes of a text beyond which it is measured alone, so that memory grows with one long text and not with the threads.
+pub(super) const LONG: usize = 1 << 20;
+
 /// Texts, one a class, numbered in the input order of the documents that stand for them.
 pub(super) struct Texts<'r> {
     classes: &'r Classes,
     spool: &'r Spool,
     /// The document that stands for each text, and its class.
     order: Vec<(u32, u32)>,
+    /// Held by the thread that measures a long text.
+    long: Mutex<()>,
 }
 
 impl<'r> Texts<'r> {
@@ -24,6 +31,7 @@ impl<'r> Texts<'r> {
             classes,
             spool,
             order,
+            long: Mutex::new(()),
         }
     }
 
@@ -52,6 +60,27 @@ impl<'r> Texts<'r> {
         buffer: &'b mut BlockBuffer,
     ) -> Result<&'b str, DedupError> {
         self.spool.text(self.classes.text[self.class(text)], buffer)
+    }
+
+    /// Bytes of the canonical text.
+    pub(super) fn bytes(&self, text: u32) -> usize {
+        self.classes.text[self.class(text)].len()
+    }
+
+    /// Measures texts of at most so many bytes with the buffers of a thread. Long ones are measured by one thread at a time, with buffers
+    /// that are freed afterwards.
+    pub(super) fn measured<B, R>(
+        &self,
+        bytes: usize,
+        own: &mut B,
+        new: impl FnOnce() -> B,
+        measure: impl FnOnce(&mut B) -> R,
+    ) -> R {
+        if bytes <= LONG {
+            return measure(own);
+        }
+        let _alone = self.long.lock().unwrap_or_else(PoisonError::into_inner);
+        measure(&mut new())
     }
 
     fn class(&self, text: u32) -> usize {

@@ -188,8 +188,8 @@ impl Chunk {
         }
     }
 
-    /// Yields the text that each record holds whose ordinal is `wanted`, in order, with the ordinal: of a page its markup. Records that
-    /// are rejected are left out. Only what is wanted is parsed, but for rows of tables.
+    /// Yields the ordinal and the original text of every record for which `wanted` is true, in order; for a page, the decoded markup.
+    /// Rejected records are left out. Only wanted records are parsed, except for rows of tables.
     pub(crate) fn originals(
         &self,
         options: &SourceOptions,
@@ -223,7 +223,7 @@ impl Chunk {
                     if wanted(ordinal) {
                         let mut pages = Pages::as_markup();
                         let (_, kind) = whole_file(&self.shared, source, &mut pages, &mut buffer);
-                        take(ordinal, kind, pages.take_met());
+                        take(ordinal, kind, pages.take_read());
                     }
                 }
             }
@@ -355,7 +355,7 @@ impl Parser<'_> {
         if let Fields::Archive(options) = self.fields {
             let pages = self.pages.get_or_insert_default();
             let picked = warc::document(line.bytes, options, self.longest, pages);
-            return f(picked.map_or_else(rejected, document), pages.take_met());
+            return f(picked.map_or_else(rejected, document), pages.take_read());
         }
         let text = match line.text {
             Some(text) => Ok(Cow::Borrowed(text)),
@@ -382,7 +382,7 @@ impl Parser<'_> {
                     let text = pages.of_markup(picked.text)?;
                     Ok(json::Picked { text, ..picked })
                 });
-                (page, pages.take_met())
+                (page, pages.take_read())
             }
             _ => (picked, false),
         };

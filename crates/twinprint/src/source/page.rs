@@ -13,8 +13,8 @@ pub(crate) struct Pages {
     extractor: text::html::Extractor,
     /// Pages are left as the markup they are.
     as_markup: bool,
-    /// A page was met since the last call of [`take_met`](Self::take_met).
-    met: bool,
+    /// A page was read since the last call of [`take_read`](Self::take_read).
+    read: bool,
 }
 
 /// The text of a page, and where it stands in the markup.
@@ -33,14 +33,14 @@ impl Pages {
         }
     }
 
-    /// Whether a page was met since the last call.
-    pub(super) fn take_met(&mut self) -> bool {
-        std::mem::take(&mut self.met)
+    /// Whether a page was read since the last call.
+    pub(super) fn take_read(&mut self) -> bool {
+        std::mem::take(&mut self.read)
     }
 
     /// The text of a page that is decoded already.
     pub(super) fn of_markup(&mut self, markup: Cow<'_, str>) -> Result<Cow<'static, str>, RejectReason> {
-        self.met = true;
+        self.read = true;
         if self.as_markup {
             return Ok(Cow::Owned(markup.into_owned()));
         }

@@ -120,7 +120,8 @@ fn originals(as_markup: bool) -> Vec<String> {
     for passage in 0..=PASSAGES {
         let chinese = passage % 2 == 1;
         let words = |random: &mut Random, n: usize| (0..n).map(|_| word(random, chinese)).collect::<Vec<_>>();
-        let length = if chinese { 90 } else { 40 } + random.below(60);
+        // Enough for the containment asked for beside the most own words.
+        let length = if chinese { 90 } else { 60 } + random.below(60);
         let passage_words = words(&mut random, length);
         for _ in 0..if passage == 0 { HOLDERS_OF_ONE } else { HOLDERS } {
             let (before, after) = (random.below(60), random.below(60));

@@ -1,0 +1,233 @@
+//! The passages that a holder shares with a reference.
+
+use std::ops::Range;
+
+use text::passages::{Passage, SHORTEST_CHARS};
+
+use super::numbers::{NumberReader, NumberWriter};
+use crate::error::DedupError;
+
+/// Characters in the shortest place that is left where a passage is cut.
+const SHORTEST_CUT: u64 = SHORTEST_CHARS as u64;
+
+/// A run of equal words or letters, in characters of the canonical texts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Run {
+    pub(super) in_holder: Range<u64>,
+    pub(super) in_reference: Range<u64>,
+}
+
+impl From<&Passage> for Run {
+    fn from(passage: &Passage) -> Self {
+        let long = |place: &Range<usize>| place.start as u64..place.end as u64;
+        Self {
+            in_holder: long(&passage.a),
+            in_reference: long(&passage.b),
+        }
+    }
+}
+
+/// A passage of a holder and the reference: runs with small differences between.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shared(pub(super) Vec<Run>);
+
+impl Shared {
+    fn around(&self, side: fn(&Run) -> &Range<u64>) -> Range<u64> {
+        match self.0.as_slice() {
+            [] => 0..0,
+            [first, .., last] => side(first).start..side(last).end,
+            [only] => side(only).clone(),
+        }
+    }
+
+    pub(super) fn in_holder(&self) -> Range<u64> {
+        self.around(|run| &run.in_holder)
+    }
+
+    pub(super) fn in_reference(&self) -> Range<u64> {
+        self.around(|run| &run.in_reference)
+    }
+
+    /// The part of the holder that corresponds to a range of the reference. `None` if the two do not overlap, or in a few characters only.
+    pub(super) fn within(&self, range: &Range<u64>) -> Option<Range<u64>> {
+        let whole = self.in_reference();
+        let cut = whole.start.max(range.start)..whole.end.min(range.end);
+        if cut == whole {
+            return Some(self.in_holder());
+        }
+        if cut.start + SHORTEST_CUT > cut.end {
+            return None;
+        }
+        let first = self.0.iter().find(|run| run.in_reference.end > cut.start)?;
+        let last = self.0.iter().rfind(|run| run.in_reference.start < cut.end)?;
+        let start = first.in_holder.start + cut.start.saturating_sub(first.in_reference.start);
+        let end = if cut.end < last.in_reference.end {
+            last.in_holder.start + (cut.end - last.in_reference.start)
+        } else {
+            last.in_holder.end
+        };
+        let place = start.min(first.in_holder.end)..end.min(last.in_holder.end);
+        (place.start < place.end).then_some(place)
+    }
+}
+
+/// A fingerprint of a text and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed {
+    /// The number of the fingerprint.
+    pub(super) fingerprint: u32,
+    pub(super) place: Range<u64>,
+}
+
+impl Placed {
+    /// Whether it stands in one of several places, which ascend.
+    fn is_in(&self, places: &[Range<u64>]) -> bool {
+        let at = places.partition_point(|place| place.end < self.place.end);
+        places
+            .get(at)
+            .is_some_and(|place| place.start <= self.place.start)
+    }
+}
+
+/// The passages that a holder shares with a reference.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Compared {
+    pub(super) text: u32,
+    /// In the order of the holder.
+    pub(super) passages: Vec<Shared>,
+    /// Fingerprints that stand in the passages, in the order of the holder.
+    pub(super) fingerprints: Vec<Placed>,
+}
+
+fn write_range(file: &mut NumberWriter, range: &Range<u64>) -> Result<(), DedupError> {
+    file.push(range.start)?;
+    file.push(range.end - range.start)
+}
+
+fn read_range(file: &mut NumberReader) -> Result<Range<u64>, DedupError> {
+    let start = file.number()?;
+    Ok(start..start + file.number()?)
+}
+
+impl Compared {
+    pub(super) fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
+        file.push(self.text)?;
+        file.push(self.passages.len() as u64)?;
+        for Shared(runs) in &self.passages {
+            file.push(runs.len() as u64)?;
+            for run in runs {
+                write_range(file, &run.in_holder)?;
+                write_range(file, &run.in_reference)?;
+            }
+        }
+        file.push(self.fingerprints.len() as u64)?;
+        for placed in &self.fingerprints {
+            file.push(placed.fingerprint)?;
+            write_range(file, &placed.place)?;
+        }
+        Ok(())
+    }
+
+    /// The next of a file; `None` after the last.
+    pub(super) fn read(file: &mut NumberReader) -> Result<Option<Self>, DedupError> {
+        let Some(text) = file.next()? else { return Ok(None) };
+        let mut compared = Self {
+            text: text as u32,
+            passages: Vec::new(),
+            fingerprints: Vec::new(),
+        };
+        for _ in 0..file.number()? {
+            let runs = (0..file.number()?).map(|_| {
+                Ok(Run {
+                    in_holder: read_range(file)?,
+                    in_reference: read_range(file)?,
+                })
+            });
+            compared
+                .passages
+                .push(Shared(runs.collect::<Result<_, DedupError>>()?));
+        }
+        for _ in 0..file.number()? {
+            compared.fingerprints.push(Placed {
+                fingerprint: file.number()? as u32,
+                place: read_range(file)?,
+            });
+        }
+        Ok(Some(compared))
+    }
+
+    /// The places of the holder that correspond to ranges of the reference, which ascend: for each the number of its range.
+    pub(super) fn within(&self, ranges: &[Range<u64>]) -> Vec<(usize, Range<u64>)> {
+        let mut places = Vec::new();
+        for passage in &self.passages {
+            let whole = passage.in_reference();
+            let first = ranges.partition_point(|range| range.end <= whole.start);
+            let here = (first..).zip(&ranges[first..]);
+            let here = here.take_while(|(_, range)| range.start < whole.end);
+            places.extend(here.filter_map(|(number, range)| Some((number, passage.within(range)?))));
+        }
+        places
+    }
+
+    /// Drops the fingerprints that do not stand in places of the holder, which ascend.
+    pub(super) fn retain_fingerprints_in(&mut self, places: &[Range<u64>]) {
+        self.fingerprints.retain(|placed| placed.is_in(places));
+    }
+
+    /// The fingerprints that stand in places of the holder, which ascend.
+    pub(super) fn fingerprints_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = u32> {
+        let within = self.fingerprints.iter().filter(|placed| placed.is_in(places));
+        within.map(|placed| placed.fingerprint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(in_holder: Range<u64>, in_reference: Range<u64>) -> Run {
+        Run {
+            in_holder,
+            in_reference,
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_passage_is_cut_at_its_runs() {
+        let passage = Shared(vec![run(100..140, 10..50), run(147..200, 60..113)]);
+        assert_eq!(passage.within(&(0..200)), Some(100..200));
+        assert_eq!(passage.within(&(20..200)), Some(110..200));
+        assert_eq!(passage.within(&(0..40)), Some(100..130));
+        // Differences between runs belong to neither end.
+        assert_eq!(passage.within(&(55..113)), Some(147..200));
+        assert_eq!(passage.within(&(10..55)), Some(100..140));
+        assert_eq!(passage.within(&(30..70)), Some(120..157));
+        assert_eq!(passage.within(&(0..20)), None);
+        assert_eq!(passage.within(&(113..300)), None);
+    }
+
+    #[test]
+    fn what_is_written_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let compared = Compared {
+            text: 7,
+            passages: vec![
+                Shared(vec![run(1..40, 300..339), run(45..50, 340..345)]),
+                Shared(vec![run(60..90, 0..30)]),
+            ],
+            fingerprints: vec![Placed {
+                fingerprint: 3,
+                place: 4..30,
+            }],
+        };
+        let mut file = NumberWriter::create(dir.path()).unwrap();
+        compared.write(&mut file).unwrap();
+        let mut file = file.finish().unwrap();
+        assert_eq!(Compared::read(&mut file).unwrap().as_ref(), Some(&compared));
+        assert_eq!(Compared::read(&mut file).unwrap(), None);
+        let ranges = [10..20, 310..345];
+        assert_eq!(compared.within(&ranges), [(1, 11..50)]);
+        assert_eq!(compared.fingerprints_in(&[1..40]).collect::<Vec<_>>(), [3]);
+        assert_eq!(compared.fingerprints_in(&[5..40]).count(), 0);
+    }
+}
