@@ -408,7 +408,7 @@ fn a_passage_of_many_chinese_texts_is_found() {
         words(seed, n).iter().filter_map(letter).collect()
     };
     let passage = letters(1, 120);
-    let text = |i| letters(1000 + i, 80) + &passage + &letters(5000 + i, 60);
+    let text = |i: u64| letters(1000 + i, 80) + &passage + &letters(5000 + i, 60);
     let corpus = Corpus::measured((0..200).map(text).collect(), Measure::CharGrams);
     let outcome = corpus.search(PartsReport::MANY);
     let [only] = outcome.passages.as_slice() else {
