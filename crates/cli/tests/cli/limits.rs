@@ -112,6 +112,17 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                 assert!(peak <= 400 << 20, "{peak} bytes, chinese: {chinese} {options}");
             }
         }
+        // The search for partial copies takes more for a long record.
+        sandbox
+            .run("dedup in.jsonl -o refused --memory 400MiB --parts")
+            .fails(1, &["--memory"]);
+        sandbox
+            .run("dedup in.jsonl -o parts --memory 600MiB --parts --mode report -q")
+            .ok();
+        if let Some(peak) = sandbox.json("parts/report.json")["run"]["peak_memory_bytes"].as_u64() {
+            assert!(peak <= 600 << 20, "{peak} bytes, chinese: {chinese} --parts");
+        }
+        assert_eq!(sandbox.rows("parts/parts.jsonl").len(), 3);
         // The estimate knows of long records.
         let told = sandbox.run("dedup in.jsonl -o none --dry-run --memory 200MiB");
         assert_eq!(told.code, Some(1), "{told:?}");

@@ -80,22 +80,22 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The byte of the markup at which the character begins that stands at byte `at` of the text. `None` for white space between pieces.
+    /// The byte of the markup at which the character begins that stands at byte `at` of the text. `None` for white space between pieces,
+    /// and for a character in the middle of what one reference gives (`&fjlig;` gives two letters).
     pub fn start(&self, at: usize) -> Option<usize> {
         let (piece, at) = self.piece(at)?;
-        let within = if piece.copied { at - piece.text as usize } else { 0 };
-        Some(piece.markup as usize + within)
+        let within = at - piece.text as usize;
+        (piece.copied || within == 0).then(|| piece.markup as usize + within)
     }
 
-    /// The byte of the markup after the character that ends at byte `end` of the text.
+    /// The byte of the markup after the character that ends at byte `end` of the text. `None` as for [`start`](Self::start).
     pub fn end(&self, end: usize) -> Option<usize> {
         let (piece, at) = self.piece(end.checked_sub(1)?)?;
-        let within = if piece.copied {
-            at - piece.text as usize + 1
-        } else {
-            piece.markup_length as usize
-        };
-        Some(piece.markup as usize + within)
+        let within = at - piece.text as usize + 1;
+        if piece.copied {
+            return Some(piece.markup as usize + within);
+        }
+        (within == piece.length as usize).then(|| (piece.markup + piece.markup_length) as usize)
     }
 
     fn piece(&self, at: usize) -> Option<(&Piece, usize)> {
