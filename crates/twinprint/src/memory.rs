@@ -23,8 +23,8 @@ const A_TEXT: u64 = 190;
 /// such records. Of records of 5 to 50 MiB, English ones took 8 to 13 and Chinese ones 9 to 20, the most where fields are added to them.
 pub(crate) const A_RECORD_BYTE: u64 = 20;
 /// Bytes held for each byte of the longest record while partial copies are looked for: two texts of that length, their words or letters with
-/// fingerprints, and shingle sets. One thread at a time measures long texts.
-pub(crate) const A_PARTS_BYTE: u64 = 40;
+/// fingerprints, and shingle sets. One thread at a time measures long texts. Records of 20 MB took 13 in English and 23 in Chinese.
+pub(crate) const A_PARTS_BYTE: u64 = 28;
 /// A candidate pair, as an edge and as what the join held before.
 pub(crate) const AN_EDGE: u64 = 16;
 /// Bytes of shingle sets loaded at a time; as much again is kept for later pairs, and the set join has as much.

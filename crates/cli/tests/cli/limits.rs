@@ -114,7 +114,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
         }
         // The search for partial copies takes more for a long record.
         sandbox
-            .run("dedup in.jsonl -o refused --memory 400MiB --parts")
+            .run("dedup in.jsonl -o refused --memory 350MiB --parts")
             .fails(1, &["--memory"]);
         sandbox
             .run("dedup in.jsonl -o parts --memory 600MiB --parts --mode report -q")
