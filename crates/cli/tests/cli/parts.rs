@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
 /// Made words, which no other name has.
@@ -205,12 +206,14 @@ fn places_are_those_of_the_text_that_a_record_holds() {
         format!("{{\"no\": 1}}\n\n{}\n", json!({"text": text("f")})),
     );
     sandbox.put("in/g.json", json!([{"text": text("g")}]).to_string());
+    sandbox.put("in/h.jsonl", utf16(&json!({"text": text("h")}).to_string()));
+    sandbox.put("in/i.csv.gz", Corpus::gzip(csv("i").as_bytes()));
     // The record without a text is rejected.
     sandbox
         .run("dedup in -o out --parts --mode report -q")
         .incomplete();
     let parts = sandbox.rows("out/parts.jsonl");
-    assert_eq!(parts.len(), 7 * 6 / 2);
+    assert_eq!(parts.len(), 9 * 8 / 2);
     for row in parts {
         for (source, from) in [("a_source", 0), ("b_source", 2)] {
             let name = row[source].as_str().unwrap().trim_start_matches("in/");

@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(Compared::read(&mut file).unwrap(), None);
         let ranges = [10..20, 310..345];
         assert_eq!(compared.within(&ranges), [(1, 11..50)]);
-        assert_eq!(compared.fingerprints_in(&[1..40]).collect::<Vec<_>>(), [3]);
-        assert_eq!(compared.fingerprints_in(&[5..40]).count(), 0);
+        let within = |place: &Range<u64>| compared.fingerprints_in(std::slice::from_ref(place)).count();
+        assert_eq!((within(&(1..40)), within(&(5..40))), (1, 0));
     }
 }

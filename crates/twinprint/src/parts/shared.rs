@@ -157,19 +157,17 @@ impl Search<'_> {
         let (texts, key) = (self.texts, self.key);
         let mut buffers = Buffers::new(key);
         let text = texts.canonical(reference, &mut buffers.block)?;
-        let (itself, depth, mut compared) = {
-            let prepare = |_: &mut ()| Reference::new(text, texts.measure(reference));
-            let prepared = texts.measured(texts.bytes(reference), &mut (), || (), prepare);
-            let length = text.chars().count() as u64;
-            self.lengths[reference as usize] = length;
-            let whole = Shared(vec![Run {
-                in_holder: 0..length,
-                in_reference: 0..length,
-            }]);
-            let itself = self.compared(reference, text, &mut buffers.winnower, vec![whole]);
-            let (depth, compared) = self.compare(&prepared, &others)?;
-            (itself, depth, compared)
-        };
+        let prepare = |(): &mut ()| Reference::new(text, texts.measure(reference));
+        let prepared = texts.measured(texts.bytes(reference), &mut (), || (), prepare);
+        let length = text.chars().count() as u64;
+        self.lengths[reference as usize] = length;
+        let whole = Shared(vec![Run {
+            in_holder: 0..length,
+            in_reference: 0..length,
+        }]);
+        let itself = self.compared(reference, text, &mut buffers.winnower, vec![whole]);
+        let (depth, mut compared) = self.compare(&prepared, &others)?;
+        drop(prepared);
         self.add_passages(&itself, &uncovered, &depth, &mut compared)
     }
 
@@ -281,7 +279,9 @@ impl Search<'_> {
             let mut numbers: Vec<usize> = other.within(&ranges).iter().map(|place| place.0).collect();
             numbers.sort_unstable();
             numbers.dedup();
-            numbers.into_iter().for_each(|number| holders[number] += 1);
+            for number in numbers {
+                holders[number] += 1;
+            }
         }
         let mut kept = holders.iter().map(|&holders| holders as usize > many);
         ranges.retain(|_| kept.next().unwrap_or(false));
