@@ -9,7 +9,7 @@
 //! nothing but such a passage are not listed as a pair.
 //!
 //! Of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters, and 128 bytes a text
-//! while the stage runs; longest record as the budget has it. Rows and what holders share with a reference wait in temporary files.
+//! while the stage runs, and some for each byte of the longest record (`memory::A_PARTS_BYTE`). Rows and what holders share with a reference wait in temporary files.
 //! Rows are located in the original texts at the end ([`places`]).
 
 mod candidates;
