@@ -293,7 +293,7 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
     )
 }
 
-/// What `--parts` found, and what it left out.
+/// Sentences about the partial copies that `--parts` found, and about what it left out.
 fn partial_copies(parts: &PartsReport) -> Vec<String> {
     let (many, least) = (PartsReport::MANY, format!("{:.0} %", 100.0 * parts.least));
     let mut sentences = vec![format!(

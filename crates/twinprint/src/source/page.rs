@@ -33,7 +33,7 @@ impl Pages {
         }
     }
 
-    /// Whether a page was met since the last call.
+    /// True if a page was met since the last call.
     pub(super) fn take_met(&mut self) -> bool {
         std::mem::take(&mut self.met)
     }
