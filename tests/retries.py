@@ -9,7 +9,7 @@
 A library of a few lines (kill_at.c) is compiled and preloaded. It counts the calls that change files and ends the process by SIGKILL at
 the n-th, so the product needs no hooks. At the call the process is ended before it, or, where the call writes bytes, after half of them.
 
-What is compared: every file of the result but for times, and what collections hold. A command that had come to its end when it was killed may
+The comparison covers every file of the result but for times, and what collections hold. A command that had ended when it was killed may
 refuse to run again, as long as its result is there. Needs the binary (TWINPRINT), Linux and a C compiler (cc)."""
 
 import argparse

@@ -1,6 +1,6 @@
-//! What the targets of an index's own files do: an index of two segments, as version 2 of the format has it, is opened with a file in place of its manifest or its
-//! deleted ids, as it is, and with a right checksum at its end, behind which the rest of the reader lies. A manifest of that version has no digests, which would
-//! refuse every other file of deleted ids.
+//! The work of the targets for an index's own files. An index of two segments, in version 2 of the format, is opened with the input in place of
+//! its manifest or of its deleted ids: once as it is, and once with a right checksum at its end, without which most of the reader is never
+//! reached. A manifest of that version has no digests, which would refuse every other file of deleted ids.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Also remove what a collection or an index knows from before: a collection verifies on its texts, an index has fingerprints only
     /// (k = 3 unless given)
     ///
-    /// What is known is removed whatever --keep says: --keep chooses among the documents of this run.
+    /// Known documents are removed whatever --keep says: --keep chooses among the documents of this run.
     #[arg(long, value_name = "DIR", help_heading = "What counts as a duplicate")]
     against: Option<PathBuf>,
 

@@ -201,7 +201,7 @@ mod tests {
             };
             for value in values {
                 let line = [path, &[format!("--{long}={value}")]].concat();
-                // What is missing beside the option is told after its value.
+                // A wrong value is reported before other arguments that are missing.
                 let refused = command
                     .clone()
                     .try_get_matches_from(&line)

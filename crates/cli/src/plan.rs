@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = ModeArg::Batch, value_name = "HOW")]
     mode: ModeArg,
 
-    /// How fingerprints are stored
+    /// The storage format of fingerprints
     #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
     codec: CodecArg,
 

@@ -48,7 +48,7 @@ pub(crate) struct Known {
     pub(crate) equal: bool,
 }
 
-/// What is known of the classes asked about, all those of a run in order: one entry each, or none at all where nothing was asked.
+/// The answers for all classes of a run, in order: one entry each, or no entries if nothing was asked.
 #[derive(Debug, Default)]
 pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
 
@@ -105,7 +105,7 @@ impl KnownClasses {
         self.0.is_empty()
     }
 
-    /// How many are known.
+    /// The number of known classes.
     pub(crate) fn count(&self) -> u64 {
         self.0.iter().flatten().count() as u64
     }

@@ -247,8 +247,8 @@ pub(crate) fn find(
     }
 }
 
-/// Whether a class takes part in the join of the fingerprints. Without verification every text with features does; with it, short texts are left
-/// to the set join.
+/// True if a class takes part in the join of the fingerprints. Without verification every text with features does; with it, short texts are
+/// left to the set join.
 pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -> bool {
     let features = classes.features[class as usize];
     let repeats = classes.text[class as usize].len() > SHORT_TEXT;

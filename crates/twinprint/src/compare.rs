@@ -47,7 +47,7 @@ pub struct Comparison {
 pub struct Explanation {
     /// The bits that differ, with the sum of votes on either side: a small sum is easily turned.
     pub bits: Vec<BitVotes>,
-    /// How features are weighed, such as "1 + ln tf, in sixteenths".
+    /// The formula for the weights of features, such as "1 + ln tf, in sixteenths".
     pub weight_formula: String,
     /// Features that weigh differently, the largest difference first.
     pub features: Vec<FeatureWeights>,

@@ -58,7 +58,7 @@ pub(crate) struct Classes {
     by_key: FxHashMap<ClassKey, u32>,
 }
 
-/// What is known of the types of all ids.
+/// The common type of all ids seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum IdType {
     /// There are none yet.
@@ -220,7 +220,7 @@ impl Classes {
         self.fingerprint.len() as u32
     }
 
-    /// Whether this is the class of the texts without features. Its documents duplicate nothing, so each is alone.
+    /// True if this is the class of the texts without features. Its documents duplicate nothing, so each is alone.
     pub(crate) fn is_empty_text(&self, class: u32) -> bool {
         self.features[class as usize] == 0
     }

@@ -29,7 +29,7 @@ pub enum DedupError {
     WorkFile {
         /// The work directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The work directory cannot be made.

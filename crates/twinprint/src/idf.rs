@@ -18,7 +18,7 @@ use crate::work_dir::WorkDir;
 /// features of the whole input.
 ///
 /// # Errors
-/// What stops reading; records of which none is a document; fewer than ten documents; a name with other than letters and digits.
+/// An error that stops reading; records none of which is a document; fewer than ten documents; a name with other than letters and digits.
 pub fn build_idf(
     inputs: &[String],
     source_options: &SourceOptions,

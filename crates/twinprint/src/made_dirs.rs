@@ -28,7 +28,7 @@ impl MadeDirs {
         self.levels.iter().map(|level| folder(level))
     }
 
-    /// How many there are.
+    /// The number of directories to remove.
     pub(crate) fn count(&self) -> usize {
         self.levels.len()
     }

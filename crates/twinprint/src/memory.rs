@@ -65,14 +65,14 @@ impl Budget {
         }
     }
 
-    /// The bytes of the longest record that fits beside tables of so many bytes.
+    /// The size in bytes of the longest record that fits into memory together with tables of `tables` bytes.
     pub(crate) fn longest_record(&self, tables: u64) -> u64 {
         let Some(limit) = self.limit else { return u64::MAX };
         let taken = fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS;
         limit.saturating_sub(taken) / A_RECORD_BYTE
     }
 
-    /// The error for a record of so many bytes beside tables of so many bytes.
+    /// The error for a record of `record` bytes together with tables of `tables` bytes.
     pub(crate) fn refusal(&self, record: u64, tables: u64) -> DedupError {
         DedupError::Memory {
             needed: fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS + A_RECORD_BYTE * record,

@@ -151,7 +151,7 @@ pub struct DedupOptions {
     pub min_features: u32,
     /// Directory of a collection or an index: documents that it knows are removed, whatever else is kept.
     pub against: Option<std::path::PathBuf>,
-    /// Whether what is kept is added to that collection.
+    /// True if the kept documents are added to that collection.
     pub append: bool,
     /// Which document of a group is kept.
     pub keep: Keep,
@@ -163,7 +163,7 @@ pub struct DedupOptions {
     pub order: Order,
     /// Fields added to every record that is written; see [`DedupOptions::added_columns`].
     pub columns: Option<Columns>,
-    /// What comes before their names.
+    /// The prefix of the names of these fields.
     pub prefix: String,
     /// The files that list the group of every document.
     pub clusters: ClusterFiles,

@@ -81,8 +81,8 @@ impl<'r> Verdict<'r> {
         }
     }
 
-    /// The documents that this one stands for, in a group of so many: all of them, itself included, where it is kept, and none where it is
-    /// removed. Over all documents these counts add up to those that were kept or have a duplicate that was.
+    /// The number of documents that this one stands for in a group of `cluster_size`: all of them, itself included, if it is kept, and none
+    /// if it is removed. Over all documents these counts add up to those that were kept or have a duplicate that was.
     pub(crate) fn dup_count(&self, cluster_size: u32) -> u32 {
         if self.kept() { cluster_size } else { 0 }
     }

@@ -5,7 +5,7 @@
 //! them, which gives the number of candidates a document at every radius at the true n, not an extrapolation.
 //!
 //! The largest radius within [`CANDIDATE_BUDGET`] is taken, at the width that is expected to find more. Where that would
-//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius can tell from duplicates, the radius is
+//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates from duplicates, the radius is
 //! widened until it is [sufficient](SUFFICIENT), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`Choice`] says
 //! which of these it was.
 

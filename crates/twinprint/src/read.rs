@@ -38,11 +38,11 @@ pub(crate) struct Read {
     pub(crate) digest: Option<u128>,
 }
 
-/// How to read.
+/// The options, limits and paths for reading.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'r> {
     pub(crate) options: &'r DedupOptions,
-    /// Where the spool of texts goes.
+    /// The path of the spool of texts.
     pub(crate) spool: &'r Path,
     pub(crate) budget: Budget,
     /// About how many bytes of records to read at most.
@@ -65,7 +65,7 @@ pub(crate) struct Counts {
     pub(crate) blank_lines: u64,
     /// Records that are no documents by their kind, by kind.
     pub(crate) other_records: std::collections::BTreeMap<&'static str, u64>,
-    /// What was taken and what was not.
+    /// The account of the records taken and not taken.
     pub(crate) intake: Intake,
 }
 
@@ -275,7 +275,7 @@ impl Texts<'_> {
                 });
             }
             RecordKind::Document { id, text, sort_value } => {
-                // Those that the options reject count as well: options are no part of a digest.
+                // Documents that the options reject count as well: options are no part of a digest.
                 let digest = |key| InputDigest::document(key, id.as_deref().unwrap_or_default(), &text);
                 out.digests.extend(self.digest.map(digest));
                 let length = record.raw_len.max(text.len() as u64);

@@ -22,7 +22,7 @@ impl Names<'_> {
         (&source.label, self.documents.line(document))
     }
 
-    /// Whether the id names the document wherever it stands: the record's own, or the path of a whole file.
+    /// True if the id does not depend on the document's place in its file: it is the record's own, or the path of a whole file.
     #[cfg(feature = "collections")]
     pub(crate) fn is_own_id(&self, document: u32) -> bool {
         let source = &self.sources.list()[self.documents.source(document) as usize];

@@ -1,4 +1,4 @@
-//! Hashes that tell one run from another.
+//! Hashes that distinguish one run from another.
 
 use std::fmt::{self, Write};
 use std::hash::Hasher;

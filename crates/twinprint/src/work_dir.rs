@@ -36,7 +36,7 @@ pub(crate) struct WorkDir {
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        // What stays is deleted by the next run.
+        // The next run deletes files that cannot be deleted now.
         let _deleted = empty(self.dir.path());
     }
 }

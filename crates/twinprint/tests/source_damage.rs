@@ -18,7 +18,7 @@ fn options() -> SourceOptions {
     }
 }
 
-/// A file of so many records, without a line end behind the last.
+/// A file of `records` records, without a line end after the last.
 fn file(format: &str, records: usize) -> String {
     let text = |i: usize| format!("record {i} has the number {}", i * i);
     let object = |i: usize| format!("{{\"id\":{i},\"text\":\"{}\"}}", text(i));
@@ -40,7 +40,7 @@ fn packed_as(codec: &str, bytes: &[u8]) -> Vec<u8> {
     packed(&format!("a{codec}"), bytes)
 }
 
-/// What was done to a file.
+/// The damage done to a file.
 #[derive(Clone, Debug)]
 enum Damage {
     /// Its end is missing, from a place in thousandths of it.
@@ -108,7 +108,7 @@ fn account(intake: Result<Intake, SourceError>) -> Intake {
     }
 }
 
-/// Whether a decoder meets an error in a packed file.
+/// True if a decoder meets an error in a packed file.
 fn is_broken(codec: &str, bytes: &[u8]) -> bool {
     let mut stream: Box<dyn Read + '_> = match codec {
         ".gz" => Box::new(flate2::read::MultiGzDecoder::new(bytes)),

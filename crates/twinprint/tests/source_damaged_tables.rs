@@ -91,7 +91,7 @@ fn read(name: &str, bytes: &[u8]) -> (Vec<Owned>, Intake) {
     (records, intake)
 }
 
-/// Where the footer of a file begins.
+/// The position of the footer of a file.
 fn footer(name: &str, bytes: &[u8]) -> usize {
     let tail = match name {
         "a.parquet" => 8,

@@ -124,7 +124,7 @@ fn under_any_text_records_without_the_field_are_a_text() {
         inputs.put(&format!("{folder}/d.csv"), format!("id,{field}\n1,x\n"));
         inputs.put(&format!("{folder}/e.tsv"), format!("id\t{field}\n1\tx\n"));
     }
-    // What can be neither is told when it is read.
+    // A file that can be neither is reported when it is read.
     inputs.put_raw("records/f.jsonl", b"\xff\xfe{\0}\0");
     inputs.put("texts/g.json", "{\"name\":\"a package\"}");
     let any = SourceOptions {
@@ -347,7 +347,7 @@ fn patterns_choose_among_the_files() {
     assert_eq!(names, ["a.txt", "docs/deep/c.txt", "x/build/e.txt"]);
     assert_eq!(left, skipped(&[("(excluded folder)", 1)]));
 
-    // What is excluded stays out, and a file named itself is chosen by its name.
+    // Excluded files stay out, and a file that is named itself is chosen by its name.
     let (names, left) = find(&["a.txt", "a.py", "docs"], &["*.txt"], &["deep"]).unwrap_or_default();
     assert_eq!(names, ["a.txt"]);
     assert_eq!(left, skipped(&[("(excluded folder)", 1), ("(not included)", 3)]));

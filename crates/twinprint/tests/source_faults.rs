@@ -22,7 +22,7 @@ const CHARSETS: [&str; 8] = [
 /// Charsets with brackets among the bytes of characters, so that an array in them cannot be cut.
 const NO_ARRAYS: [&str; 4] = ["gbk", "gb18030", "big5", "shift_jis"];
 
-/// What is no character: one half of a pair in UTF-16, elsewhere a byte that no character has.
+/// Bytes that are no character: one half of a pair in UTF-16, elsewhere a byte that no character has.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     First,
@@ -101,7 +101,7 @@ impl Writer {
         }
     }
 
-    /// What stands before the first record; the name of the last column may hold a fault.
+    /// Writes the beginning of the file before the first record; the name of the last column may hold a fault.
     fn begin(&mut self, fault: Option<Fault>) {
         match self.format {
             "json" => self.push("["),

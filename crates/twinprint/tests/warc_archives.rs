@@ -109,7 +109,7 @@ const CONTENTS: [Content; 21] = [
     ),
 ];
 
-/// How a record is written.
+/// A record to write.
 #[derive(Clone, Debug)]
 struct Made {
     content: Content,
@@ -119,7 +119,7 @@ struct Made {
     length: Length,
 }
 
-/// What the header says of the length.
+/// The length in the header of a record.
 #[derive(Clone, Debug)]
 enum Length {
     Right,
@@ -220,7 +220,7 @@ fn wrong_length(record: &Made, written: &[u8], after: &[u8]) -> Option<u64> {
     places.next().map(|at| at as u64)
 }
 
-/// What reading came to.
+/// The records counted in reading.
 #[derive(Debug, Default)]
 struct Counts {
     /// Of each record that is counted, whether it is a document.
@@ -271,7 +271,7 @@ fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
     (counts, kept, removed)
 }
 
-/// What must be on each side.
+/// The expected bytes of each side, kept and removed.
 fn sides(placed: &[Placed]) -> (Vec<u8>, Vec<u8>) {
     let (mut kept, mut removed) = (Vec::new(), Vec::new());
     let mut turn = false;

@@ -118,7 +118,7 @@ impl Gather {
         })
     }
 
-    /// How a segment of fingerprints is built for an index with these settings. Fingerprints without ids of their own will get ids from `first` on.
+    /// The options for building a segment of fingerprints for an index with these settings. Fingerprints without ids of their own will get ids from `first` on.
     ///
     /// # Errors
     /// Too little memory.

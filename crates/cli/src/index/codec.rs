@@ -1,8 +1,8 @@
-//! How fingerprints are stored, on the command line.
+//! The storage format of fingerprints, on the command line.
 
 use twinprint::segment::{Codec, Form};
 
-/// How fingerprints are stored.
+/// The storage format of fingerprints.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum CodecArg {
     /// Packed rows: the fastest to search, and the largest

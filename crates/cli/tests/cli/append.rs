@@ -182,7 +182,7 @@ fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
     assert_eq!(collection(&sandbox).len(), 7);
 }
 
-/// The text of a number with every so many words exchanged, beginning with one.
+/// The text of a number with every `step`-th word exchanged, from the word `first` on.
 fn edited(n: u64, first: u64, step: usize, by: &str) -> String {
     let edits = (first..120).step_by(step);
     edits.fold(text(n) + " ", |text, word| {

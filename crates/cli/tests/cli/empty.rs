@@ -134,7 +134,7 @@ fn a_stream_gives_each_a_group_of_its_own_or_rejects_it() {
         column(&sandbox, "kept/assignments.jsonl", "group_id"),
         [0, 1, 2, 3, 1, 5]
     );
-    // What comes later meets none of them either.
+    // Later documents join none of their groups either.
     sandbox.run("cluster in.jsonl -o later -q --state state").ok();
     assert_eq!(
         column(&sandbox, "later/assignments.jsonl", "group_id"),

@@ -1,4 +1,4 @@
-//! What of an input is not taken, every command says: by its exit code, on stderr also with --quiet, and in counts that add up.
+//! Every command reports the parts of an input that it does not take: by its exit code, on stderr also with --quiet, and in counts that add up.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -59,7 +59,7 @@ fn put_cut_off(sandbox: &Sandbox) {
     sandbox.put("cut.jsonl.gz", &packed[..packed.len() / 2]);
 }
 
-/// Documents, of which so many have no text.
+/// 200 records, of which `without` have no text.
 fn put_without_text(sandbox: &Sandbox, without: usize) {
     let lines = Corpus::new(5).jsonl(200 - without);
     let others = "{\"body\":\"no text here\"}\n".repeat(without);
@@ -187,7 +187,7 @@ fn no_document_at_all_is_an_error_that_names_the_fields() {
             );
         },
     );
-    // Where the header says so, before anything is read.
+    // If the header lacks the field, the error comes before anything is read.
     let put = |sandbox: &Sandbox| sandbox.put("in.csv", "id,title\n1,a\n2,b\n");
     each("in.csv", "", put, |command, run, sandbox| {
         run.fails(

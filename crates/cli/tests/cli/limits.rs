@@ -54,7 +54,7 @@ fn longer_documents_than_asked_for_are_rejected() {
     assert_eq!(rejected, ["a.txt", "c.txt"]);
 }
 
-/// A text of about so many megabytes in which no two places are alike.
+/// A text of about `megabytes` MiB in which no two places are alike.
 fn long_text(megabytes: usize, chinese: bool) -> String {
     let mut state = 7u64;
     let mut text = String::with_capacity((megabytes + 1) << 20);

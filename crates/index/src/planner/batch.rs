@@ -8,8 +8,8 @@ use crate::plan::PlanError;
 use crate::segment::Codec;
 use crate::store::PASSING;
 
-/// Whether one pass over `n` stored fingerprints answers so many queries at once sooner than a lookup of each, in memory and on one core, in an index of
-/// this codec.
+/// True if one pass over `n` stored fingerprints answers `queries` queries sooner than a lookup of each, in memory and on one core, in an
+/// index of this codec.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.

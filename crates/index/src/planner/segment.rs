@@ -37,7 +37,7 @@ pub struct Ask {
     pub mode: Mode,
     /// How many bits of entropy an address lacks: u − H₂, 0 for uniform fingerprints.
     pub skew_bits: f64,
-    /// How rows are stored.
+    /// The storage format of rows.
     pub codec: Codec,
 }
 
@@ -145,7 +145,7 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
         .min_by(|a, b| aim(ask, a.1.cost, a.1.bytes).total_cmp(&aim(ask, b.1.cost, b.1.bytes)));
-    // Where there is none, the smallest that is no scan has the best claim.
+    // If none fits, the smallest plan that is no scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = priced.remove(best);

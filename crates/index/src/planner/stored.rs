@@ -29,7 +29,7 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
     }
 }
 
-/// How many times a probe for a single query costs that of packed rows with plain directories.
+/// The cost of a probe for a single query, as a multiple of its cost in packed rows with plain directories.
 pub(super) fn online_factor(codec: Codec) -> f64 {
     match codec.bounded() {
         Codec::Packed(Form::Plain) => 1.0,

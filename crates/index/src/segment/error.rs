@@ -99,7 +99,7 @@ impl fmt::Display for Size {
 }
 
 impl SegmentError {
-    /// Whether something that takes `needed` bytes of memory or more may be done within `allowed`.
+    /// Checks that work which takes `needed` bytes of memory or more is possible within `allowed` bytes.
     ///
     /// # Errors
     /// `Memory`.

@@ -16,8 +16,9 @@
 //! others, and the marker. With a marker that fits the manifest, the next writer removes the others: only names that this module gives, so that
 //! nobody else's file is touched. Without one it refuses whole files that the manifest does not name.
 //!
-//! Where there is no manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a new index is
-//! made only where there are none, and its segment gets its name only when `manifest.tmp` names it already ([`Files::publish_first`]).
+//! In a directory without a manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a
+//! new index is made only where there are none, and its segment gets its name only when `manifest.tmp` names it already
+//! ([`Files::publish_first`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -49,7 +50,7 @@ const TEMPORARY: &str = "tmp";
 const JOURNAL: &str = "resume";
 /// How names of segments end.
 const SEGMENT: &str = "seg";
-/// How the name of the only segment of a new index ends, behind its later name, until the manifest is there.
+/// The ending of the only segment of a new index, after its later name, until the manifest is there.
 const NEW: &str = "new";
 /// How names of files of deleted ids end.
 const TOMBSTONES: &str = "del";
@@ -87,12 +88,12 @@ impl Files {
         self.root.join(format!("{number:08}.{SEGMENT}"))
     }
 
-    /// Where the only segment of a new index is until the manifest is there.
+    /// The path of the only segment of a new index until the manifest is there.
     pub(super) fn new_segment(&self) -> PathBuf {
         with_ending(&self.segment(FIRST), &format!(".{NEW}"))
     }
 
-    /// `true` if an index was to be made of one segment and the build did not come to its end.
+    /// True if a new index was to be made of one segment and its build did not finish.
     pub(super) fn unfinished(&self) -> bool {
         let new = self.new_segment();
         let [file, journal] = segment::unfinished(&new);
@@ -379,14 +380,14 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension(TEMPORARY)
 }
 
-/// Whether this module gives such names to segments and files of deleted ids.
+/// True if this is a name that this module gives to a segment or a file of deleted ids.
 fn is_whole(name: &str) -> bool {
     is_segment(name) || stem(name, TOMBSTONES).is_some_and(is_number)
 }
 
-/// Whether this module gives such names to files that are not whole, or that belong to no index yet.
+/// True if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
 fn is_temporary(name: &str) -> bool {
-    // What is written of a segment that is being built has its ending behind the segment's name.
+    // The files of an unfinished build have their ending after the segment's name.
     let is_built = |name: &str| is_segment(name) || stem(name, NEW).is_some_and(is_segment);
     let is_journal = |name: &str| stem(name, JOURNAL).is_some_and(is_built);
     if let Some(whole) = stem(name, TEMPORARY) {

@@ -85,12 +85,12 @@ impl Entry {
         }
     }
 
-    /// How many ids are deleted.
+    /// The number of deleted ids.
     pub(super) fn deleted_ids(&self) -> u64 {
         self.deleted.map_or(0, |deleted| deleted.count)
     }
 
-    /// Whether digests bind all of its files.
+    /// True if it has digests of all of its files.
     pub(super) fn is_bound(&self) -> bool {
         self.digest.is_some() && self.deleted.is_none_or(|deleted| deleted.digest.is_some())
     }

@@ -12,7 +12,7 @@
 //! 4. The collection remembers the run by a digest of its input: the answers it gave and what the run added
 //!    ([`runs`](crate::collection::runs)).
 //!
-//! What a kill leaves, and what the same command does with it:
+//! The state that a kill leaves, and the effect of the same command on it:
 //!
 //! | killed | output directory | collection | the same command again |
 //! |---|---|---|---|
@@ -138,7 +138,7 @@ impl Append {
         Ok(dir)
     }
 
-    /// Whether a run that was killed has come to its end.
+    /// True if a run that was killed has ended.
     fn has_ended(&self, out: &Path, open: &OpenClaim) -> Result<bool, DedupError> {
         if open.claim.store != self.claim.store {
             return Err(open.undecided(out).into());
@@ -147,7 +147,7 @@ impl Append {
         ended.map_err(|error| self.failed(&error))
     }
 
-    /// Whether a run that was killed was this one: the same command over the same input.
+    /// True if a run that was killed was this one: the same command over the same input.
     pub(crate) fn is_same(&self, open: &OpenClaim, digest: u128) -> bool {
         (open.claim.command, open.digest) == (self.claim.command, digest)
     }
@@ -272,7 +272,7 @@ impl Append {
     }
 }
 
-/// Whether an id was made of `id` and a text, for a document whose id another one of its input has.
+/// True if `renamed` was made of `id` and a text, for a document whose id another one of its input has.
 fn is_renamed(renamed: &str, id: &str) -> bool {
     let hash = renamed.strip_prefix(id).and_then(|rest| rest.strip_prefix('#'));
     hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -51,7 +51,7 @@ impl Collection {
 
     /// Makes a new collection of what can still be read of a damaged one: documents whose record and text are whole, taken in anew in
     /// their order. Groups and stories get new numbers, and a document without a time
-    /// is seen anew. Runs are forgotten. Tells how many were saved and how many were not. Only where texts are kept.
+    /// is seen again. Runs are forgotten. Returns the number of documents saved and of those lost. Only where texts are kept.
     ///
     /// # Errors
     /// Settings that cannot be read, a directory in use, a disk that fails.

@@ -23,7 +23,7 @@ const BYTES: usize = 4 << 20;
 pub struct Fed {
     /// Its number among the records of all inputs, documents and rejected ones, from 0.
     pub number: u64,
-    /// Where it stands.
+    /// The file and line of the record.
     pub place: Place,
     /// The document, or why there is none. Its id is the record's own, or else the file's where that is one document, or else file, line and a
     /// hash of the text; an id that is a url is its url as well, where it names no other.
@@ -36,7 +36,7 @@ pub struct Fed {
 /// called, which takes some microseconds a record. Returns the account of the records. Memory for a few batches.
 ///
 /// # Errors
-/// What stops reading; records of which none is a document; what `take` returns ends the work.
+/// An error that stops reading; records none of which is a document; an error of `take`, which ends the work.
 pub fn feed<E: From<DedupError>>(
     inputs: &[String],
     options: &SourceOptions,

@@ -174,7 +174,7 @@ impl Collection {
         })
     }
 
-    /// Whether the run of this name over this input came to its end.
+    /// True if the run of this name over this input has ended.
     ///
     /// # Errors
     /// Damage.
@@ -217,7 +217,7 @@ impl Collection {
         live.by_id(id).map(|row| row.ordinal)
     }
 
-    /// Whether documents of these two ids are there and have the same text.
+    /// True if there are documents of these two ids and they have the same text.
     pub(crate) fn have_same_text(&self, a: &str, b: &str) -> bool {
         let now = self.now();
         let Ok(live) = self.inner.live.read() else {

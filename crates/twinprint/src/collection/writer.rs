@@ -161,7 +161,8 @@ impl Hold<'_> {
         }
     }
 
-    /// What was held is durable, or the collection refuses writes since that failed, and the store makes nothing durable any more.
+    /// Ends the hold once the held writes are durable. If making them durable failed, the collection refuses writes, and the store makes
+    /// nothing durable any more.
     fn end(&mut self) {
         if self.inner.refusal().is_none() {
             self.before = None;

@@ -16,7 +16,7 @@ use crate::sink::{Begun, Existing, OpenClaim, OutputDir};
 use crate::source::{Sources, root_of};
 use crate::work_dir::WorkDir;
 
-/// How a run begins.
+/// The beginning of a run.
 pub(super) enum Beginning {
     /// With an empty output directory, a directory for temporary files, and the files of the inputs.
     New(OutputDir, WorkDir, Sources),

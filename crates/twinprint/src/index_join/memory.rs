@@ -1,4 +1,4 @@
-//! How a join divides its memory, and the least it takes.
+//! The division of a join's memory, and the least memory that a join takes.
 
 use index::join::StoredJoin;
 use index::plan::Plan;
@@ -12,7 +12,7 @@ impl JoinOptions {
         self.memory - self.memory / 4
     }
 
-    /// How a side becomes one segment: nothing is looked up in it, so a table that holds it is enough.
+    /// The options for making one segment of a side. Nothing is looked up in it, so a single table is enough.
     pub(super) fn gathering(&self, side: &Side) -> Result<segment::Options, SegmentError> {
         let ids_below = match side {
             Side::Index(_) => None,
@@ -26,7 +26,7 @@ impl JoinOptions {
         })
     }
 
-    /// Whether the memory is enough for joining these sides, about.
+    /// Checks that the memory is enough for joining these sides. The need is an estimate.
     ///
     /// # Errors
     /// `Memory` with the least that it takes.

@@ -73,7 +73,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// The flow of a run's records. `verified`: whether equal texts were told from equal fingerprints.
+    /// The flow of a run's records. `verified`: true if equal texts were distinguished from equal fingerprints.
     pub(super) fn of(records: &RecordCounts, verified: bool) -> Self {
         let equal = if verified {
             Fate::Equal

@@ -79,7 +79,7 @@ pub struct Report {
     pub hot_rows: Vec<HotRowReport>,
     /// Times and the machine.
     pub run: Run,
-    /// What was added to a collection; not part of `report.json`, which is written before.
+    /// The documents added to a collection; not part of `report.json`, which is written before.
     #[serde(skip)]
     pub appended: Option<Appended>,
 }
@@ -170,7 +170,7 @@ pub struct NotTaken {
 pub struct DamagedFile {
     /// Its name in all output.
     pub source: String,
-    /// Where the damage begins, how many rejected records stand for it, and what was not taken.
+    /// The line on which the damage begins, the number of rejected records that stand for it, and the size of the part not taken.
     #[serde(flatten)]
     pub damage: Damage,
 }

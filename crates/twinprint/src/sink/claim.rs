@@ -17,7 +17,7 @@ pub(crate) struct Claim {
     pub(crate) store: u128,
     /// A hash of the options and the names of the inputs.
     pub(crate) command: u128,
-    /// Where the store is, as it was given.
+    /// The path of the store, as it was given.
     pub(crate) place: String,
 }
 
@@ -39,12 +39,12 @@ impl OpenClaim {
     }
 }
 
-/// How an entry of a claim begins. The other entries of a marker are relative paths, which do not begin like this.
+/// The beginning of an entry of a claim. The other entries of a marker are relative paths, which do not begin like this.
 const CLAIM: &str = "/claim ";
-/// How the entry begins that says that the output is whole.
+/// The beginning of the entry that says that the output is whole.
 const WHOLE: &str = "/whole ";
 
-/// Whether an entry of a marker belongs to a claim.
+/// True if an entry of a marker belongs to a claim.
 pub(super) fn is_claim(entry: &[u8]) -> bool {
     entry.starts_with(b"/")
 }

@@ -35,7 +35,7 @@ pub struct OutputDir {
     shared: Arc<Shared>,
 }
 
-/// How a directory was begun.
+/// An output directory at the beginning of a run.
 #[derive(Debug)]
 pub(crate) enum Begun {
     /// It is empty.
@@ -66,7 +66,7 @@ impl OutputDir {
         Self::create_on(path, Disk)
     }
 
-    /// As [`create`](Self::create), for a run that comes to its end or leaves nothing: unless [`finish`](Self::finish) is called, its files
+    /// As [`create`](Self::create), for a run that finishes or leaves nothing: unless [`finish`](Self::finish) is called, its files
     /// are deleted with the last clone. The files of a killed run are deleted first, see [`replaced`](Self::replaced), and so is the result of
     /// a finished one under [`Existing::Replace`].
     ///
@@ -78,7 +78,7 @@ impl OutputDir {
         }
     }
 
-    /// As [`begin`](Self::begin), for a caller that can tell whether a run with an open claim has ended.
+    /// As [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
     pub(crate) fn begin_or_resume<E: From<SinkError>>(
         path: &Path,
         existing: Existing,
@@ -108,17 +108,17 @@ impl OutputDir {
     /// Notes, before anything is written, that the run changes a store.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     #[cfg(feature = "stream")]
     pub(crate) fn claim(&self, claim: &Claim) -> Result<(), SinkError> {
         self.mark("name the run in it", |unfinished| unfinished.claim(claim))
     }
 
-    /// Makes all files durable and notes that the output is whole. From here on the store of the claim tells whether the run has
+    /// Makes all files durable and notes that the output is whole. From here on the store of the claim shows whether the run has
     /// ended, so the output stays where it is, even if the run fails, until somebody asks.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     #[cfg(feature = "stream")]
     pub(crate) fn declare_whole(&self, digest: u128) -> Result<(), SinkError> {
         self.mark("sync the output", |unfinished| unfinished.declare_whole(digest))
@@ -161,7 +161,7 @@ impl OutputDir {
     /// Ends a run that was [begun](Self::begin): its files stay.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn finish(&self) -> Result<(), SinkError> {
         self.mark("take the mark of an unfinished run from it", |unfinished| {
             unfinished.finish()?;
@@ -205,7 +205,7 @@ impl OutputDir {
     /// Takes a directory as it is, making it if need be; files of the same names are replaced.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn open(path: &Path) -> Result<Self, SinkError> {
         let dir = Self::on(path, Box::new(Disk), None);
         dir.create_dir(path)?;

@@ -50,7 +50,7 @@ pub enum SinkError {
     Undecided {
         /// The directory.
         path: PathBuf,
-        /// Where the collection or the state is, as that run was given it.
+        /// The path of the collection or the state, as that run was given it.
         store: PathBuf,
     },
     /// The output path is a file.

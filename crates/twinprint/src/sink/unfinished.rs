@@ -2,7 +2,7 @@
 //!
 //! The marker is the first file of a run. It names every output file before that file is begun, so only files of the run are deleted, never one
 //! that somebody put there. A run that fails deletes its files itself. The files of a killed run are deleted by the next run into the same
-//! directory. A lock on the marker tells a dead run from a live one.
+//! directory. A lock on the marker distinguishes a live run from a dead one.
 //!
 //! The output of a run that changes a store is not deleted once it is [whole](Unfinished::declare_whole): see [`claim`](super::claim).
 //!
@@ -55,7 +55,7 @@ impl Unfinished {
         fs::symlink_metadata(root.join(MARKER)).is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Whether `root` holds the result of a finished run.
+    /// True if `root` holds the result of a finished run.
     pub(crate) fn is_result(root: &Path) -> bool {
         fs::symlink_metadata(root.join(LIST)).is_ok_and(|metadata| metadata.is_file())
     }

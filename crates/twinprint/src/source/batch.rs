@@ -148,7 +148,7 @@ struct Reading {
     bytes: usize,
     /// Records so far.
     ordinal: u64,
-    /// Whether what becomes of the records is counted.
+    /// True if the outcomes of the records are counted.
     counting: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tells the charset of a stream, and recodes UTF-16 while it is read.
+//! Detects the charset of a stream, and recodes UTF-16 while it is read.
 //!
 //! Records are cut and copied as bytes, which works for every charset in which ASCII bytes stand for themselves. UTF-16
 //! is none of them, so that it is recoded while reading, and back while writing, which loses nothing (see [`utf16`]).
@@ -91,7 +91,7 @@ pub(crate) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &S
     }
 }
 
-/// Whether streams of this charset are recoded while they are read.
+/// True if streams of this charset are recoded while they are read.
 pub(crate) fn is_recoded(charset: Charset) -> bool {
     charset == Charset::UTF_16LE || charset == Charset::UTF_16BE
 }

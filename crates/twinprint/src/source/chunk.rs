@@ -279,7 +279,7 @@ struct Parser<'o> {
     charset: Charset,
     /// The charset of the file, another one where the bytes are recoded.
     stored: Charset,
-    /// Whether a line end follows every record but perhaps the last.
+    /// True if a line end follows every record but perhaps the last.
     by_line: bool,
     longest: Longest,
     /// Where the field holds markup.
@@ -341,7 +341,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether records may be pages.
+    /// True if records may be pages.
     fn has_pages(&self, options: &SourceOptions) -> bool {
         options.html || matches!(self.fields, Fields::Archive(_))
     }
@@ -433,7 +433,7 @@ struct Line<'a> {
     bytes: &'a [u8],
     /// The same, where they are known to be UTF-8.
     text: Option<&'a str>,
-    /// Whether a line end follows, as behind every record but the last one of a file.
+    /// True if a line end follows, as after every record except perhaps the last one of a file.
     ended: bool,
 }
 

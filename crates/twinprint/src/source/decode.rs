@@ -163,7 +163,7 @@ impl<R: Read> Read for Noted<R> {
 /// The limits on unpacking a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unpacking {
-    /// A file may unpack to so many times its size, or to 1 GiB.
+    /// The largest ratio of a file's unpacked size to its own; 1 GiB is allowed in any case.
     max_ratio: u64,
     /// The bytes that a window or dictionary may take.
     window: u64,
@@ -203,7 +203,7 @@ impl Unpacking {
     }
 }
 
-/// Opens `path` and unpacks it while reading, within `limits`. `bytes` is the file's size; `told` tells of the reading.
+/// Opens `path` and unpacks it while reading, within `limits`. `bytes` is the file's size; `told` records the course of the reading.
 pub(crate) fn open(
     path: &Path,
     codec: Codec,

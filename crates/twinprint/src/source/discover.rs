@@ -163,7 +163,7 @@ enum NotRead {
 struct Naming<'a> {
     /// The file itself was named, by its path or a glob, so that a given format is meant for it.
     itself: bool,
-    /// Whether its extension was spelled, given how it is packed.
+    /// True if the user spelled the file's extension, for a file packed with this codec.
     spelled: &'a dyn Fn(Codec) -> bool,
 }
 
@@ -371,7 +371,7 @@ impl Search<'_> {
         }
     }
 
-    /// The format to read a file in whose name tells one. Where every text is taken, a file that does not hold what the format says is a text
+    /// The format in which to read a file whose name states one. Where every text is taken, a file that does not hold what the format says is a text
     /// like any other: one without records that have the field with the text, or without the mark of the format.
     fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<Kind, NotRead> {
         let file = Kind {

@@ -108,7 +108,7 @@ pub enum SourceError {
     /// No file has a field that was asked for.
     #[error("{} has no field {key:?} for {role}; {}", every_file(file, *.files), its_fields(.present))]
     NoField {
-        /// What the field was to hold.
+        /// The role for which the field was named.
         role: FieldRole,
         /// Its name.
         key: String,

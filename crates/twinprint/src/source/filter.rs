@@ -38,22 +38,22 @@ impl Filter {
         })
     }
 
-    /// Whether everything is included that is not excluded.
+    /// True if everything is included that is not excluded.
     pub(crate) fn includes_all(&self) -> bool {
         self.include.is_empty()
     }
 
-    /// Whether a path, relative to its input, is included by itself.
+    /// True if a pattern includes a path, relative to its input, itself.
     pub(crate) fn includes(&self, relative: &Path, is_folder: bool) -> bool {
         self.include.iter().any(|p| p.matches(relative, is_folder))
     }
 
-    /// Whether a path, relative to its input, is excluded by itself.
+    /// True if a pattern excludes a path, relative to its input, itself.
     pub(crate) fn excludes(&self, relative: &Path, is_folder: bool) -> bool {
         self.exclude.iter().any(|p| p.matches(relative, is_folder))
     }
 
-    /// Whether a pattern that includes a file spells its extension.
+    /// True if a pattern that includes a file spells its extension.
     pub(crate) fn spells_extension(&self, relative: &Path, codec: Codec) -> bool {
         self.include
             .iter()
@@ -94,7 +94,7 @@ impl PathPattern {
     }
 }
 
-/// Whether a pattern that matches a file of an unknown extension spells that extension: with any letter of it changed, the path would
+/// True if a pattern that matches a file of an unknown extension spells that extension: with any letter of it changed, the path would
 /// not match.
 pub(crate) fn spells_extension(path: &Path, codec: Codec, matches: impl Fn(&Path) -> bool) -> bool {
     /// A character that no pattern is likely to spell.

@@ -82,7 +82,7 @@ impl Format {
         }
     }
 
-    /// Whether the records of this format have named fields, one of which holds the text.
+    /// True if the records of this format have named fields, one of which holds the text.
     pub(crate) fn has_fields(self) -> bool {
         matches!(self, Self::Jsonl | Self::Json | Self::Csv | Self::Tsv) || self.is_table()
     }
@@ -275,7 +275,7 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
 }
 
 impl Named {
-    /// How the file is packed.
+    /// The codec with which the file is packed.
     pub(crate) fn codec(&self) -> Codec {
         match self {
             #[cfg(feature = "tables")]

@@ -22,7 +22,7 @@ const EXAMPLES: usize = 3;
 pub struct Intake {
     /// Records that are documents.
     pub accepted: u64,
-    /// Records that are none. A part of a file in which records cannot be told apart counts as one.
+    /// Records that are none. A part of a file in which records cannot be separated counts as one.
     pub rejected: u64,
     /// Rejected records by kind of reason.
     pub rejected_by: BTreeMap<String, u64>,
@@ -68,16 +68,16 @@ pub struct FileIntake {
     pub damage: Option<Damage>,
 }
 
-/// Damage of a file: it cannot be read, is cut off, or has a part in which records cannot be told apart.
+/// Damage of a file: it cannot be read, is cut off, or has a part in which records cannot be separated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// The line on which it begins.
     pub line: u64,
-    /// What is wrong there, and how to fix it.
+    /// The fault there, and how to fix it.
     pub reason: String,
     /// Rejected records that stand for it.
     pub rejected: u64,
-    /// What was not taken.
+    /// The size of the part that was not taken.
     #[serde(flatten)]
     pub loss: Loss,
 }
@@ -123,7 +123,7 @@ impl Intake {
             .filter_map(|file| Some((file, file.damage.as_ref()?)))
     }
 
-    /// What was not taken of damaged files.
+    /// The size of the parts of damaged files that were not taken.
     pub fn loss(&self) -> Loss {
         let mut all = Loss::default();
         self.damaged().for_each(|(_, damage)| all += damage.loss);

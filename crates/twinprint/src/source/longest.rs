@@ -24,7 +24,7 @@ impl Longest {
         self.document.min(self.memory)
     }
 
-    /// Whether a record of so many bytes may be held; else why not.
+    /// Checks that a record of `bytes` bytes may be held; the error is the reason why not.
     pub(crate) fn check(self, bytes: u64) -> Result<(), RejectReason> {
         if bytes > self.held() {
             Err(self.reason(Some(bytes)))

@@ -62,7 +62,7 @@ impl std::fmt::Display for FieldRole {
 }
 
 impl Sources {
-    /// Looks for the fields that the options name, where the schema of a table or the header of a file of rows tells. `hint` is called
+    /// Looks for the fields that the options name in the schemas of tables and the headers of files of rows. `hint` is called
     /// with what the first records of other files suggest. An id field is looked for unless it is that of the defaults, which need not be
     /// there.
     ///
@@ -210,8 +210,8 @@ struct Lacking {
 }
 
 impl Lacking {
-    /// Whether one of the objects in `piece` has the field; counts those that have not. A record that is not all there is not counted, where
-    /// the `whole` file was not looked at.
+    /// True if one of the objects in `piece` has the field. Counts the objects before it, which have not. An incomplete record is not counted
+    /// unless the `whole` file was looked at.
     fn has(
         &mut self,
         piece: &Piece,

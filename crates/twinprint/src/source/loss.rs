@@ -29,7 +29,7 @@ impl Loss {
         }
     }
 
-    /// Whether the file ends where reading stopped, so that all that it still holds was taken.
+    /// True if nothing was lost: the file ends where reading stopped.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

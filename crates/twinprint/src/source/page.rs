@@ -33,7 +33,7 @@ impl Pages {
         }
     }
 
-    /// Whether a page was read since the last call.
+    /// True if a page was read since the last call.
     pub(super) fn take_read(&mut self) -> bool {
         std::mem::take(&mut self.read)
     }

@@ -38,7 +38,7 @@ pub enum RejectReason {
     LoneUnit {
         /// The charset of the file.
         charset: Charset,
-        /// Where the unit begins, from 1.
+        /// The number of the unit's first byte, from 1.
         offset: u64,
         /// The unit.
         unit: u16,
@@ -48,10 +48,10 @@ pub enum RejectReason {
     OddByte {
         /// The charset of the file.
         charset: Charset,
-        /// Where the byte stands, from 1.
+        /// The number of the byte, from 1.
         offset: u64,
     },
-    /// The charset of a file does not let its records be told apart.
+    /// The records of the file cannot be separated in its charset.
     #[error(
         "the records of a .{extension} file in {charset} cannot be told apart; convert it to UTF-8 (iconv -f {charset} -t UTF-8)"
     )]
@@ -283,7 +283,7 @@ pub enum RejectReason {
     Lost {
         /// Why.
         cause: Box<Self>,
-        /// How much.
+        /// The size of the part that is lost.
         loss: Loss,
     },
 }
@@ -316,7 +316,7 @@ impl RejectReason {
         }
     }
 
-    /// Whether the file is unreadable, cut off or damaged, rather than this one record unusable.
+    /// True if the file is unreadable, cut off or damaged, rather than this one record unusable.
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
@@ -330,7 +330,7 @@ impl RejectReason {
         )
     }
 
-    /// Whether a record or array that its file ends with is rejected because it is not complete.
+    /// True if the last record or array of a file is rejected because it is incomplete.
     pub(crate) fn is_incomplete(&self) -> bool {
         match self {
             Self::InvalidJson { message, .. } => message.starts_with("EOF while parsing"),

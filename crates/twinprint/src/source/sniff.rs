@@ -20,7 +20,7 @@ const SNIFF: u64 = 8 << 10;
 pub(crate) enum Head {
     Bytes {
         bytes: Vec<u8>,
-        /// More may follow: only so many bytes are looked at, or the file is packed and damaged behind them, which reading it reports.
+        /// More may follow: only the first 8 KiB are looked at, or the file is packed and damaged behind them, which reading it reports.
         more: bool,
     },
     /// The file cannot be opened. Reading it reports why.
@@ -45,7 +45,7 @@ impl Head {
         }
     }
 
-    /// Whether the file begins with UTF-8 without NUL. An unreadable one does.
+    /// True if the file begins with UTF-8 without NUL, or cannot be read.
     pub(crate) fn is_utf8(&self) -> bool {
         let (bytes, more) = match self {
             Self::Bytes { bytes, more } => (bytes, *more),
@@ -60,7 +60,7 @@ impl Head {
         valid && !bytes.contains(&0)
     }
 
-    /// Whether the file begins like text in any charset. One that cannot be read does.
+    /// True if the file begins like text in any charset, or cannot be read.
     pub(crate) fn is_text(&self) -> bool {
         match self {
             Self::Bytes { bytes, .. } => Charset::of_mark(bytes).is_some() || !is_binary(bytes),
@@ -68,8 +68,8 @@ impl Head {
         }
     }
 
-    /// Whether the file begins as files of a format do that has a mark of its own: an Arrow file or stream, a Parquet file, a web
-    /// archive. An empty or unreadable one does; no file begins as one of another format.
+    /// True if the file begins like files of this format, for a format that has a mark of its own: an Arrow file or stream, a Parquet file,
+    /// a web archive. True as well for an empty or unreadable file; false for every other format.
     pub(crate) fn may_be(&self, format: Format) -> bool {
         let bytes = match self {
             Self::Bytes { bytes, .. } => bytes.as_slice(),
@@ -95,7 +95,7 @@ impl Head {
     }
 }
 
-/// Whether a file begins with the magic number of its codec.
+/// True if a file begins with the magic number of its codec.
 fn begins_packed(path: &Path, codec: Codec) -> bool {
     let mut magic = Vec::new();
     let read = File::open(path).and_then(|file| file.take(Codec::MAGIC as u64).read_to_end(&mut magic));

@@ -58,7 +58,7 @@ pub(crate) struct Shared {
     cut_short: AtomicBool,
     /// The charset of each file, once its beginning was read.
     charsets: Vec<OnceLock<Charset>>,
-    /// What became of the records as far as they were turned into documents.
+    /// The account of the records parsed so far.
     tally: Mutex<Tally>,
     skipped: BTreeMap<String, u64>,
     as_text: BTreeMap<String, u64>,
@@ -176,7 +176,7 @@ impl Sources {
         &self.shared.empty
     }
 
-    /// Where the limit ended the last reading: how many of the files were not begun. `None` if nothing was left.
+    /// The number of files that were not begun when the limit ended the last reading. `None` if nothing was left.
     pub fn limit_reached(&self) -> Option<u64> {
         let limit = self.shared.options.limit?;
         let files = 0..self.list().len() as u32;

@@ -177,7 +177,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Whether another record follows the last one that the limit allowed. Reads on until that is known; nothing is yielded after it.
+    /// True if another record follows the last one that the limit allowed. Reads on until that is known; nothing is yielded after it.
     pub(crate) fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> Broken) -> bool {
         if self.left > 0 {
             return false;
@@ -231,7 +231,7 @@ impl<R: Read> Splitter<R> {
             End::Open => None,
             End::Reached => self.scan.finish(&self.data, &mut self.spans).err(),
             End::Broken(error) => match broken(error).reason {
-                // What comes before it is a whole stream, whose last record may lack a line end.
+                // The bytes before it are a whole stream, whose last record may lack a line end.
                 junk @ RejectReason::Junk => Some(
                     self.scan
                         .finish(&self.data, &mut self.spans)

@@ -162,7 +162,7 @@ proptest! {
         let (expected, records) = twin(&bytes[..whole], max, u64::MAX);
         prop_assert_eq!(told, expected);
         prop_assert_eq!(count, records + 1);
-        // What follows the last line end, or the mark, is lost.
+        // The bytes after the last line end, or after the mark, are lost.
         let whole = whole.max(if bytes.starts_with(BOM) { BOM.len() } else { 0 });
         let loss = Loss {
             bytes: (bytes.len() - whole) as u64,

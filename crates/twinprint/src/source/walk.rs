@@ -96,7 +96,7 @@ impl Pattern {
         })
     }
 
-    /// Whether the glob matches a path.
+    /// True if the glob matches a path.
     pub(crate) fn matches(&self, path: &Path) -> bool {
         self.matcher.is_match(path)
     }

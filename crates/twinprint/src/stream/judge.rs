@@ -27,7 +27,7 @@ impl LabelledDocuments {
     /// Reads the documents of `inputs`, and the field `label` of each.
     ///
     /// # Errors
-    /// What stops reading; records of which none is a document; two documents of one name.
+    /// An error that stops reading; records none of which is a document; two documents of one name.
     pub fn read(
         inputs: &[String],
         options: &SourceOptions,

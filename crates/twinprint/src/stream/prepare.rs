@@ -54,7 +54,7 @@ pub(super) struct Content {
 }
 
 impl Prepared {
-    /// Whether the text has no features. Such a document duplicates nothing and founds a group of its own.
+    /// True if the text has no features. Such a document duplicates nothing and founds a group of its own.
     pub fn is_empty(&self) -> bool {
         self.content.is_empty
     }

@@ -38,9 +38,9 @@ pub struct ClusterRun {
     pub threads: usize,
     /// Documents of a new stream whose words are counted before the first one is placed.
     pub ahead: u64,
-    /// Whether to write `vectors.jsonl`.
+    /// True if `vectors.jsonl` is written.
     pub vectors: bool,
-    /// Whether texts without features are rejected. Otherwise each is a group of its own.
+    /// True if texts without features are rejected. Otherwise each is a group of its own.
     pub reject_empty: bool,
     /// The treatment of an earlier result in the output directory.
     pub existing: Existing,
@@ -189,7 +189,7 @@ struct Run<'r> {
     #[cfg(feature = "report-pages")]
     shown: Shown,
     dir: OutputDir,
-    /// Of the documents placed, where a state is to tell this run from others.
+    /// The digest of the documents placed, if a state has to distinguish this run from others.
     digest: Option<StreamDigest>,
     /// Whether documents have times.
     timed: bool,

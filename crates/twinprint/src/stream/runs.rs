@@ -1,4 +1,4 @@
-//! Runs that a state remembers, so that one that was killed at its end can be told from one that was not.
+//! Runs that a state remembers, so that a run that was killed after its end can be distinguished from one killed before.
 //!
 //! A run with a state has two results: its output and the next state. The output is whole, and marked with a [claim](crate::sink::Claim),
 //! before the next state takes the place of the one before, which is the moment at which the run has ended; then the mark goes. The next
@@ -46,7 +46,7 @@ impl PastRuns {
         self.last = Some(summary.clone());
     }
 
-    /// Whether the run of a claim has ended.
+    /// True if the run of a claim has ended.
     pub(super) fn contain(&self, open: &OpenClaim) -> bool {
         self.names.contains(&name(open.claim.run, open.digest))
     }
@@ -58,7 +58,7 @@ impl PastRuns {
     }
 }
 
-/// The claim of a run on a state, of a stream of so many documents.
+/// The claim of a run on a state, of a stream of `before` documents.
 pub(super) fn claim(command: u128, state: &Path, before: u64) -> Claim {
     let place = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     Claim {
@@ -96,7 +96,7 @@ pub(super) fn load(state: Option<&Path>, options: &StreamOptions) -> Result<Stre
     })
 }
 
-/// Whether a run that was killed over the whole output in `out` has ended: its state says so.
+/// True if the run that left the whole output in `out` and was killed has ended, by the record in its state.
 pub(super) fn has_ended(
     out: &Path,
     open: &OpenClaim,

@@ -73,12 +73,12 @@ impl BruteForce {
         overlap(&sets[i], &sets[j])
     }
 
-    /// Whether a text has no features. Such a text duplicates nothing.
+    /// True if a text has no features. Such a text duplicates nothing.
     pub(crate) fn is_empty(&self, i: usize) -> bool {
         self.texts[i].features == 0
     }
 
-    /// Whether two texts are one text: equal canonical form, with features in it.
+    /// True if two texts are one text: equal canonical form, with features in it.
     fn equal(&self, i: usize, j: usize) -> bool {
         self.texts[i].canonical == self.texts[j].canonical && !self.is_empty(i)
     }

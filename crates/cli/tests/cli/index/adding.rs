@@ -79,7 +79,7 @@ fn an_add_that_was_killed_after_its_commit_is_not_added_again_if_it_is_the_next(
     sandbox.put(NOTE, note(100));
     assert!(add(&sandbox, 100));
     assert!(sandbox.tree("seen") == committed);
-    // What deletes and merges is no add.
+    // Deleting and merging are no adds.
     sandbox.put(NOTE, note(100));
     sandbox.run("index delete seen 3 120").ok();
     sandbox.run("index compact seen").ok();

@@ -60,7 +60,7 @@ impl<R: Read> FromUtf16<R> {
             Ok(0) => self.end = Some(Ok(())),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-            // What came before it is recoded first.
+            // The bytes before the error are recoded first.
             Err(error) => self.end = Some(Err(error)),
         }
         let mut recoded = std::mem::take(&mut self.recoded).into_inner();

@@ -57,7 +57,7 @@ pub(crate) trait Scan: Send {
     /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
     /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
     ///
-    /// An error says why nothing beyond the spans found can be told apart; nothing is asked after it. The size of that part is counted by
+    /// An error says why the bytes beyond the spans found cannot be split into records; nothing is asked after it. The size of that part is counted by
     /// the caller.
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
@@ -72,7 +72,7 @@ pub(crate) trait Scan: Send {
         true
     }
 
-    /// Whether the places of records are lines; otherwise they are the numbers of records.
+    /// True if the places of records are lines; otherwise they are the numbers of records.
     fn has_lines(&self) -> bool {
         true
     }

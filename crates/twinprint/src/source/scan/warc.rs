@@ -30,14 +30,14 @@ pub(crate) struct WarcScan {
     /// Bytes of the open span seen.
     seen: u64,
     state: State,
-    /// The beginning of the open record: its header, and as much of the content as tells what it is.
+    /// The beginning of the open record: its header, and as much of the content as decides its kind.
     head: Vec<u8>,
-    /// Where in the open span another record can begin.
+    /// The first offset in the open span at which another record can begin.
     content: u64,
     next: NextRecord,
     /// Where the first record begins that was met inside the content, from the beginning of the span.
     inside: Option<u64>,
-    /// Bytes behind the open record, not counted as seen, that are too few to tell whether they begin the next.
+    /// Bytes behind the open record, not counted as seen, that are too few to decide whether they begin the next.
     waiting: usize,
     /// Bytes that may still be looked at again after a wrong length; beyond them the first record met is believed.
     again: u64,
@@ -175,7 +175,7 @@ impl WarcScan {
         self.max.min(HELD_OTHER).saturating_sub(room)
     }
 
-    /// Whether another record begins inside the open span before the end of what is held of it, however the bytes arrive.
+    /// True if another record begins inside the part of the open span that is held however the bytes arrive.
     fn begins_early(&self) -> bool {
         let known = |at: u64| at + LONGEST_BEGINNING as u64 <= self.held_other();
         self.inside.is_some_and(known)

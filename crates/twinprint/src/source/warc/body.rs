@@ -48,7 +48,7 @@ pub(super) fn decoded<'a>(
     }
 }
 
-/// Whether a body is markup, or free of the bytes that packed ones are full of.
+/// True if a body is markup, or free of the bytes that packed ones are full of.
 fn reads_as_text(body: &[u8]) -> bool {
     let start = body.trim_ascii_start();
     let start = start.get(..start.len().min(512)).unwrap_or_default();
@@ -114,8 +114,8 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Whether a body may begin with it, rather than with a line that reads like a size. The first chunk is all there, and behind an
-    /// empty one there are trailers or nothing.
+    /// True if a body may begin with this chunk, rather than with a line that reads like a size: the chunk is complete, and after an empty
+    /// one there are trailers or nothing.
     fn may_be_first(&self) -> bool {
         let is_blank_or_field = |line: &[u8]| line.trim_ascii().is_empty() || line.contains(&b':');
         self.data.len() == self.size

@@ -59,14 +59,14 @@ pub(crate) fn fields(header: &[u8]) -> impl Iterator<Item = Field<'_>> {
     })
 }
 
-/// Where the first line of `bytes` ends, with the lines that continue it.
+/// The end of the first line of `bytes`, with the lines that continue it.
 fn value_end(bytes: &[u8]) -> usize {
     let mut feeds = memchr::memchr_iter(b'\n', bytes);
     let last = feeds.find(|feed| !matches!(bytes.get(feed + 1), Some(b' ' | b'\t')));
     last.map_or(bytes.len(), |feed| feed + 1)
 }
 
-/// Where the first blank line of `bytes` ends.
+/// The end of the first blank line of `bytes`.
 pub(crate) fn end_of_header(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(feed) = memchr::memchr(b'\n', bytes.get(at..)?) {

@@ -96,12 +96,12 @@ impl<'a> Header<'a> {
     }
 }
 
-/// How many line ends `bytes` begin with.
+/// The number of bytes of line ends with which `bytes` begin.
 pub(crate) fn blank_before(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&b| b == b'\r' || b == b'\n').count()
 }
 
-/// Whether a line is a version number, such as 1.0 or 0.18.
+/// True if a line is a version number, such as 1.0 or 0.18.
 fn is_version(line: &[u8]) -> bool {
     let numbers: Vec<&[u8]> = line.trim_ascii_end().split(|&b| b == b'.').collect();
     let is_number = |digits: &&[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);

@@ -106,7 +106,7 @@ impl Http {
         }
     }
 
-    /// Whether the range of a 206 response is the whole page, such as `bytes 0-99/100`.
+    /// True if the range of a 206 response is the whole page, such as `bytes 0-99/100`.
     fn is_whole(&self) -> bool {
         let range = self.content_range.as_deref().unwrap_or_default();
         let range = range.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -121,7 +121,7 @@ impl Http {
     }
 }
 
-/// Whether `bytes` begin like a status line; `None` if they are too few to tell.
+/// `Some(true)` if `bytes` begin like a status line; `None` if they are too few to decide.
 fn begins_like_http(bytes: &[u8]) -> Option<bool> {
     let seen = bytes.get(..PROTOCOL.len()).unwrap_or(bytes);
     let same = PROTOCOL.get(..seen.len())?.eq_ignore_ascii_case(seen);

@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::http::{LONGEST_HEAD, Message};
 
-/// Bytes of a body that tell markup where no media type does.
+/// The number of bytes of a body that are searched for markup if no media type is named.
 const SNIFF: usize = 512;
 /// Most bytes of content that decide what a record is.
 pub(crate) const LOOKED_AT: usize = LONGEST_HEAD + SNIFF;
@@ -24,7 +24,7 @@ pub(crate) enum Form {
     Text,
 }
 
-/// What a record is, by its header and the beginning of its content; `None` if more of the content decides. `whole`: there is no
+/// The kind of a record, by its header and the beginning of its content; `None` if more of the content decides. `whole`: there is no
 /// more. `any_status`: responses are documents whatever their status.
 pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<Kind> {
     let whole = whole || content.len() >= LOOKED_AT;
@@ -57,7 +57,7 @@ pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status:
     }
 }
 
-/// Whether a response came over HTTP by its address; one without an address did.
+/// True if the address of a response is one of HTTP, or if it has no address.
 fn is_web(header: &Header<'_>) -> bool {
     let uri = header.uri().unwrap_or_default();
     let scheme = uri.split_once(':').map_or("http", |(scheme, _)| scheme);

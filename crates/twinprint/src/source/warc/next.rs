@@ -14,7 +14,7 @@ pub(crate) const LONGEST_BEGINNING: usize = MAGIC.len() + "00.00\r\n".len() + FI
 /// Bytes held of those looked at: the longest unfinished beginning, and the byte before it.
 const HELD: usize = LONGEST_BEGINNING;
 
-/// Whether `bytes`, at the start of a line, begin like a record; `None` if they are too few to tell.
+/// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
 pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
     let seen = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     if MAGIC.get(..seen.len()) != Some(seen) {
@@ -27,7 +27,7 @@ pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The most bytes for which [`begins_record`] cannot tell.
+/// The largest number of bytes for which [`begins_record`] may return `None`.
 pub(crate) const TOO_FEW: usize = MAGIC.len() + 1;
 
 /// As [`begins_record`], for bytes within a line.
@@ -101,12 +101,12 @@ impl NextRecord {
     }
 }
 
-/// Whether a record begins in the first bytes of a file.
+/// True if a record begins in the first bytes of a file.
 pub(crate) fn has_record(bytes: &[u8]) -> bool {
     starts(bytes, b'\n').next().is_some()
 }
 
-/// Whether another record begins on a line of a header.
+/// True if another record begins on a line of a header.
 pub(crate) fn runs_into_another(header: &[u8]) -> bool {
     memmem::find_iter(header, b"\nWARC/").any(|at| {
         let line = header.get(at + 1..).unwrap_or_default();

@@ -342,7 +342,7 @@ impl ConcatBytes for Vec<(Part, Vec<u8>)> {
     }
 }
 
-/// Spans of which those that go on with another are joined to it.
+/// The spans, with each one that continues another joined to it.
 fn joined(told: Vec<(Part, Vec<u8>)>) -> Vec<(Part, Vec<u8>)> {
     let mut joined: Vec<(Part, Vec<u8>)> = Vec::new();
     for (part, bytes) in told {
@@ -370,7 +370,7 @@ proptest! {
         let (whole, pieces) = (records(&file, 1 << 20), records(&file, step));
         prop_assert_eq!(whole.concat_bytes(), file.clone());
         prop_assert_eq!(whole, pieces);
-        // Where little is held, nothing is lost either.
+        // With little held, nothing is lost either.
         for max in [0, 5, 30, 100] {
             let pieces = spans(&file, step, max);
             prop_assert_eq!(pieces.concat_bytes(), file.clone());

@@ -185,13 +185,13 @@ fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
             Ok(None) => broken("a message is neither a record batch nor a dictionary"),
             Err(reason) => reason,
         };
-        // What came before it counts.
+        // The messages before it are taken.
         frame.lost = Some(lost.losing(Loss::unread(bytes - at.min(bytes))));
         return Ok(frame);
     }
 }
 
-/// Whether nothing but the mark of the end of a stream, and perhaps padding, stands at `at`.
+/// True if nothing but the mark of the end of a stream, and perhaps padding, follows from `at` on.
 fn is_end(input: &mut File, at: u64, bytes: u64) -> Result<bool, RejectReason> {
     const LONGEST: u64 = 64;
     let left = bytes.saturating_sub(at);
