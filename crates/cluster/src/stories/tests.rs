@@ -210,9 +210,12 @@ fn equal_bits_are_equal_stories() {
 
 type Vector = BTreeMap<String, f64>;
 
-/// What [`Stories`] does, by plain maps and comparing with every centre; nothing decays.
+/// [`Stories`] by plain maps and by comparing with every centre; nothing decays.
 struct Twin {
     stories: BTreeMap<u64, Vector>,
+    /// True once two cosines, or a cosine and a limit, lay closer together than the rounding of sums taken in
+    /// another order.
+    tied: bool,
 }
 
 impl Twin {
@@ -226,13 +229,16 @@ impl Twin {
             .iter()
             .map(|(term, weight)| (term.clone(), f64::from(*weight)))
             .collect();
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
         let mut near: Vec<(f64, u64)> = self
             .stories
             .iter()
             .map(|(&id, centre)| (cosine(&item, centre), id))
-            .filter(|&(cosine, _)| cosine >= options.threshold)
             .collect();
+        self.tied |= near.iter().any(|&(cosine, _)| close(cosine, options.threshold));
+        near.retain(|&(cosine, _)| cosine >= options.threshold);
         near.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
+        self.tied |= near.windows(2).any(|pair| close(pair[0].0, pair[1].0));
         let Some(&(_, mut id)) = near.first() else {
             self.stories.insert(document, item);
             return document;
@@ -245,7 +251,12 @@ impl Twin {
         };
         add(id, item);
         for &(_, other) in &near[1..] {
-            if cosine(&self.stories[&id], &self.stories[&other]) >= options.merge.unwrap_or(2.0) {
+            let (alike, merge) = (
+                cosine(&self.stories[&id], &self.stories[&other]),
+                options.merge.unwrap_or(2.0),
+            );
+            self.tied |= close(alike, merge);
+            if alike >= merge {
                 let gone = self.stories.remove(&id.max(other)).expect("a story");
                 id = id.min(other);
                 let centre = self.stories.get_mut(&id).expect("a story");
@@ -266,7 +277,7 @@ proptest! {
     ) {
         let options = StoryOptions { threshold, compared: usize::MAX, ..StoryOptions::default() };
         let mut stories = Stories::new(options.clone());
-        let mut twin = Twin { stories: BTreeMap::default() };
+        let mut twin = Twin { stories: BTreeMap::default(), tied: false };
         let texts: Vec<Text> = texts
             .iter()
             .map(|words| Text::new(&words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ")))
@@ -282,7 +293,12 @@ proptest! {
                 continue;
             }
             let expected = twin.place(document, &vector, &options);
-            prop_assert_eq!(stories.resolve(joined.story), expected);
+            let found = stories.resolve(joined.story);
+            if twin.tied && found != expected {
+                // Rounding decided; from here on the two hold different stories.
+                return Ok(());
+            }
+            prop_assert_eq!(found, expected);
         }
     }
 }

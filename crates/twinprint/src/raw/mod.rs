@@ -253,7 +253,7 @@ impl Stretches<'_> {
         fingerprints: &mut Vec<u64>,
         #[cfg_attr(
             not(feature = "tables"),
-            expect(unused_variables, reason = "only tables have ids")
+            expect(unused_variables, clippy::ptr_arg, reason = "only tables have ids")
         )]
         ids: &mut Vec<u64>,
     ) -> Result<(), RawError> {

@@ -38,9 +38,17 @@ pub(crate) trait Edit: Sync {
     fn opening(&self, under: Under<'_>, opening: &[u8], out: &mut Vec<u8>) -> Result<(), SinkError>;
 
     /// The columns that tables get.
+    #[cfg_attr(
+        not(feature = "tables"),
+        expect(dead_code, reason = "only tables have columns")
+    )]
     fn columns(&self) -> &[(String, Kind)];
 
     /// What stands in these columns in the row of an ordinal; null in rows that are no documents.
+    #[cfg_attr(
+        not(feature = "tables"),
+        expect(dead_code, reason = "only tables have columns")
+    )]
     fn values(&self, ordinal: u64) -> Vec<Value>;
 }
 
