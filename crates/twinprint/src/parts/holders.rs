@@ -1,18 +1,24 @@
 //! The passages that were found, with the texts that hold them.
 //!
-//! Places wait in a file that is sorted by passage and text. A passage is reported if it makes up the share asked for of one of its holders. If
-//! passages that are smaller than that make it up together in one text, they are reported as well.
+//! Places wait in a file that is sorted by passage and text. A passage is reported if it makes up the share asked for of one of its holders, by
+//! shingles ([`shares`](super::shares)). If passages that are smaller than that make it up together in one text, they are reported as well.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::depth::merged;
+use rustc_hash::FxHashSet;
+
 use super::longest;
-use super::numbers::{NumberReader, Sorting};
+use super::numbers::{Ahead, Sorting};
+use super::shares::{Measuring, OfPassage, OfText, Share};
 use crate::error::DedupError;
 
 /// Bits of the number of a text.
 const TEXT: u32 = 32;
+/// Bits of the number of a passage.
+const PASSAGE: u32 = 28;
+/// Bits of a share.
+const SHARE: u32 = 64;
 /// Bits of a position in a text, in characters.
 const POSITION: u32 = 34;
 
@@ -22,7 +28,7 @@ pub(super) struct Holder {
     pub(super) text: u32,
     /// The text that the others were compared with.
     pub(super) is_reference: bool,
-    /// The share of the text's characters that stand in the passage.
+    /// The share of the text's shingles that stand in the passage.
     pub(super) share: f64,
     /// The longest places of the passage in the text, in characters of the canonical text.
     pub(super) places: Vec<Range<u64>>,
@@ -47,18 +53,55 @@ impl PlaceOf {
         }
     }
 
-    fn packed(self) -> u128 {
-        let ends = u128::from(self.start) << POSITION | u128::from(self.end);
-        (u128::from(self.passage) << TEXT | u128::from(self.text)) << (2 * POSITION) | ends
+    fn ends(self) -> u128 {
+        u128::from(self.start) << POSITION | u128::from(self.end)
     }
 
-    fn unpacked(packed: u128) -> Self {
-        let position = |number: u128| (number & ((1 << POSITION) - 1)) as u64;
+    /// A number that sorts by passage and text.
+    fn by_passage(self) -> u128 {
+        (u128::from(self.passage) << TEXT | u128::from(self.text)) << (2 * POSITION) | self.ends()
+    }
+
+    fn from_by_passage(packed: u128) -> Self {
         Self {
             passage: (packed >> (2 * POSITION + TEXT)) as u32,
             text: (packed >> (2 * POSITION)) as u32,
             start: position(packed >> POSITION),
             end: position(packed),
+        }
+    }
+
+    /// A number that sorts by text and passage.
+    fn by_text(self) -> u128 {
+        (u128::from(self.text) << PASSAGE | u128::from(self.passage)) << (2 * POSITION) | self.ends()
+    }
+
+    fn from_by_text(packed: u128) -> Self {
+        Self {
+            text: (packed >> (2 * POSITION + PASSAGE)) as u32,
+            passage: (packed >> (2 * POSITION)) as u32 & ((1 << PASSAGE) - 1),
+            start: position(packed >> POSITION),
+            end: position(packed),
+        }
+    }
+}
+
+fn position(packed: u128) -> u64 {
+    (packed & ((1 << POSITION) - 1)) as u64
+}
+
+impl Share {
+    /// A number that sorts by passage and text.
+    fn packed(self) -> u128 {
+        let holder = u128::from(self.passage) << TEXT | u128::from(self.text);
+        holder << SHARE | u128::from(self.share.to_bits())
+    }
+
+    fn unpacked(packed: u128) -> Self {
+        Self {
+            passage: (packed >> (SHARE + TEXT)) as u32,
+            text: (packed >> SHARE) as u32,
+            share: f64::from_bits(packed as u64),
         }
     }
 }
@@ -95,53 +138,94 @@ impl Holders {
 
     /// A place of a passage in one of its holders.
     pub(super) fn place(&mut self, passage: u32, text: u32, place: &Range<u64>) -> Result<(), DedupError> {
-        self.places.push(PlaceOf::new(passage, text, place).packed())
+        self.places.push(PlaceOf::new(passage, text, place).by_passage())
     }
 
-    /// Decides which are reported. `lengths` are the characters of the texts that hold passages.
+    /// Decides which are reported: those with the share `least` of a text.
     ///
     /// # Errors
-    /// What the system says of temporary files.
-    pub(super) fn finish(self, least: f64, lengths: Vec<u64>) -> Result<FoundPassages, DedupError> {
-        let mut places = self.places.finish()?;
-        let is_enough = |text: u32, places: &[Range<u64>]| share(places, lengths[text as usize]) >= least;
+    /// Those of temporary files and of reading texts.
+    pub(super) fn finish(self, least: f64, measuring: &Measuring<'_>) -> Result<FoundPassages, DedupError> {
+        let mut places = Ahead::new(self.places.finish()?, PlaceOf::from_by_passage)?;
+        let mut by_text = Sorting::new(&self.work);
+        while let Some(place) = places.next_if(|_| true)? {
+            by_text.push(place.by_text())?;
+        }
+        let mut by_text = Ahead::new(by_text.finish()?, PlaceOf::from_by_text)?;
+        let mut shares = Sorting::new(&self.work);
         let mut reported = vec![false; self.found.len()];
-        each_group(&mut places, |passage, text, places| {
-            reported[passage as usize] |= is_enough(text, places);
-            Ok(())
-        })?;
-        // The smaller ones of each text together.
-        let mut small = Sorting::new(&self.work);
-        each_group(&mut places, |passage, text, places| {
-            let mut places = places.iter().filter(|_| !reported[passage as usize]);
-            places.try_for_each(|place| small.push(PlaceOf::new(0, text, place).packed()))
-        })?;
-        let mut together = vec![false; lengths.len()];
-        each_group(&mut small.finish()?, |_, text, places| {
-            together[text as usize] = is_enough(text, places);
-            Ok(())
-        })?;
-        each_group(&mut places, |passage, text, _| {
-            reported[passage as usize] |= together[text as usize];
-            Ok(())
-        })?;
+        measuring.each(
+            || next_text(&mut by_text),
+            |share| {
+                reported[share.passage as usize] |= share.share >= least;
+                shares.push(share.packed())
+            },
+        )?;
+        // The smaller ones of each text together; one alone is too small.
+        let small = |of: &mut OfText| {
+            of.passages.retain(|of| !reported[of.passage as usize]);
+            of.passages.len() > 1
+        };
+        let mut large = FxHashSet::default();
+        by_text.rewind()?;
+        measuring.each(
+            || {
+                while let Some(mut of) = next_text(&mut by_text)? {
+                    if small(&mut of) {
+                        of.put_together();
+                        return Ok(Some(of));
+                    }
+                }
+                Ok(None)
+            },
+            |together| {
+                if together.share >= least {
+                    large.insert(together.text);
+                }
+                Ok(())
+            },
+        )?;
+        by_text.rewind()?;
+        while let Some(place) = by_text.next_if(|_| true)? {
+            reported[place.passage as usize] |= large.contains(&place.text);
+        }
         Ok(FoundPassages {
             places,
+            shares: Ahead::new(shares.finish()?, Share::unpacked)?,
             found: self.found,
             reported,
-            lengths,
         })
     }
 }
 
-/// The passages that were found, in a file.
+/// The passages of the next text.
+fn next_text(places: &mut Ahead<PlaceOf>) -> Result<Option<OfText>, DedupError> {
+    let Some(text) = places.next.map(|place| place.text) else {
+        return Ok(None);
+    };
+    let mut passages: Vec<OfPassage> = Vec::new();
+    while let Some(place) = places.next_if(|place| place.text == text)? {
+        let here = place.start..place.end;
+        match passages.last_mut() {
+            Some(of) if of.passage == place.passage => of.places.push(here),
+            _ => passages.push(OfPassage {
+                passage: place.passage,
+                places: vec![here],
+            }),
+        }
+    }
+    Ok(Some(OfText { text, passages }))
+}
+
+/// The passages that were found, in files.
 pub(super) struct FoundPassages {
-    places: NumberReader,
+    /// By passage and text.
+    places: Ahead<PlaceOf>,
+    /// One for each holder, by passage and text.
+    shares: Ahead<Share>,
     found: Vec<Found>,
     /// Whether each passage is reported.
     reported: Vec<bool>,
-    /// Characters of the texts that hold passages.
-    lengths: Vec<u64>,
 }
 
 impl FoundPassages {
@@ -155,48 +239,28 @@ impl FoundPassages {
         &mut self,
         mut f: impl FnMut(u64, Holder) -> Result<(), DedupError>,
     ) -> Result<(), DedupError> {
-        let (found, reported, lengths) = (&self.found, &self.reported, &self.lengths);
-        each_group(&mut self.places, |passage, text, places| {
-            if !reported[passage as usize] {
-                return Ok(());
+        self.places.rewind()?;
+        self.shares.rewind()?;
+        while let Some(share) = self.shares.next_if(|_| true)? {
+            let mut places = Vec::new();
+            let is_here = |place: PlaceOf| (place.passage, place.text) == (share.passage, share.text);
+            while let Some(place) = self.places.next_if(is_here)? {
+                places.push(place.start..place.end);
             }
-            let passage = found[passage as usize];
-            let holder = Holder {
-                text,
-                is_reference: text == passage.reference,
-                share: share(places, lengths[text as usize]),
-                places: longest(places.to_vec(), |place| place),
-            };
-            f(u64::from(passage.holders), holder)
-        })
-    }
-}
-
-/// Gives the places of each passage in each of its holders, from the first.
-fn each_group(
-    file: &mut NumberReader,
-    mut f: impl FnMut(u32, u32, &[Range<u64>]) -> Result<(), DedupError>,
-) -> Result<(), DedupError> {
-    file.rewind()?;
-    let mut next = || Ok::<_, DedupError>(file.next()?.map(PlaceOf::unpacked));
-    let mut places = Vec::new();
-    let mut here = next()?;
-    while let Some(place) = here {
-        places.push(place.start..place.end);
-        here = next()?;
-        if here.is_none_or(|next| (next.passage, next.text) != (place.passage, place.text)) {
-            f(place.passage, place.text, &places)?;
-            places.clear();
+            let (passage, is_reported) = (share.passage as usize, self.reported[share.passage as usize]);
+            if is_reported {
+                let Found { reference, holders } = self.found[passage];
+                let holder = Holder {
+                    text: share.text,
+                    is_reference: share.text == reference,
+                    share: share.share,
+                    places: longest(places, |place| place),
+                };
+                f(u64::from(holders), holder)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
-}
-
-/// The share of a text of so many characters that places in it make up together.
-fn share(places: &[Range<u64>], length: u64) -> f64 {
-    let places = merged(places.to_vec());
-    let characters: u64 = places.iter().map(|place| place.end - place.start).sum();
-    characters as f64 / length.max(1) as f64
 }
 
 #[cfg(test)]
@@ -207,43 +271,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_come_back(passage in 0u32..1 << 28, text: u32, start in 0u64..1 << POSITION, end in 0u64..1 << POSITION) {
+        fn places_come_back_in_both_orders(
+            passage in 0u32..1 << PASSAGE, text: u32, start in 0u64..1 << POSITION, end in 0u64..1 << POSITION,
+            share in 0.0..1.0f64,
+        ) {
             let place = PlaceOf { passage, text, start, end };
-            prop_assert_eq!(PlaceOf::unpacked(place.packed()), place);
+            prop_assert_eq!(PlaceOf::from_by_passage(place.by_passage()), place);
+            prop_assert_eq!(PlaceOf::from_by_text(place.by_text()), place);
+            let share = Share { text, passage, share };
+            prop_assert_eq!(Share::unpacked(share.packed()), share);
         }
-    }
-
-    #[test]
-    fn a_passage_is_reported_if_it_makes_up_the_share_of_a_text_alone_or_with_other_small_ones() {
-        let dir = tempfile::tempdir().unwrap();
-        // Characters of 100, in texts of 100.
-        let reported = |passages: &[&[(u32, Range<u64>)]]| {
-            let mut holders = Holders::new(dir.path());
-            for places in passages {
-                let passage = holders.add(places[0].0, places.len() as u32);
-                for (text, place) in *places {
-                    holders.place(passage, *text, place).unwrap();
-                }
-            }
-            holders.finish(0.3, vec![100; 4]).unwrap().reported
-        };
-        assert_eq!(
-            reported(&[&[(0, 0..29), (1, 0..30)], &[(2, 0..29), (3, 0..29)]]),
-            [true, false]
-        );
-        // A footer is not reported for a passage that is large by itself.
-        assert_eq!(
-            reported(&[&[(0, 0..40), (1, 0..40)], &[(0, 50..60), (2, 0..10)]]),
-            [true, false]
-        );
-        assert_eq!(
-            reported(&[&[(0, 0..20), (1, 0..20)], &[(0, 50..60), (1, 0..10)]]),
-            [true, true]
-        );
-        // What overlaps counts once.
-        assert_eq!(
-            reported(&[&[(0, 0..20), (1, 0..20)], &[(0, 10..29), (1, 10..29)]]),
-            [false, false]
-        );
     }
 }

@@ -5,7 +5,7 @@
 //! the smaller text. So a copied passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
 //!
 //! Fingerprints that more than [`PartsReport::MANY`] texts have make no pairs, which would grow with the square of the texts. They make passages with
-//! all their holders ([`shared`]). A passage is reported if it makes up the share asked for of one of its holders. Two texts that share
+//! all their holders ([`shared`]). A passage is reported if it makes up the share asked for of one of its holders ([`shares`]). Two texts that share
 //! nothing but such a passage are not listed as a pair.
 //!
 //! Of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters, and 128 bytes a text
@@ -22,6 +22,7 @@ mod places;
 mod postings;
 mod rows;
 mod shared;
+mod shares;
 mod texts;
 
 use std::ops::Range;

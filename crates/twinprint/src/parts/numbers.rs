@@ -123,6 +123,13 @@ impl<T: Copy> Ahead<T> {
         Ok(Self { file, unpack, next })
     }
 
+    /// Goes back to the first number.
+    pub(super) fn rewind(&mut self) -> Result<(), DedupError> {
+        self.file.rewind()?;
+        self.next = self.file.next()?.map(self.unpack);
+        Ok(())
+    }
+
     pub(super) fn next_if(&mut self, condition: impl Fn(T) -> bool) -> Result<Option<T>, DedupError> {
         let Some(next) = self.next.filter(|&next| condition(next)) else {
             return Ok(None);

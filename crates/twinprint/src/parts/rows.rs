@@ -52,7 +52,7 @@ struct HolderRow<'r> {
     documents: u32,
     /// The text that the others were compared with.
     is_reference: bool,
-    /// Share of its characters that stand in the passage.
+    /// Share of its shingles that stand in the passage.
     share: Option<Ratio>,
     /// The longest places of the passage in the order of the text, in characters of the canonical text.
     canonical_chars: Vec<[u64; 2]>,

@@ -23,6 +23,7 @@ use super::depth::Depth;
 use super::holders::{FoundPassages, Holders};
 use super::numbers::{NumberReader, NumberWriter};
 use super::postings::{Covered, Entry, Postings};
+use super::shares::Measuring;
 use super::texts::Texts;
 use super::{GoOn, LEAST_SHARED, TEXTS_A_TASK};
 use crate::error::DedupError;
@@ -70,7 +71,6 @@ pub(super) fn find(
         go_on,
         covered: Covered::none(postings),
         work_done: vec![0; postings.len() as usize],
-        lengths: vec![0; texts.len() as usize],
         holders: Holders::new(work),
     };
     let common = |text: u32| {
@@ -92,7 +92,7 @@ pub(super) fn find(
     }
     let left = search.left();
     Ok(SharedPassages {
-        found: search.holders.finish(least, search.lengths)?,
+        found: search.holders.finish(least, &Measuring { texts, key, go_on })?,
         left,
         covered: search.covered,
     })
@@ -123,8 +123,6 @@ struct Search<'s> {
     covered: Covered,
     /// Work done for each fingerprint.
     work_done: Vec<u8>,
-    /// Characters of the texts that hold passages.
-    lengths: Vec<u64>,
     holders: Holders,
 }
 
@@ -160,7 +158,6 @@ impl Search<'_> {
         let prepare = |(): &mut ()| Reference::new(text, texts.measure(reference));
         let prepared = texts.measured(texts.bytes(reference), &mut (), || (), prepare);
         let length = text.chars().count() as u64;
-        self.lengths[reference as usize] = length;
         let whole = Shared(vec![Run {
             in_holder: 0..length,
             in_reference: 0..length,
@@ -216,18 +213,16 @@ impl Search<'_> {
                         let canonical = texts.canonical(text, &mut buffers.block)?;
                         let found = reference.aligned(canonical).into_iter();
                         let found = found.map(|runs| Shared(runs.iter().map(Run::from).collect()));
-                        let compared = self.compared(text, canonical, &mut buffers.winnower, found.collect());
-                        Ok((compared, canonical.chars().count() as u64))
+                        Ok(self.compared(text, canonical, &mut buffers.winnower, found.collect()))
                     },
                 )
             };
-            let compared: Vec<(Compared, u64)> = batch
+            let compared: Vec<Compared> = batch
                 .par_iter()
                 .with_min_len(TEXTS_A_TASK)
                 .map_init(|| Buffers::new(key), compare)
                 .collect::<Result<_, DedupError>>()?;
-            for (compared, length) in compared {
-                self.lengths[compared.text as usize] = length;
+            for compared in compared {
                 depth.add(compared.passages.iter().map(Shared::in_reference));
                 compared.write(&mut file)?;
             }

@@ -233,6 +233,56 @@ fn a_passage_is_found_whatever_the_number_of_its_holders() {
 }
 
 #[test]
+fn a_share_is_measured_in_the_same_way_whatever_the_number_of_holders() {
+    // 60 short words between 90 long ones: 58 of 148 shingles, a seventh of the characters.
+    let passage: Vec<String> = words(5, 60).iter().map(|word| word[..4].to_owned()).collect();
+    let long = |seed| {
+        words(seed, 45)
+            .iter()
+            .map(|word| word.repeat(3))
+            .collect::<Vec<_>>()
+    };
+    for holders in [64u64, 65, 200] {
+        let texts = (0..holders).map(|i| {
+            [&long(1000 + 2 * i), &passage[..], &long(1001 + 2 * i)]
+                .concat()
+                .join(" ")
+        });
+        let outcome = Corpus::new(texts.collect()).search(PartsReport::MANY);
+        if holders as usize <= PartsReport::MANY {
+            assert_eq!(outcome.pairs.len() as u64, holders * (holders - 1) / 2);
+            assert!((outcome.pairs[0].containment - 58.0 / 148.0).abs() < 0.02);
+            continue;
+        }
+        let [only] = outcome.passages.as_slice() else {
+            panic!("{holders}: {outcome:?}")
+        };
+        assert_eq!(only.len() as u64, holders);
+        assert!(
+            only.iter()
+                .all(|holder| (holder.share - 58.0 / 148.0).abs() < 0.02)
+        );
+    }
+}
+
+#[test]
+fn passages_that_are_small_alone_are_reported_if_they_make_up_the_share_of_one_text_together() {
+    let passages = [words(1, 40), words(2, 40), words(3, 40)];
+    // Two passages of a fifth each, and one that stands in other texts alone.
+    let text = |i: u64| match i % 2 {
+        0 => [
+            around(i, 40, &passages[0], 20),
+            around(500 + i, 20, &passages[1], 40),
+        ]
+        .join(" "),
+        _ => around(i, 100, &passages[2], 60),
+    };
+    let outcome = Corpus::new((0..200).map(text).collect()).search(PartsReport::MANY);
+    let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
+    assert_eq!((holders, outcome.small), (vec![100, 100], 1));
+}
+
+#[test]
 fn a_passage_that_differs_from_text_to_text_is_reported_once() {
     // A notice with a year, which many texts share in turn.
     let (before, after) = (words(1, 60), words(2, 60));
@@ -455,14 +505,17 @@ proptest! {
     fn every_pair_that_brute_force_finds_is_a_pair_or_holds_one_passage(
         texts in prop::collection::vec(text(), 2..30),
         lengths in prop::array::uniform3(PartsReport::NOTICED_WORDS..120),
+        longer in 1usize..5,
         many in 2usize..12,
     ) {
+        // Own words are longer than those of the passages.
+        let own = |seed, n| words(seed, n).iter().map(|word| word.repeat(longer)).collect::<Vec<_>>();
         let passages: Vec<Vec<String>> = lengths.iter().zip(1..).map(|(&length, seed)| words(seed, length)).collect();
         let write = |(i, pieces): (usize, &Vec<(usize, usize)>)| {
-            let mut text = words(100 + i as u64, 20);
-            for (n, &(passage, own)) in pieces.iter().enumerate() {
+            let mut text = own(100 + i as u64, 20);
+            for (n, &(passage, between)) in pieces.iter().enumerate() {
                 text.extend_from_slice(&passages[passage]);
-                text.extend(words((200 + i * 10 + n) as u64, own));
+                text.extend(own((200 + i * 10 + n) as u64, between));
             }
             text.join(" ")
         };
