@@ -144,19 +144,23 @@ def hostile(folder):
     (folder / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
+def run(work, *arguments):
+    """Runs twinprint where some of many records are rejected."""
+    subprocess.run([BINARY, *arguments, "--quiet", "--max-rejected", "100%"], cwd=work, check=True)
+
+
 def dedup(work, name, fill):
     """The page of a corpus that `fill` writes."""
     folder = work / name
     folder.mkdir()
     fill(folder)
-    subprocess.run([BINARY, "dedup", name, "-o", f"{name}-out", "--quiet"], cwd=work, check=True)
+    run(work, "dedup", name, "-o", f"{name}-out")
     return work / f"{name}-out" / "report.html"
 
 
 def cluster(work, name):
     """The page of the stories of such a corpus."""
-    command = [BINARY, "cluster", name, "-o", f"{name}-stories", "--quiet", "--story-threshold", "0.5", "--merge", "0.9"]
-    subprocess.run(command, cwd=work, check=True)
+    run(work, "cluster", name, "-o", f"{name}-stories", "--story-threshold", "0.5", "--merge", "0.9")
     return work / f"{name}-stories" / "stories.html"
 
 

@@ -94,14 +94,14 @@ impl Share {
     /// A number that sorts by passage and text.
     fn packed(self) -> u128 {
         let holder = u128::from(self.passage) << TEXT | u128::from(self.text);
-        holder << SHARE | u128::from(self.share.to_bits())
+        holder << SHARE | u128::from(self.value.to_bits())
     }
 
     fn unpacked(packed: u128) -> Self {
         Self {
             passage: (packed >> (SHARE + TEXT)) as u32,
             text: (packed >> SHARE) as u32,
-            share: f64::from_bits(packed as u64),
+            value: f64::from_bits(packed as u64),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Holders {
         measuring.each(
             || next_text(&mut by_text),
             |share| {
-                reported[share.passage as usize] |= share.share >= least;
+                reported[share.passage as usize] |= share.value >= least;
                 shares.push(share.packed())
             },
         )?;
@@ -179,7 +179,7 @@ impl Holders {
                 Ok(None)
             },
             |together| {
-                if together.share >= least {
+                if together.value >= least {
                     large.insert(together.text);
                 }
                 Ok(())
@@ -253,7 +253,7 @@ impl FoundPassages {
                 let holder = Holder {
                     text: share.text,
                     is_reference: share.text == reference,
-                    share: share.share,
+                    share: share.value,
                     places: longest(places, |place| place),
                 };
                 f(u64::from(holders), holder)?;
@@ -273,12 +273,12 @@ mod tests {
         #[test]
         fn places_come_back_in_both_orders(
             passage in 0u32..1 << PASSAGE, text: u32, start in 0u64..1 << POSITION, end in 0u64..1 << POSITION,
-            share in 0.0..1.0f64,
+            value in 0.0..1.0f64,
         ) {
             let place = PlaceOf { passage, text, start, end };
             prop_assert_eq!(PlaceOf::from_by_passage(place.by_passage()), place);
             prop_assert_eq!(PlaceOf::from_by_text(place.by_text()), place);
-            let share = Share { text, passage, share };
+            let share = Share { text, passage, value };
             prop_assert_eq!(Share::unpacked(share.packed()), share);
         }
     }

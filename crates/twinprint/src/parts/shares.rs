@@ -42,12 +42,13 @@ impl OfText {
     }
 }
 
-/// The share of a text's distinct shingles that stand in a passage.
+/// A share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share {
     pub(super) text: u32,
     pub(super) passage: u32,
-    pub(super) share: f64,
+    /// The share of the text's distinct shingles that stand in the passage.
+    pub(super) value: f64,
 }
 
 /// Measures shares.
@@ -129,7 +130,7 @@ fn shares_of(shingler: &mut Shingler, text: &str, measure: Measure, of: &OfText)
         Share {
             text: of.text,
             passage: of_passage.passage,
-            share: f64::from(overlap(&whole, &shingles).common) / whole.len().max(1) as f64,
+            value: f64::from(overlap(&whole, &shingles).common) / whole.len().max(1) as f64,
         }
     };
     of.passages.iter().map(share).collect()
@@ -179,7 +180,7 @@ mod tests {
             passages: vec![
                 OfPassage {
                     passage: 2,
-                    places: vec![0..7],
+                    places: vec![0..3, 2..7],
                 },
                 OfPassage {
                     passage: 3,
@@ -190,7 +191,7 @@ mod tests {
         let mut shares = |of: &OfText| -> Vec<f64> {
             let shares = shares_of(&mut shingler, "a b c d e f g h", Measure::WordGrams, of);
             assert!(shares.iter().all(|share| share.text == 5));
-            shares.iter().map(|share| share.share).collect()
+            shares.iter().map(|share| share.value).collect()
         };
         assert_eq!(shares(&of), [2.0 / 6.0, 5.0 / 6.0]);
         of.put_together();
