@@ -272,7 +272,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         terminal::out(&summary::of(&report, &args.output))?;
     }
     if let (Some(appended), Some(to)) = (&report.appended, &options.against) {
-        append::report(appended, to, args.quiet)?;
+        append::report(appended, to, args.quiet);
     }
     Ok(args.intake.end(&report.intake))
 }

@@ -119,13 +119,12 @@ impl Job<'_> {
         if self.options.order == Order::Similar {
             output::check_order(&sources, self.progress)?;
         }
-        let digest_key = append.as_ref().map(Append::digest_key);
         let Read {
             corpus,
             spool,
             counts,
             digest,
-        } = self.read(&sources, work.path(), &dir, digest_key)?;
+        } = self.read(&sources, work.path(), &dir, append.as_ref())?;
         sources.intake()?;
         self.check_sort_field(&corpus)?;
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
