@@ -39,6 +39,10 @@ pub(crate) struct Read {
 }
 
 /// A document that a run may keep, as it is offered to the store that the run adds to.
+#[cfg_attr(
+    not(feature = "collections"),
+    expect(dead_code, reason = "no store takes documents")
+)]
 pub(crate) struct Offered<'a> {
     /// The id that it goes by; none if it goes by file and line.
     pub(crate) id: Option<&'a str>,

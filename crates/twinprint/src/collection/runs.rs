@@ -217,7 +217,8 @@ impl Collection {
         added.iter().filter_map(id).collect()
     }
 
-    /// Why [`hold`](Self::hold) would refuse a document of this id and text. A document without an id gets a name that is always taken.
+    /// Why [`hold`](Self::hold) would refuse a document of this id and text, whose features count where asked for. A document without an id
+    /// gets a name that is always taken.
     pub(crate) fn objection(&self, id: Option<&str>, text: &str, features: bool) -> Option<Objection> {
         let id = id.map_or(Ok(()), check_id).err().map(Objection::Id);
         let text_of = || check_text(text).err().map(Objection::Text);

@@ -37,7 +37,7 @@ impl Job<'_> {
             .map(|input| root_of(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        // Inputs that are not there, and fields that no file has, are refused before an earlier result is deleted. Stdin is copied to the
+        // Inputs that are not there, and fields that no file has, are refused before anything is written. Stdin is copied to the
         // work directory.
         let found = if from_stdin {
             None
