@@ -188,6 +188,8 @@ def scenarios(size):
         Scenario("dedup", "dedup news.jsonl more.jsonl -o out --pairs --parts --order similar -q", [], [news, more]),
         Scenario("dedup annotate", "dedup news.jsonl -o out --mode annotate --work-dir work -q", [], [news]),
         Scenario("cluster", "cluster news.jsonl -o out -q", [], [news]),
+        Scenario("cluster over an earlier result", "cluster more.jsonl -o out --overwrite -q", ["cluster news.jsonl -o out -q"],
+                 [news, more]),
         Scenario("cluster with a state", "cluster more.jsonl -o out --state st -q",
                  ["cluster news.jsonl -o first --state st -q"], [news, more]),
         Scenario("cluster with a new state", "cluster news.jsonl -o out --state st -q", [], [news]),

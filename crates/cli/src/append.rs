@@ -7,8 +7,8 @@ use twinprint::Appended;
 use crate::number::{count, counted};
 use crate::terminal;
 
-/// Says what was added; an error if the collection did not take all of it.
-pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) -> anyhow::Result<()> {
+/// Says what was added.
+pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) {
     if !quiet {
         let earlier = if appended.earlier > 0 {
             let had = if appended.earlier == 1 { "was" } else { "were" };
@@ -29,12 +29,4 @@ pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) -> anyhow::Res
             if appended.replaced == 1 { "was" } else { "were" },
         ));
     }
-    if appended.refused > 0 {
-        anyhow::bail!(
-            "{} of the documents kept could not be added to {}",
-            appended.refused,
-            to.display()
-        );
-    }
-    Ok(())
 }

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
 
-    /// Replace an earlier result in the output directory, if all of it was written by twinprint
+    /// Replace an earlier result in the output directory, if all of it was written by twinprint; it stays until the new one is whole
     #[arg(long)]
     overwrite: bool,
 

@@ -74,7 +74,8 @@ pub(crate) struct Args {
     /// The run holds the collection from its start to its end; other processes that need it fail meanwhile. After a kill, run the same
     /// command again: it leaves what one run leaves. The same input (the same ids and texts in the same order, whatever the files are called)
     /// gives the result of its first run again, and adds nothing twice. An input that differs is another run: it removes everything that
-    /// the collection has, except records with the id and the text of a document there.
+    /// the collection has, except records with the id and the text of a document there. A record that the collection would not take (too
+    /// long an id or a text, or no words where it wants some) is rejected.
     #[arg(long, requires = "against", help_heading = "Output")]
     append: bool,
 
@@ -137,7 +138,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = ClustersArg::Both, value_name = "FILES", help_heading = "Output")]
     clusters: ClustersArg,
 
-    /// Replace an earlier result in the output directory, if all of it was written by twinprint
+    /// Replace an earlier result in the output directory, if all of it was written by twinprint; it stays until the new one is whole
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
 
@@ -273,7 +274,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         terminal::out(&summary::of(&report, &args.output))?;
     }
     if let (Some(appended), Some(to)) = (&report.appended, &options.against) {
-        append::report(appended, to, args.quiet)?;
+        append::report(appended, to, args.quiet);
     }
     Ok(args.intake.end(&report.intake))
 }

@@ -303,6 +303,8 @@ impl Asking<'_> {
                 };
                 Ok(answer.best.map(|best| Box::new(known(best))))
             }
+            // By the collection's profile it has no features.
+            Err(CollectionError::EmptyText) => Ok(None),
             Err(CollectionError::Limit { .. }) => {
                 self.too_long.fetch_add(1, Ordering::Relaxed);
                 Ok(None)

@@ -39,8 +39,8 @@ use crate::threads;
 /// The radius where nothing is verified and none is given: the paper's.
 pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
 
-/// Finds the near-duplicates among the documents of `inputs` and writes the result to `out`, which must be new or empty.
-/// A run that fails leaves nothing there; what a killed one left is replaced by the next.
+/// Finds the near-duplicates among the documents of `inputs` and writes the result to `out`, which must be new or empty, unless the
+/// options replace an earlier result. A run that fails leaves nothing of its own there, and an earlier result as it was; what a killed one left is replaced by the next.
 ///
 /// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, but for
 /// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`index::planner`]); memory is
@@ -119,13 +119,12 @@ impl Job<'_> {
         if self.options.order == Order::Similar {
             output::check_order(&sources, self.progress)?;
         }
-        let digest_key = append.as_ref().map(Append::digest_key);
         let Read {
             corpus,
             spool,
             counts,
             digest,
-        } = self.read(&sources, work.path(), &dir, digest_key)?;
+        } = self.read(&sources, work.path(), &dir, append.as_ref())?;
         sources.intake()?;
         self.check_sort_field(&corpus)?;
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());

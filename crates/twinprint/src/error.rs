@@ -111,6 +111,16 @@ pub enum DedupError {
         /// Why, and the way out.
         message: String,
     },
+    /// The collection refused a document that was to be added.
+    #[error("{place}: it cannot be added to {} ({message}); nothing was added, leave the record out", path.display())]
+    Append {
+        /// The directory of the collection.
+        path: PathBuf,
+        /// The file and the line of the document.
+        place: String,
+        /// The objection.
+        message: String,
+    },
     /// A forecast tells that the run will not fit.
     #[error("{0}")]
     WillNotFit(String),

@@ -9,6 +9,7 @@ use crate::input_digest::DigestKey;
 use crate::keep::KeepOrder;
 use crate::options::DedupOptions;
 use crate::progress::Progress;
+use crate::read::Refuses;
 use crate::sink::{Begun, Existing, OpenClaim, OutputDir};
 use crate::source::{SourceOptions, Sources};
 
@@ -45,6 +46,10 @@ impl Append {
     }
 
     pub(crate) fn ended(&self, _: u128) -> Result<Option<Appended>, DedupError> {
+        match *self {}
+    }
+
+    pub(crate) fn refuses(&self) -> Box<Refuses<'_>> {
         match *self {}
     }
 

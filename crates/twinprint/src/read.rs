@@ -38,6 +38,22 @@ pub(crate) struct Read {
     pub(crate) digest: Option<u128>,
 }
 
+/// A document that a run may keep, as it is offered to the store that the run adds to.
+#[cfg_attr(
+    not(feature = "collections"),
+    expect(dead_code, reason = "no store takes documents")
+)]
+pub(crate) struct Offered<'a> {
+    /// The id that it goes by; none if it goes by file and line.
+    pub(crate) id: Option<&'a str>,
+    pub(crate) text: &'a str,
+    /// True if a document without features would be removed.
+    pub(crate) only_with_features: bool,
+}
+
+/// Says why a store would not take a document.
+pub(crate) type Refuses<'r> = dyn Fn(&Offered<'_>) -> Option<RejectReason> + Sync + 'r;
+
 /// The options, limits and paths for reading.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'r> {
@@ -49,6 +65,8 @@ pub(crate) struct Reading<'r> {
     pub(crate) most: u64,
     /// The key of a digest of the documents, where one is wanted.
     pub(crate) digest: Option<DigestKey>,
+    /// The store that takes what is kept, if there is one.
+    pub(crate) refuses: Option<&'r Refuses<'r>>,
 }
 
 /// What was read.
@@ -167,6 +185,8 @@ pub(crate) fn read(
                 let texts = Texts {
                     options,
                     digest: reading.digest,
+                    refuses: reading.refuses,
+                    sources,
                     key,
                     known: &known,
                     batch: number,
@@ -248,6 +268,9 @@ struct Texts<'t> {
     options: &'t DedupOptions,
     /// See [`Reading::digest`].
     digest: Option<DigestKey>,
+    /// See [`Reading::refuses`].
+    refuses: Option<&'t Refuses<'t>>,
+    sources: &'t Sources,
     key: (u64, u64),
     known: &'t KnownTexts,
     /// The number of the batch at hand.
@@ -293,12 +316,18 @@ impl Texts<'_> {
                 }
                 out.record_bytes += record.raw_len;
                 out.text_bytes += text.len() as u64;
-                let (key, first) = self.class(&text, analyzer, &mut out.texts);
-                if key == self.empty_text() && self.options.empty == EmptyTexts::Reject {
-                    let (source, line, reason) = (record.source, record.line, RejectReason::EmptyText);
+                let reject = |out: &mut Analysed, reason| {
+                    let (source, line) = (record.source, record.line);
                     chunk.refuse(source, line, &reason);
                     out.rows.push(Row::Reject { source, line, reason });
-                    return;
+                };
+                // Before its text is noted as known: a text that is known has a document.
+                if let Some(reason) = self.refused(record.source, id.as_deref(), &text) {
+                    return reject(&mut out, reason);
+                }
+                let (key, first) = self.class(&text, analyzer, &mut out.texts);
+                if key == self.empty_text() && self.options.empty == EmptyTexts::Reject {
+                    return reject(&mut out, RejectReason::EmptyText);
                 }
                 let id = id.unwrap_or_default();
                 out.ids.push_str(&id);
@@ -313,6 +342,18 @@ impl Texts<'_> {
             }
         });
         out
+    }
+
+    /// The objection of the store that the run adds to, if it has one.
+    fn refused(&self, source: u32, id: Option<&str>, text: &str) -> Option<RejectReason> {
+        let refuses = self.refuses?;
+        let file = &self.sources.list()[source as usize];
+        let label = file.format.is_whole_file().then_some(file.label.as_str());
+        refuses(&Offered {
+            id: id.or(label),
+            text,
+            only_with_features: self.options.empty != EmptyTexts::Keep,
+        })
     }
 
     /// The class of a text, and what it brings if it is the first there. Its canonical text goes to `texts` if it may be asked for.

@@ -466,3 +466,54 @@ fn the_configuration_of_a_run_appends_as_well() {
         .ok();
     assert!(collection(&sandbox).contains_key("b"));
 }
+
+/// What the collection would not take is rejected when it is read, so that the output and the collection agree.
+#[test]
+fn what_the_collection_would_not_take_is_rejected() {
+    let sandbox = Sandbox::new();
+    sandbox.run("collection create seen --empty reject").ok();
+    let (long, longest) = ("x".repeat(2049), "y".repeat(2048));
+    let big = "word ".repeat((16 << 20) / 5 + 1);
+    let rows = documents(&[
+        ("", text(1)),
+        ("a", text(2)),
+        (&long, text(3)),
+        (&longest, text(4)),
+        (&longest, text(5)),
+        ("dots", "... !".to_owned()),
+        ("big", big),
+    ]);
+    sandbox.put("in.jsonl", rows);
+    for out in ["out", "again"] {
+        let run = sandbox.run(&format!(
+            "dedup in.jsonl -o {out} --against seen --append --quiet --max-rejected 100%"
+        ));
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let records = &sandbox.json(&format!("{out}/report.json"))["records"];
+        assert_eq!(
+            (&records["read"], &records["kept"], &records["rejected"]),
+            (&json!(7), &json!(4), &json!(3))
+        );
+        let rejects = sandbox.rows(&format!("{out}/rejects.jsonl"));
+        for (row, (line, says)) in rejects.iter().zip([
+            (3, ["2049 is more than the limit of 2048", "--id-key"]),
+            (6, ["the text has no words", "--empty remove"]),
+            (7, ["more than the limit of 16777216", "several records"]),
+        ]) {
+            let reason = row["reason"].as_str().unwrap();
+            assert_eq!(row["line"], line);
+            assert!(says.iter().all(|says| reason.contains(says)), "{reason}");
+        }
+        let held = collection(&sandbox);
+        assert_eq!(held.len(), 4);
+        assert!(held.keys().any(|id| id.starts_with("in.jsonl:1#")));
+    }
+    // A text without words that is removed goes nowhere; without --append nothing is rejected.
+    for (out, options, rejected) in [("removed", "--append --empty remove", 2), ("asked", "", 0)] {
+        sandbox.run(&format!(
+            "dedup in.jsonl -o {out} --against seen --quiet --max-rejected 100% {options}"
+        ));
+        let records = &sandbox.json(&format!("{out}/report.json"))["records"];
+        assert_eq!(records["rejected"], rejected, "{out}");
+    }
+}

@@ -1,9 +1,13 @@
 //! `--overwrite` replaces a result of twinprint's own, and nothing else; `--clusters` and `--columns` say what a result holds.
 
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::corpus::Corpus;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, TWINPRINT};
 
 fn with_result(command: &str) -> Sandbox {
     let sandbox = Sandbox::new();
@@ -77,6 +81,81 @@ fn a_run_that_cannot_begin_leaves_the_result() {
         );
         assert_eq!(sandbox.tree("out"), before, "{inputs}");
     }
+}
+
+/// The earlier result goes only once the new one is whole.
+#[test]
+fn a_run_that_fails_later_leaves_the_result() {
+    for command in ["dedup", "cluster"] {
+        let sandbox = with_result(command);
+        let before = sandbox.tree("out");
+        sandbox.put(
+            "annotated.jsonl",
+            "{\"text\":\"a text of some words\"}\n{\"text\":\"another text\",\"dup_count\":1}\n",
+        );
+        sandbox.put("none.jsonl", "{\"text\":1}\n");
+        for inputs in [
+            "none.jsonl",
+            "less.jsonl --text-key txet",
+            "annotated.jsonl --keep newest",
+            "annotated.jsonl --columns dup-count",
+        ] {
+            if command == "cluster" && inputs.starts_with("annotated") {
+                continue;
+            }
+            let run = sandbox.run(&format!("{command} {inputs} -o out --overwrite"));
+            assert!(run.code != Some(0), "{inputs}: {run:?}");
+            assert_eq!(sandbox.tree("out"), before, "{inputs}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_early_leaves_the_result() {
+    let sandbox = with_result("dedup");
+    let before = sandbox.tree("out");
+    let begin = || {
+        let mut child = sandbox
+            .command(TWINPRINT)
+            .args("dedup - --format jsonl -o out --overwrite -q".split(' '))
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(b"{\"text\":\"a b\"}\n")
+            .unwrap();
+        let began = Instant::now();
+        while !sandbox.path("out/.twinprint-next/.twinprint-unfinished").exists() {
+            assert!(began.elapsed() < Duration::from_mins(1), "it never began");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child
+    };
+    let mut killed = begin();
+    // One run at a time.
+    sandbox
+        .run("dedup less.jsonl -o out --overwrite")
+        .fails(1, &["out: ", "another run"]);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let mut left = sandbox.tree("out");
+    left.retain(|name, _| !name.starts_with(".twinprint-next"));
+    assert!(left == before);
+    sandbox.run("dedup less.jsonl -o out --overwrite -q").ok();
+    assert_eq!(sandbox.rows("out/clusters.jsonl").len(), 5);
+    assert!(!sandbox.path("out/.twinprint-next").exists());
+    // A file that somebody puts there meanwhile is not deleted, and the earlier result stays then.
+    let before = sandbox.tree("out");
+    let mut second = begin();
+    sandbox.put("out/kept/mine.txt", "mine");
+    drop(second.stdin.take());
+    assert_eq!(second.wait().unwrap().code(), Some(1));
+    std::fs::remove_file(sandbox.path("out/kept/mine.txt")).unwrap();
+    assert!(sandbox.tree("out") == before);
 }
 
 #[test]

@@ -118,9 +118,13 @@ impl Adding<'_> {
                         .added
                         .extend(number.map(|number| Added { record, number }));
                 }
+                // Reading has rejected what the collection would not take. All of the run is added, or nothing.
                 Err(error) => {
-                    self.appended.refused += 1;
-                    self.warn(&place, &error.to_string());
+                    return Err(DedupError::Append {
+                        path: self.append.path.clone(),
+                        place,
+                        message: error.to_string(),
+                    });
                 }
             }
         }

@@ -41,6 +41,9 @@
 //! * **The output directory is gone.** A run of the same input makes it again.
 //! * **A directory with an open question** (declared whole, and still marked) is not replaced by a run that cannot ask: one without
 //!   `--append`, or with another collection.
+//! * **Documents that the collection would not take** are rejected when they are read, as other records that cannot be used: too long an id or
+//!   a text, or no words where the collection wants some ([`Append::refuses`]). So it takes all that is kept. If it still refuses one, the
+//!   run fails, and nothing of it is committed.
 //! * **Documents with the id of another kept document of the same input.** The collection has one document an id, so the second one gets a
 //!   hash of its text behind its id. All that is kept is in the collection.
 
@@ -54,15 +57,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::against::{Against, AskedInput, Known, KnownClasses};
 pub use crate::collection::runs::Appended;
 use crate::collection::runs::{Added, PastRun, RunEntry, Told};
-use crate::collection::{Best, Collection, CollectionError};
+use crate::collection::{Best, Collection, CollectionError, Objection};
 use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::input_digest::DigestKey;
 use crate::keep::KeepOrder;
 use crate::options::DedupOptions;
 use crate::progress::Progress;
+use crate::read::Refuses;
 use crate::sink::{Begun, Claim, Existing, OpenClaim, OutputDir};
-use crate::source::SourceOptions;
+use crate::source::{RejectReason, SourceOptions};
 use crate::stream::time;
 
 /// A run that adds what it keeps to a collection.
@@ -154,6 +158,26 @@ impl Append {
 
     pub(crate) fn digest_key(&self) -> DigestKey {
         self.collection.digest_key()
+    }
+
+    /// Says why the collection would not take a document: such a record is rejected when it is read, since it could not go where the
+    /// run adds what it keeps.
+    pub(crate) fn refuses(&self) -> Box<Refuses<'_>> {
+        Box::new(|offered| {
+            let why = self
+                .collection
+                .objection(offered.id, offered.text, !offered.only_with_features)?;
+            let fix = match why {
+                Objection::Id(_) => "shorten the id, or name another field with --id-key",
+                Objection::Text(_) => "cut the text into several records",
+                Objection::NoFeatures(_) => "pass --empty remove to have it removed",
+            };
+            let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = why;
+            Some(RejectReason::NotForCollection {
+                why: why.to_string(),
+                fix,
+            })
+        })
     }
 
     /// The answers of the collection about the texts of an input: those that its first run got, or new ones if there was none. Documents

@@ -7,6 +7,8 @@ use super::error::CollectionError;
 
 /// Bytes of an id at most.
 pub(crate) const MAX_ID: usize = 2048;
+/// Bytes of a hash behind an id, with its separator.
+const HASH: usize = 17;
 /// Bytes of a url or of a source at most.
 pub(crate) const MAX_URL: usize = 8192;
 /// Bytes of a time at most.
@@ -44,14 +46,24 @@ pub struct NewDocument {
 
 impl NewDocument {
     /// Adds what it says to the name of a document that is called by where it stood, so that what stands there another day has another name.
+    /// A name that would get too long for that loses its end, which then counts for the hash.
     pub(crate) fn name_by_text(&mut self) {
+        let mut end = self.id.len();
+        if end > MAX_ID - HASH {
+            end = MAX_ID - HASH;
+            while !self.id.is_char_boundary(end) {
+                end -= 1;
+            }
+        }
+        let cut = hash_one(&HashKey::PUBLIC, &self.id.as_bytes()[end..]).low_u64();
         let hash = match &self.content {
             Content::Text(said) | Content::Html(said) => {
                 hash_one(&HashKey::PUBLIC, said.as_bytes()).low_u64()
             }
             Content::Fingerprint(fingerprint) => fingerprint.low_u64(),
         };
-        self.id = format!("{}#{hash:016x}", self.id);
+        let hash = if end < self.id.len() { hash ^ cut } else { hash };
+        self.id = format!("{}#{hash:016x}", &self.id[..end]);
     }
 }
 
@@ -98,22 +110,33 @@ fn host(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// Refuses what is too long or makes no sense.
-pub(crate) fn check(document: &NewDocument) -> Result<(), CollectionError> {
-    let limit = |what, got: usize, limit: usize| {
-        if got > limit {
-            return Err(CollectionError::Limit {
-                what,
-                limit: limit as u64,
-                got: got as u64,
-            });
-        }
-        Ok(())
-    };
-    if document.id.is_empty() {
+fn limit(what: &'static str, got: usize, limit: usize) -> Result<(), CollectionError> {
+    if got > limit {
+        return Err(CollectionError::Limit {
+            what,
+            limit: limit as u64,
+            got: got as u64,
+        });
+    }
+    Ok(())
+}
+
+/// Refuses an id that no document can have.
+pub(crate) fn check_id(id: &str) -> Result<(), CollectionError> {
+    if id.is_empty() {
         return Err(CollectionError::invalid("doc_id: an id has one byte at least"));
     }
-    limit("doc_id in bytes", document.id.len(), MAX_ID)?;
+    limit("doc_id in bytes", id.len(), MAX_ID)
+}
+
+/// Refuses a text that is too long.
+pub(crate) fn check_text(text: &str) -> Result<(), CollectionError> {
+    limit("text in bytes", text.len(), MAX_TEXT)
+}
+
+/// Refuses what is too long or makes no sense.
+pub(crate) fn check(document: &NewDocument) -> Result<(), CollectionError> {
+    check_id(&document.id)?;
     let details = &document.details;
     limit(
         "url in bytes",
@@ -134,7 +157,7 @@ pub(crate) fn check(document: &NewDocument) -> Result<(), CollectionError> {
         return Err(CollectionError::invalid("score: not a finite number"));
     }
     if let Content::Text(text) | Content::Html(text) = &document.content {
-        limit("text in bytes", text.len(), MAX_TEXT)?;
+        check_text(text)?;
     }
     let fields = serde_json::to_vec(&details.fields).map_or(0, |json| json.len());
     limit("fields in bytes of JSON", fields, MAX_FIELDS)?;
@@ -240,6 +263,29 @@ pub enum Durability {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_a_hash_is_never_too_long() {
+        let named = |id: String, text: &str| {
+            let mut document = NewDocument {
+                id,
+                content: Content::Text(text.to_owned()),
+                details: Details::default(),
+                ttl: None,
+            };
+            document.name_by_text();
+            check(&document).expect("a name that is taken");
+            document.id
+        };
+        assert!(named("a".to_owned(), "x").starts_with("a#"));
+        for length in [MAX_ID - HASH, MAX_ID - HASH + 1, MAX_ID, 3 * MAX_ID] {
+            for letter in ["a", "日"] {
+                let id = letter.repeat(length / letter.len());
+                assert_ne!(named(id.clone(), "x"), named(id.clone() + "b", "x"));
+                assert_ne!(named(id.clone(), "x"), named(id, "y"));
+            }
+        }
+    }
 
     #[test]
     fn the_source_is_the_host_unless_given() {

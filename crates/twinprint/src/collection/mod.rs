@@ -68,6 +68,7 @@ pub(crate) use feed::feed_from;
 pub use feed::{Fed, feed};
 pub use query::{Document, Group, GroupList, Stats};
 pub use record::{Change, ChangeKind, SourceRecord};
+pub(crate) use runs::Objection;
 pub use settings::{CanonicalBy, Settings, Store};
 pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
 

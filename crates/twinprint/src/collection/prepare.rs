@@ -228,6 +228,20 @@ impl Workshop {
         })
     }
 
+    /// Refuses a text without features, where such texts are not taken.
+    pub(crate) fn check_features(&self, text: &str) -> Result<(), CollectionError> {
+        if !self.reject_empty {
+            return Ok(());
+        }
+        let mut tools = self.tools();
+        let is_empty = tools.analyzer.analyze(text).is_empty();
+        self.idle.give(tools);
+        if is_empty {
+            return Err(CollectionError::EmptyText);
+        }
+        Ok(())
+    }
+
     fn check_fingerprint(&self, fingerprint: u128) -> Result<(), CollectionError> {
         let bits = self.profile.bits();
         if bits < 128 && fingerprint >> bits != 0 {

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use self::parts::Part;
-use super::document::Best;
+use super::document::{Best, check_id, check_text};
 use super::error::CollectionError;
 use super::seal::{seal, unseal};
 use super::store::{RUN_PARTS, RUNS, Store};
@@ -53,8 +53,14 @@ pub struct Appended {
     pub earlier: u64,
     /// Of the documents added, those whose id another text had, which they replace.
     pub replaced: u64,
-    /// Documents that the collection does not take.
-    pub refused: u64,
+}
+
+/// The part of a document that a collection would not take, and why.
+#[derive(Debug)]
+pub(crate) enum Objection {
+    Id(CollectionError),
+    Text(CollectionError),
+    NoFeatures(CollectionError),
 }
 
 /// A document of an input that is in the collection.
@@ -209,6 +215,18 @@ impl Collection {
         let live = self.inner.live.read();
         let id = |added: &Added| live.as_ref().ok()?.row(added.number).map(|row| row.id);
         added.iter().filter_map(id).collect()
+    }
+
+    /// Why [`hold`](Self::hold) would refuse a document of this id and text, whose features count where asked for. A document without an id
+    /// gets a name that is always taken.
+    pub(crate) fn objection(&self, id: Option<&str>, text: &str, features: bool) -> Option<Objection> {
+        let id = id.map_or(Ok(()), check_id).err().map(Objection::Id);
+        let text_of = || check_text(text).err().map(Objection::Text);
+        let without = || {
+            let checked = features.then(|| self.inner.workshop.check_features(text));
+            checked?.err().map(Objection::NoFeatures)
+        };
+        id.or_else(text_of).or_else(without)
     }
 
     /// The number of the document of an id, by the keyed hash of that.

@@ -8,7 +8,6 @@ use index::storage::folder;
 use super::Job;
 use crate::append::Append;
 use crate::error::DedupError;
-use crate::input_digest::DigestKey;
 use crate::progress::Unit;
 use crate::read::{self, Read, Reading};
 use crate::report::Report;
@@ -38,7 +37,7 @@ impl Job<'_> {
             .map(|input| root_of(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        // Inputs that are not there, and fields that no file has, are refused before an earlier result is deleted. Stdin is copied to the
+        // Inputs that are not there, and fields that no file has, are refused before anything is written. Stdin is copied to the
         // work directory.
         let found = if from_stdin {
             None
@@ -62,7 +61,7 @@ impl Job<'_> {
                 (append.begin_again(out, existing)?, work, sources)
             }
             (Begun::New(dir) | Begun::Ended(dir, _), _) => {
-                let work = self.work_dir(out)?;
+                let work = self.work_dir(dir.place())?;
                 let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
                 (dir, work, sources)
             }
@@ -86,14 +85,16 @@ impl Job<'_> {
         Ok(sources)
     }
 
-    /// Reads all records, with a digest where there is a key for it. Their texts go to the directory `work`.
+    /// Reads all records, for a run that adds to a collection with a digest and without those that it would not take. Their texts go to
+    /// the directory `work`.
     pub(super) fn read(
         &mut self,
         sources: &Sources,
         work: &Path,
         dir: &OutputDir,
-        digest: Option<DigestKey>,
+        append: Option<&Append>,
     ) -> Result<Read, DedupError> {
+        let refuses = append.map(Append::refuses);
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let mut rejects = dir.file("rejects.jsonl")?;
             let reading = Reading {
@@ -101,7 +102,8 @@ impl Job<'_> {
                 spool: &work.join("texts"),
                 budget: job.budget,
                 most: u64::MAX,
-                digest,
+                digest: append.map(Append::digest_key),
+                refuses: refuses.as_deref(),
             };
             let read = read::read(sources, reading, &mut rejects, job.progress)?;
             rejects.finish()?;
@@ -119,7 +121,7 @@ impl Job<'_> {
     ) -> Result<Option<Report>, DedupError> {
         let elsewhere = work.path().join("read");
         let rejects = OutputDir::open(&elsewhere)?;
-        let read = self.read(sources, &elsewhere, &rejects, Some(append.digest_key()))?;
+        let read = self.read(sources, &elsewhere, &rejects, Some(append))?;
         drop(rejects);
         let digest = read.digest.filter(|&digest| append.is_same(open, digest));
         dir.finish()?;

@@ -156,6 +156,7 @@ impl Sample {
             budget,
             most: stretch.most,
             digest: None,
+            refuses: None,
         };
         let read = read::read(sources, reading, &mut rejects, progress)?;
         self.seconds += started.elapsed().as_secs_f64();

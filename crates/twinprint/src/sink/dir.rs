@@ -25,7 +25,7 @@ pub enum Existing {
     /// It stays, and the run is refused.
     #[default]
     Refuse,
-    /// It is deleted, if all of it was written by twinprint.
+    /// The new result replaces it once that is whole, if twinprint wrote all of it.
     Replace,
 }
 
@@ -47,6 +47,8 @@ pub(crate) enum Begun {
 #[derive(Debug)]
 pub(super) struct Shared {
     root: PathBuf,
+    /// The directory that files are written to: the root, or one in there until they replace an earlier result.
+    place: PathBuf,
     pub(super) storage: Box<dyn Storage>,
     /// Numbers the temporary names.
     files: AtomicU64,
@@ -67,8 +69,8 @@ impl OutputDir {
     }
 
     /// As [`create`](Self::create), for a run that finishes or leaves nothing: unless [`finish`](Self::finish) is called, its files
-    /// are deleted with the last clone. The files of a killed run are deleted first, see [`replaced`](Self::replaced), and so is the result of
-    /// a finished one under [`Existing::Replace`].
+    /// are deleted with the last clone. The files of a killed run are deleted first, see [`replaced`](Self::replaced). The result of
+    /// a finished one goes under [`Existing::Replace`], but not before the new one is whole.
     ///
     /// # Errors
     /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
@@ -121,7 +123,14 @@ impl OutputDir {
     /// The error of the system.
     #[cfg(feature = "stream")]
     pub(crate) fn declare_whole(&self, digest: u128) -> Result<(), SinkError> {
+        self.put_in_place()?;
         self.mark("sync the output", |unfinished| unfinished.declare_whole(digest))
+    }
+
+    /// Replaces an earlier result by the files of this run.
+    fn put_in_place(&self) -> Result<(), SinkError> {
+        let unfinished = self.shared.unfinished.as_ref();
+        unfinished.map_or(Ok(()), Unfinished::put_in_place)
     }
 
     /// Changes the marker of a run that was [begun](Self::begin).
@@ -163,6 +172,7 @@ impl OutputDir {
     /// # Errors
     /// The error of the system.
     pub fn finish(&self) -> Result<(), SinkError> {
+        self.put_in_place()?;
         self.mark("take the mark of an unfinished run from it", |unfinished| {
             unfinished.finish()?;
             self.shared.storage.sync_dir(&self.shared.root)
@@ -213,10 +223,14 @@ impl OutputDir {
     }
 
     fn on(path: &Path, storage: Box<dyn Storage>, unfinished: Option<Unfinished>) -> Self {
+        let place = unfinished
+            .as_ref()
+            .map_or_else(|| path.to_owned(), Unfinished::place);
         let (files, written, expected) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         Self {
             shared: Arc::new(Shared {
                 root: path.to_owned(),
+                place,
                 storage,
                 files,
                 written,
@@ -224,6 +238,11 @@ impl OutputDir {
                 unfinished,
             }),
         }
+    }
+
+    /// The directory that files are written to, for temporary ones: it goes if the run fails.
+    pub(crate) fn place(&self) -> &Path {
+        &self.shared.place
     }
 
     /// The directory.
@@ -248,7 +267,7 @@ impl OutputDir {
     pub fn file(&self, relative: impl AsRef<Path>) -> Result<OutputFile, SinkError> {
         let relative = relative.as_ref();
         let plain = relative.components().all(|c| matches!(c, Component::Normal(_)));
-        let path = self.shared.root.join(relative);
+        let path = self.shared.place.join(relative);
         let (true, Some(folder), Some(_)) = (plain, path.parent(), relative.file_name()) else {
             return Err(SinkError::Outside {
                 path: relative.to_owned(),
@@ -284,7 +303,11 @@ impl OutputDir {
 impl Shared {
     /// Gives an error its file and, on a full disk, its sizes.
     pub(super) fn failed(&self, error: io::Error, path: &Path, action: &'static str) -> SinkError {
-        let path = path.to_owned();
+        // By its final name.
+        let path = match path.strip_prefix(&self.place) {
+            Ok(file) if file != Path::new("") => self.root.join(file),
+            _ => path.to_owned(),
+        };
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 let expected = Some(self.expected.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0);

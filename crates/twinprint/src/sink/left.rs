@@ -12,14 +12,19 @@ use rayon::prelude::*;
 
 use super::claim::{self, OpenClaim};
 use super::error::SinkError;
-use super::unfinished::{LIST, MARKER, PARTIAL, TEMPORARY, WORK_DIR};
+use super::unfinished::{LIST, MARKER, NEXT, PARTIAL, TEMPORARY, WORK_DIR};
+
+/// The beginning of an entry for a file of the earlier result that a run replaces. It must go, and is no part of the run's own output.
+pub(super) const OLD: &[u8] = b"/old ";
 
 /// The entries of a marker.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     /// Names of files, relative to the directory.
     pub(super) files: HashSet<Vec<u8>>,
-    /// The directories above them.
+    /// Names of files of an earlier result, likewise.
+    old: HashSet<Vec<u8>>,
+    /// The directories above all these.
     dirs: HashSet<Vec<u8>>,
     pub(super) claim: Option<OpenClaim>,
 }
@@ -40,13 +45,22 @@ impl Noted {
             claim: claim::open(entries()),
             ..Self::default()
         };
-        for file in entries().filter(|entry| !entry.is_empty() && !claim::is_claim(entry)) {
+        for entry in entries().filter(|entry| !entry.is_empty()) {
+            let (file, names) = match entry.strip_prefix(OLD) {
+                Some(old) => (old, &mut noted.old),
+                None if claim::is_claim(entry) => continue,
+                None => (entry, &mut noted.files),
+            };
+            names.insert(file.to_owned());
             let is_separator = |&(_, byte): &(usize, &u8)| std::path::is_separator(char::from(*byte));
             let above = file.iter().enumerate().filter(is_separator);
             noted.dirs.extend(above.map(|(end, _)| file[..end].to_owned()));
-            noted.files.insert(file.to_owned());
         }
         Ok(noted)
+    }
+
+    fn has(&self, file: &[u8]) -> bool {
+        self.files.contains(file) || self.old.contains(file)
     }
 }
 
@@ -64,6 +78,8 @@ pub(super) struct Ours {
     /// Directories it made, those below before those above.
     dirs: Vec<PathBuf>,
     work_dirs: Vec<PathBuf>,
+    /// The directory in which a run was writing that was to replace a result.
+    next: Option<PathBuf>,
 }
 
 impl Left {
@@ -84,10 +100,12 @@ impl Left {
                 self.ours.files.push(entry.path());
             } else if top && is_dir && name.starts_with(WORK_DIR.as_bytes()) {
                 self.ours.work_dirs.push(entry.path());
+            } else if top && is_dir && name == NEXT.as_bytes() {
+                self.ours.next = Some(entry.path());
             } else if is_dir && noted.dirs.contains(relative_name) {
                 self.look(root, &relative, noted)?;
                 self.ours.dirs.push(entry.path());
-            } else if !is_dir && (noted.files.contains(relative_name) || is_temporary(name)) {
+            } else if !is_dir && (noted.has(relative_name) || is_temporary(name)) {
                 self.ours.files.push(entry.path());
             } else {
                 self.foreign.push(entry.path());
@@ -140,6 +158,11 @@ impl Ours {
         Disk.sync_dir(folder(root))
     }
 
+    /// Without what will replace them.
+    pub(super) fn but_for_next(self) -> Self {
+        Self { next: None, ..self }
+    }
+
     pub(super) fn delete(self) -> io::Result<()> {
         let delete = |path: &Path, result: io::Result<()>| match result {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -151,7 +174,7 @@ impl Ours {
             )),
             Ok(()) => Ok(()),
         };
-        for path in &self.work_dirs {
+        for path in self.work_dirs.iter().chain(&self.next) {
             delete(path, fs::remove_dir_all(path))?;
         }
         for path in &self.files {

@@ -6,14 +6,17 @@
 //!
 //! The output of a run that changes a store is not deleted once it is [whole](Unfinished::declare_whole): see [`claim`](super::claim).
 //!
-//! A finished run replaces the marker by a list of its files, so that a later run can replace the whole result. That run first turns the list
-//! into a marker: killed at any moment, it leaves a finished result or an unfinished run.
+//! A finished run replaces the marker by a list of its files, so that a later run can replace the whole result. That run writes to a
+//! directory of its own in there ([`NEXT`]), with a marker of its own, and the earlier result stays as it is. Once the new output is whole, the
+//! marker gets the names of the earlier files too and [takes its place](Unfinished::put_in_place) beside the list, in one step; then the earlier
+//! files go and the new ones are moved. Killed before that step, the run leaves the earlier result and a directory that the next run
+//! deletes; killed after it, it leaves an unfinished run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "stream")]
 use index::storage::{Disk, Storage as _};
@@ -22,13 +25,15 @@ use super::claim::OpenClaim;
 #[cfg(feature = "stream")]
 use super::claim::{self, Claim};
 use super::error::SinkError;
-use super::left::{Noted, Ours};
+use super::left::{Noted, OLD, Ours};
 use crate::made_dirs::MadeDirs;
 
 /// The name of the marker.
 pub(super) const MARKER: &str = ".twinprint-unfinished";
 /// The name of the list of the files of a finished run.
 pub(super) const LIST: &str = ".twinprint-output";
+/// The directory in which a run writes whose output will replace an earlier result.
+pub(super) const NEXT: &str = ".twinprint-next";
 /// The beginning and the end of the names of files that are not whole yet.
 pub(super) const TEMPORARY: &str = ".twinprint-";
 pub(super) const PARTIAL: &str = ".partial";
@@ -42,11 +47,21 @@ pub(crate) struct Unfinished {
     marker: Mutex<File>,
     /// The files stay where they are: the run is finished, or the next one is to find out whether it is.
     settled: AtomicBool,
-    /// Files of an earlier run were deleted.
+    /// Files of an unfinished run were deleted.
     pub(super) replaced: bool,
+    /// The finished result that this run will replace, until the new files are put in its place.
+    earlier: Mutex<Option<Earlier>>,
     /// The directory and those above it that were not there before. They stay where the directory is not empty.
     #[cfg_attr(not(feature = "stream"), expect(dead_code, reason = "dropped at the end"))]
     made: MadeDirs,
+}
+
+/// A finished result.
+#[derive(Debug)]
+struct Earlier {
+    /// Its list, locked: of two runs that would replace it the second is refused.
+    _list: File,
+    noted: Noted,
 }
 
 impl Unfinished {
@@ -62,20 +77,7 @@ impl Unfinished {
 
     /// Marks `root`, an empty directory.
     pub(super) fn begin(root: &Path, made: MadeDirs) -> Result<Self, SinkError> {
-        let path = root.join(MARKER);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path);
-        let marker = file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => SinkError::InUse {
-                path: root.to_owned(),
-            },
-            _ => failed(&path, "create it")(error),
-        })?;
-        lock(&marker, root)?;
-        Ok(Self::new(root, marker, made, false))
+        Ok(Self::new(root, new_marker(root)?, made, false))
     }
 
     /// Holds the directory of a run that was killed.
@@ -89,20 +91,24 @@ impl Unfinished {
         })
     }
 
-    /// Takes over `root` from a finished run, having deleted its files.
+    /// Begins a run in `root` that will replace the result of a finished one.
     pub(super) fn replace(root: &Path) -> Result<Self, SinkError> {
         let mut list = hold(root, LIST)?;
-        let path = root.join(LIST);
-        let noted = Noted::read(&mut list).map_err(failed(&path, "read it"))?;
-        // Checked before anything changes, so that a refused run leaves the result as it was.
+        let noted = Noted::read(&mut list).map_err(failed(&root.join(LIST), "read it"))?;
+        // Checked before any work is done; and again before anything is deleted.
         Ours::alone(root, &noted)?;
-        fs::rename(&path, root.join(MARKER)).map_err(failed(&path, "rename it"))?;
-        let abandoned = Abandoned {
-            root: root.to_owned(),
-            marker: list,
-            noted,
-        };
-        abandoned.replace()
+        let next = root.join(NEXT);
+        match fs::remove_dir_all(&next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&next, "delete what a killed run left in it")(error));
+            }
+            _ => {}
+        }
+        fs::create_dir(&next).map_err(failed(&next, "create the directory"))?;
+        let marker = new_marker(&next)?;
+        let mut run = Self::new(root, marker, MadeDirs::default(), false);
+        run.earlier = Mutex::new(Some(Earlier { _list: list, noted }));
+        Ok(run)
     }
 
     fn new(root: &Path, marker: File, made: MadeDirs, replaced: bool) -> Self {
@@ -111,13 +117,56 @@ impl Unfinished {
             marker: Mutex::new(marker),
             settled: AtomicBool::new(false),
             replaced,
+            earlier: Mutex::new(None),
             made,
         }
+    }
+
+    fn earlier(&self) -> MutexGuard<'_, Option<Earlier>> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The directory that the run writes to.
+    pub(super) fn place(&self) -> PathBuf {
+        if self.earlier().is_some() {
+            self.root.join(NEXT)
+        } else {
+            self.root.clone()
+        }
+    }
+
+    /// Replaces an earlier result by the files of this run, which are whole.
+    pub(super) fn put_in_place(&self) -> Result<(), SinkError> {
+        let mut earlier = self.earlier();
+        let Some(Earlier { noted, .. }) = &*earlier else {
+            return Ok(());
+        };
+        let (root, next) = (&self.root, self.root.join(NEXT));
+        // Somebody may have put a file there meanwhile; then the earlier result stays.
+        let old = Ours::alone(root, noted)?;
+        let marker = next.join(MARKER);
+        let names = noted.files.iter().map(|name| [OLD, name].concat());
+        self.append_all(names)
+            .and_then(|()| fs::rename(&marker, root.join(MARKER)))
+            .map_err(failed(&marker, "move it to the output directory"))?;
+        let replaced = earlier.take();
+        old.but_for_next()
+            .delete()
+            .map_err(failed(root, "delete the files of an earlier run in it"))?;
+        move_all(&next, root)
+            .and_then(|()| fs::remove_dir(&next))
+            .map_err(failed(&next, "move its files to the output directory"))?;
+        drop(replaced);
+        Ok(())
     }
 
     /// Notes that a file of this name, relative to the directory, is about to be made.
     pub(super) fn note(&self, relative: &Path) -> io::Result<()> {
         self.append(relative.as_os_str().as_encoded_bytes(), false)
+    }
+
+    fn append_all(&self, mut entries: impl Iterator<Item = Vec<u8>>) -> io::Result<()> {
+        entries.try_for_each(|entry| self.append(&entry, false))
     }
 
     /// Notes, before anything else, that the run changes a store.
@@ -203,6 +252,11 @@ impl Drop for Unfinished {
         if self.settled.load(Ordering::Relaxed) {
             return;
         }
+        if self.earlier().is_some() {
+            // The earlier result was not touched.
+            let _left_to_the_next = fs::remove_dir_all(self.root.join(NEXT));
+            return;
+        }
         // What cannot be deleted now is left to the next run, which finds the marker.
         let path = self.root.join(MARKER);
         let _cleared = File::open(&path)
@@ -210,6 +264,39 @@ impl Drop for Unfinished {
             .and_then(Ours::delete)
             .and_then(|()| fs::remove_file(&path));
     }
+}
+
+/// Makes the marker of a run, locked.
+fn new_marker(root: &Path) -> Result<File, SinkError> {
+    let path = root.join(MARKER);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path);
+    let marker = file.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => SinkError::InUse {
+            path: root.to_owned(),
+        },
+        _ => failed(&path, "create it")(error),
+    })?;
+    lock(&marker, root)?;
+    Ok(marker)
+}
+
+/// Moves what is in one directory to another. Directories that are in both become one.
+fn move_all(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() && target.is_dir() {
+            move_all(&source, &target)?;
+            fs::remove_dir(&source)?;
+        } else {
+            fs::rename(&source, &target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the list of the files that a marker names, in the order of their names: threads note them in any order.

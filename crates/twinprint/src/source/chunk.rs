@@ -439,7 +439,7 @@ struct Line<'a> {
 
 fn document(picked: json::Picked<'_>) -> RecordKind<'_> {
     let json::Picked { text, id, sort_value } = picked;
-    RecordKind::Document { id, text, sort_value }
+    RecordKind::document(text, id, sort_value)
 }
 
 /// Reads a file as one document into `buffer`.

@@ -177,7 +177,7 @@ impl<'h> RowParser<'h> {
         }
     }
 
-    /// Reads one row. An empty id counts as none, an empty sort value as missing.
+    /// Reads one row. An empty id and an empty sort value count as none.
     pub(crate) fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
         let Some(text) = self.text else {
             return Err(RejectReason::FieldMissing {

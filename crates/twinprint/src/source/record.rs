@@ -31,7 +31,7 @@ pub(crate) struct IntegerType {
 pub enum RecordKind<'a> {
     /// A document.
     Document {
-        /// The record's own id: a string, or a number as it was written. Other types count as none.
+        /// The record's own id: a string, or a number as it was written. Other types, and an empty string, count as none.
         id: Option<Cow<'a, str>>,
         /// Its text.
         text: Cow<'a, str>,
@@ -50,6 +50,18 @@ pub enum RecordKind<'a> {
         /// What it is.
         kind: &'static str,
     },
+}
+
+impl<'a> RecordKind<'a> {
+    /// A document. An empty id counts as none, whatever the format: such a record goes by its file and line.
+    pub(crate) fn document(
+        text: Cow<'a, str>,
+        id: Option<Cow<'a, str>>,
+        sort_value: Option<SortValue>,
+    ) -> Self {
+        let id = id.filter(|id| !id.is_empty());
+        Self::Document { id, text, sort_value }
+    }
 }
 
 /// A value to order documents by. Numbers come before strings; numbers compare exactly, strings by bytes (which is

@@ -222,6 +222,14 @@ pub enum RejectReason {
     /// The text has no features, and such texts are not wanted.
     #[error("the text has no words: it is empty, or holds punctuation or stop words alone")]
     EmptyText,
+    /// The record cannot be added where the run is to add it.
+    #[error("--append cannot add it to the collection ({why}); {fix}")]
+    NotForCollection {
+        /// The collection's objection.
+        why: String,
+        /// The way out.
+        fix: &'static str,
+    },
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
@@ -372,6 +380,7 @@ impl RejectReason {
             Self::DamagedTable { .. } => "damaged table",
             Self::NoFingerprint { .. } => "no fingerprint",
             Self::EmptyText => "empty text",
+            Self::NotForCollection { .. } => "not for the collection",
             Self::TooLong { .. } => "too long",
             Self::BeyondMemory { .. } => "beyond memory",
             Self::Truncated { .. } => "truncated stream",

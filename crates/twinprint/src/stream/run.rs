@@ -148,7 +148,7 @@ pub fn cluster(
         if let Some(claim) = &claim {
             dir.claim(claim)?;
         }
-        let (work, sources) = found.map_or_else(|| discover(out), Ok)?;
+        let (work, sources) = found.map_or_else(|| discover(dir.place()), Ok)?;
         let mut run = Run::new(&dir, stream, &sources, how.vectors)?;
         run.digest = claim.as_ref().map(|_| StreamDigest::new());
         run.read(keys, how, progress)?;
@@ -199,8 +199,8 @@ struct Run<'r> {
 
 impl<'r> Run<'r> {
     fn new(dir: &OutputDir, stream: Stream, sources: &'r Sources, vectors: bool) -> Result<Self, DedupError> {
-        let places = tempfile::tempfile_in(dir.path()).map_err(|source| DedupError::WorkDir {
-            path: dir.path().to_owned(),
+        let places = tempfile::tempfile_in(dir.place()).map_err(|source| DedupError::WorkDir {
+            path: dir.place().to_owned(),
             source,
         })?;
         Ok(Self {

@@ -48,7 +48,7 @@ pub(super) fn record<'a>(
     let raw_len = length + id.as_ref().map_or(0, |id| id.len() as u64);
     // Known before the parts are joined: one long value may be named many times by a list.
     let kind = match longest.check(length).and_then(|()| text(cell, text_key)) {
-        Ok(text) => RecordKind::Document { id, text, sort_value },
+        Ok(text) => RecordKind::document(text, id, sort_value),
         Err(reason) => RecordKind::Rejected { reason },
     };
     (raw_len, kind)
