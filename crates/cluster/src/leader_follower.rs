@@ -14,8 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+mod gather;
 mod search;
 
+use gather::Gather;
 use search::{Search, nearest_first};
 
 /// An earlier item that may be a duplicate.
@@ -258,30 +260,23 @@ impl Block<'_> {
         items: &[u32],
         memory: usize,
     ) -> BlockPairs {
-        let shared: &S = space;
-        let mut pairs: Vec<(u32, Candidate)> = items
-            .par_iter()
-            .with_min_len(64)
-            .map_init(Vec::new, |out, &item| {
-                out.clear();
-                shared.candidates(item, 0..self.range.start, &|id| self.wanted(id), out);
-                nearest_first(out);
-                out.iter().map(|&candidate| (item, candidate)).collect::<Vec<_>>()
-            })
-            .flatten_iter()
-            .collect();
-        let verified = pairs.len() as u64;
-        let mut duplicates = Vec::new();
-        while !pairs.is_empty() {
+        let mut gather = Gather::new(items, memory);
+        let mut pairs: Vec<(u32, Candidate)> = Vec::new();
+        let (mut verified, mut duplicates) = (0, Vec::new());
+        loop {
             let mut cost = 0;
-            let fits = pairs
-                .iter()
-                .position(|(_, candidate)| {
-                    cost += space.cost(candidate.id);
-                    cost > memory
-                })
-                .map_or(pairs.len(), |over| over.max(1));
-            let rest = pairs.split_off(fits);
+            let over = pairs.iter().position(|(_, candidate)| {
+                cost += space.cost(candidate.id);
+                cost > memory
+            });
+            if over.is_none() && !gather.is_done() {
+                verified += gather.more(self, space, &mut pairs);
+                continue;
+            }
+            if pairs.is_empty() {
+                break;
+            }
+            let rest = pairs.split_off(over.map_or(pairs.len(), |over| over.max(1)));
             space.load(&pairs);
             let shared: &S = space;
             let items = pairs.par_chunk_by(|a, b| a.0 == b.0);

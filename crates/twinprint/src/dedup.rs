@@ -173,7 +173,7 @@ impl Job<'_> {
             }
             if let Some(spool) = &spool {
                 let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, set_memory);
-                candidates.join_members(&mut sets, job.options.threshold, set_memory)?;
+                candidates.join_members(&mut sets, job.options, set_memory)?;
             }
             job.check_cancelled()?;
             Ok((radius, candidates))
