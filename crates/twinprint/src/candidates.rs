@@ -111,12 +111,13 @@ impl Candidates {
 
     /// Finds the pairs of the set join beforehand, so that members become items like others. Members stay as they are when
     /// their pairs are too many to hold; then they are found as the grouping goes on, among leaders only. `memory` bounds the sets loaded at a
-    /// time.
+    /// time; `fit` tells whether there is room for so many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
         sets: &mut Sets<'_>,
         options: &DedupOptions,
         memory: usize,
+        fit: impl Fn(u64) -> bool,
     ) -> Result<(), DedupError> {
         if self.member.iter().all(|&open| open == Open::No) {
             return Ok(());
@@ -124,7 +125,7 @@ impl Candidates {
         let join = SetJoin::new(sets, &self.member, options.threshold, memory)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit = (MEMBER_PAIRS + 8 * self.member.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        if let Some(pairs) = join.pairs(sets, &self.member, limit, memory)? {
+        if let Some(pairs) = join.pairs(sets, &self.member, limit, memory, fit)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
             sort(&mut self.edges);

@@ -17,6 +17,9 @@ use crate::near_misses::NearMisses;
 use crate::set_join::SetJoin;
 use crate::sets::{SetKey, Sets};
 
+/// Refuses so many bytes where there is no memory for them.
+pub(crate) type Fits = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
+
 /// What the grouping asks.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
@@ -33,6 +36,8 @@ pub(crate) struct Matcher<'c> {
     sets: Option<Sets<'c>>,
     /// Absent when no item is open.
     join: Option<SetJoin>,
+    /// Refuses a join of so many bytes where there is no memory for it.
+    fits: Fits,
     /// The first connected item of the block.
     block: u32,
     /// The first failure of the spool; nothing is decided after it.
@@ -74,6 +79,7 @@ impl<'c> Matcher<'c> {
             pairs,
             sets,
             join: None,
+            fits: Box::new(|_| Ok(())),
             block: 0,
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
@@ -81,8 +87,9 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// Prepares the set join of the open items. Must come before grouping.
-    pub(crate) fn join_open(&mut self, memory: usize) -> Result<(), DedupError> {
+    /// Prepares the set join of the open items; `fits` is asked about its bytes as it grows. Must come before grouping.
+    pub(crate) fn join_open(&mut self, memory: usize, fits: Fits) -> Result<(), DedupError> {
+        self.fits = fits;
         if let Some(sets) = &mut self.sets
             && self.member.iter().any(|&open| open != Open::No)
         {
@@ -230,6 +237,11 @@ impl Verify for Matcher<'_> {
             let open = |&item: &u32| self.member[item as usize] != Open::No;
             let members: Vec<u32> = items.iter().copied().filter(open).collect();
             join.begin_block(sets, &members);
+            if let Err(error) = (self.fits)(join.bytes()) {
+                self.fail(error);
+                // Nothing is decided any more, and the join must not grow.
+                self.join = None;
+            }
         }
     }
 

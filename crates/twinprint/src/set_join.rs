@@ -92,6 +92,16 @@ impl SetJoin {
         Ok(join)
     }
 
+    /// Bytes of the counters and of the members placed.
+    pub(crate) fn bytes(&self) -> u64 {
+        let part = |part: &Part| {
+            let indexed = [&part.native, &part.foreign];
+            let indexes = indexed.map(|indexed| indexed.core.bytes() + indexed.fringe.bytes());
+            part.order.bytes() + indexes.iter().sum::<usize>()
+        };
+        self.parts.iter().map(part).sum::<usize>() as u64
+    }
+
     /// The sets of an item that the joins need.
     pub(crate) fn keys(&self, own: Measure, item: u32) -> impl Iterator<Item = SetKey> + '_ {
         let joined = self
@@ -165,7 +175,7 @@ impl SetJoin {
         }
     }
 
-    /// All candidate pairs at once, or `None` when there are more than `limit`: a crowd that only
+    /// All candidate pairs at once, or `None` when there are more than `limit`, or the join's own bytes do not `fit`: a crowd that only
     /// indexing leaders alone can cope with. Fringe members look for core members and are not indexed themselves.
     ///
     /// Hardly more than `limit` pairs are held: one slice of a crowd could have eight thousand times the members, so the pairs are counted as
@@ -176,6 +186,7 @@ impl SetJoin {
         member: &[Open],
         limit: usize,
         memory: usize,
+        fit: impl Fn(u64) -> bool,
     ) -> Result<Option<Vec<Edge>>, DedupError> {
         let (core, mut fringe) = (members(member, Open::Core), members(member, Open::Fringe));
         fringe.retain(|&item| member[item as usize] == Open::Fringe);
@@ -212,7 +223,7 @@ impl SetJoin {
                 edges.extend(ids.into_iter().map(|other| Edge::between(item, other)));
                 self.place(item, own, Open::Core);
             }
-            if edges.len() > limit {
+            if edges.len() > limit || !fit(self.bytes()) {
                 return Ok(None);
             }
         }

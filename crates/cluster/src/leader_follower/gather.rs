@@ -31,13 +31,18 @@ impl<'i> Gather<'i> {
         self.items.is_empty()
     }
 
-    /// Appends the pairs of at least one more item; returns how many.
+    /// The item whose pairs come next.
+    pub(super) fn next_item(&self) -> Option<u32> {
+        self.items.first().copied()
+    }
+
+    /// Appends the pairs of at least one more item.
     pub(super) fn more<S: Neighbors + Verify + Sync>(
         &mut self,
         block: &Block<'_>,
         space: &S,
         out: &mut Vec<(u32, Candidate)>,
-    ) -> u64 {
+    ) {
         let found = AtomicUsize::new(0);
         let looked_at = AtomicUsize::new(0);
         let window = &self.items[..self.next.min(self.items.len())];
@@ -59,7 +64,6 @@ impl<'i> Gather<'i> {
             .with_min_len(64)
             .map_init(Vec::new, of_item)
             .collect();
-        let before = out.len();
         let mut done = 0;
         // What follows an item that was not looked at is looked at again: the order must hold.
         for (&item, candidates) in window.iter().zip(of_items.into_iter().map_while(|found| found)) {
@@ -69,6 +73,5 @@ impl<'i> Gather<'i> {
         self.items = &self.items[done..];
         let (found, looked_at) = (found.into_inner().max(1), looked_at.into_inner());
         self.next = (self.most / 2 * looked_at / found).max(1);
-        (out.len() - before) as u64
     }
 }
