@@ -98,7 +98,13 @@ impl<'c> Matcher<'c> {
         Ok(())
     }
 
-    /// Set-join candidates found so far.
+    /// Whether a pair is found by the set join; it is no edge then.
+    fn is_left_to_the_join(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.member[a as usize], self.member[b as usize]);
+        a.min(b) != Open::No && a.max(b) == Open::Core
+    }
+
+    /// Set-join candidates verified so far.
     pub(crate) fn probed(&self) -> u64 {
         self.probed.load(Ordering::Relaxed)
     }
@@ -202,13 +208,10 @@ impl Neighbors for Matcher<'_> {
         out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
         let open = self.member[item as usize];
         if let (Some(join), Some(sets), true) = (&self.join, &self.sets, open != Open::No) {
-            let before = out.len();
             let mut ids = Vec::new();
             join.probe(item, sets.measure(item), open, range.end <= self.block, &mut ids);
             let new = |id: &u32| range.contains(id) && wanted(*id);
             out.extend(ids.into_iter().filter(new).map(candidate));
-            self.probed
-                .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
         }
     }
 
@@ -265,6 +268,10 @@ impl Verify for Matcher<'_> {
                 containment: f64::NAN,
             });
         };
+        // Counted here: a pair may be asked for more than once, and is verified once.
+        if self.join.is_some() && self.is_left_to_the_join(item, candidate.id) {
+            self.probed.fetch_add(1, Ordering::Relaxed);
+        }
         let measure = sets.measure(item).with(sets.measure(candidate.id));
         let set = |item: u32| match sets.get((item, measure)) {
             Some(set) => Ok(Cow::Borrowed(set)),
