@@ -14,8 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+mod gather;
 mod search;
 
+use gather::Gather;
 use search::{Search, nearest_first};
 
 /// An earlier item that may be a duplicate.
@@ -156,15 +158,20 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
     let mut items = Vec::new();
     let mut start = 0;
     while start < n {
-        let end = block_end(space, start, n, memory / 2, &mut items);
+        let mut end = block_end(space, start, n, pairs, memory / 2, &mut items);
         space.begin_block(&items);
-        let block = Block {
+        let mut block = Block {
             range: start..end,
             pairs,
             placed: &outcome.groups,
             leads: flags(end - start),
         };
         let before = block.verify_against_placed(space, &items, memory / 2);
+        if let Some(cut) = before.cut {
+            end = cut;
+            block.range.end = cut;
+            items.truncate(items.partition_point(|&item| item < cut));
+        }
         let decided = block.decide(space, &items, &before.duplicates);
         outcome.verified += before.verified;
         for item in start..end {
@@ -193,19 +200,31 @@ fn flags(n: u32) -> Vec<AtomicBool> {
 }
 
 /// Collects the connected items of the block that starts at `start`; returns where it ends.
+///
+/// Where all pairs are kept until the block is decided, they count as well: an item's links, and the open items of the block before an open one.
 fn block_end<S: Neighbors + Verify>(
     space: &S,
     start: u32,
     n: u32,
+    pairs: Pairs,
     memory: usize,
     items: &mut Vec<u32>,
 ) -> u32 {
     items.clear();
     let mut cost = 0;
     let mut end = start;
+    let mut open = 0;
+    let mut links = Vec::new();
     while end < n && (end == start || items.len() < BLOCK_ITEMS && cost < memory) {
         if space.connected(end) {
             cost += space.cost(end);
+            if pairs == Pairs::All {
+                links.clear();
+                space.links(end, 0, &mut links);
+                let of_open = if space.open(end) == Open::No { 0 } else { open };
+                open += usize::from(space.open(end) != Open::No);
+                cost += (links.len() + of_open) * size_of::<Duplicate>();
+            }
             items.push(end);
         }
         end += 1;
@@ -223,10 +242,15 @@ struct Block<'b> {
     leads: Vec<AtomicBool>,
 }
 
+/// An item, and what it duplicates.
+type Duplicate = (u32, Candidate, Similarity);
+
 struct BlockPairs {
     verified: u64,
     /// Sorted by item.
-    duplicates: Vec<(u32, Candidate, Similarity)>,
+    duplicates: Vec<Duplicate>,
+    /// The item before which the block has to end, since no more duplicates can be held.
+    cut: Option<u32>,
 }
 
 /// An item that was decided.
@@ -237,6 +261,15 @@ struct Decided {
     found: Vec<(Candidate, Similarity)>,
     /// Pairs verified inside the block.
     verified: u64,
+}
+
+/// The pairs of whole items among the first `fits`, or all of these where they are of one item.
+fn whole_items(pairs: &[(u32, Candidate)], fits: usize) -> usize {
+    let next = pairs.get(fits).map(|pair| pair.0);
+    match pairs.partition_point(|&(item, _)| Some(item) < next) {
+        0 => fits,
+        whole => whole,
+    }
 }
 
 impl Block<'_> {
@@ -258,30 +291,29 @@ impl Block<'_> {
         items: &[u32],
         memory: usize,
     ) -> BlockPairs {
-        let shared: &S = space;
-        let mut pairs: Vec<(u32, Candidate)> = items
-            .par_iter()
-            .with_min_len(64)
-            .map_init(Vec::new, |out, &item| {
-                out.clear();
-                shared.candidates(item, 0..self.range.start, &|id| self.wanted(id), out);
-                nearest_first(out);
-                out.iter().map(|&candidate| (item, candidate)).collect::<Vec<_>>()
-            })
-            .flatten_iter()
-            .collect();
-        let verified = pairs.len() as u64;
-        let mut duplicates = Vec::new();
-        while !pairs.is_empty() {
+        let mut gather = Gather::new(items, memory);
+        let mut pairs: Vec<(u32, Candidate)> = Vec::new();
+        let (mut verified, mut duplicates) = (0, Vec::<Duplicate>::new());
+        let mut cut = None;
+        loop {
             let mut cost = 0;
-            let fits = pairs
-                .iter()
-                .position(|(_, candidate)| {
-                    cost += space.cost(candidate.id);
-                    cost > memory
-                })
-                .map_or(pairs.len(), |over| over.max(1));
-            let rest = pairs.split_off(fits);
+            let over = pairs.iter().position(|(_, candidate)| {
+                cost += space.cost(candidate.id);
+                cost > memory
+            });
+            if over.is_none() && !gather.is_done() {
+                gather.more(self, space, &mut pairs);
+                continue;
+            }
+            if pairs.is_empty() {
+                break;
+            }
+            let fits = match over {
+                Some(over) if self.pairs == Pairs::All => whole_items(&pairs, over),
+                over => over.unwrap_or(pairs.len()),
+            };
+            let rest = pairs.split_off(fits.max(1));
+            verified += pairs.len() as u64;
             space.load(&pairs);
             let shared: &S = space;
             let items = pairs.par_chunk_by(|a, b| a.0 == b.0);
@@ -296,9 +328,19 @@ impl Block<'_> {
                     .into_iter()
                     .map(move |(candidate, similarity)| (item, candidate, similarity))
             }));
+            let is_full = duplicates.len() * size_of::<Duplicate>() > memory;
+            let next = rest.first().map(|pair| pair.0).or(gather.next_item());
+            if self.pairs == Pairs::All && is_full && next != pairs.last().map(|pair| pair.0) {
+                cut = next;
+                break;
+            }
             pairs = rest;
         }
-        BlockPairs { verified, duplicates }
+        BlockPairs {
+            verified,
+            duplicates,
+            cut,
+        }
     }
 
     /// Decides the block's connected items; sorted by item.
@@ -306,7 +348,7 @@ impl Block<'_> {
         &self,
         space: &mut S,
         items: &[u32],
-        before: &[(u32, Candidate, Similarity)],
+        before: &[Duplicate],
     ) -> Vec<Decided> {
         let mut decided: Vec<Decided> = Vec::with_capacity(items.len());
         for level in self.levels(space, items) {
@@ -372,7 +414,7 @@ impl Block<'_> {
         &self,
         space: &S,
         item: u32,
-        before: &[(u32, Candidate, Similarity)],
+        before: &[Duplicate],
     ) -> Decided {
         let mut candidates = Vec::new();
         space.candidates(

@@ -110,19 +110,22 @@ impl Candidates {
     }
 
     /// Finds the pairs of the set join beforehand, so that members become items like others. Members stay as they are when
-    /// their pairs are too many to hold; then they are found as the grouping goes on, among leaders only.
+    /// their pairs are too many to hold; then they are found as the grouping goes on, among leaders only. `memory` bounds the sets loaded at a
+    /// time; `fit` tells whether there is room for so many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
         sets: &mut Sets<'_>,
-        threshold: f64,
+        options: &DedupOptions,
         memory: usize,
+        fit: impl Fn(u64) -> bool,
     ) -> Result<(), DedupError> {
         if self.member.iter().all(|&open| open == Open::No) {
             return Ok(());
         }
-        let join = SetJoin::new(sets, &self.member, threshold, memory)?;
-        let limit = MEMBER_PAIRS + 8 * self.member.len();
-        if let Some(pairs) = join.pairs(sets, &self.member, limit, memory)? {
+        let join = SetJoin::new(sets, &self.member, options.threshold, memory)?;
+        let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
+        let limit = (MEMBER_PAIRS + 8 * self.member.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        if let Some(pairs) = join.pairs(sets, &self.member, limit, memory, fit)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
             sort(&mut self.edges);
@@ -255,10 +258,14 @@ pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -
     features >= options.min_features || features > 0 && (repeats || !options.verify)
 }
 
-/// Edges held at most for so many fingerprints: a quarter of the memory allowed, where there is a limit.
+/// Edges that the memory allows, where there is a limit: a quarter of it.
+fn allowed_edges(options: &DedupOptions) -> u64 {
+    options.memory.map_or(u64::MAX, |memory| memory / 4 / AN_EDGE)
+}
+
+/// Edges held at most for so many fingerprints.
 pub(crate) fn most_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
-    let allowed = options.memory.map_or(u64::MAX, |memory| memory / 4 / AN_EDGE);
-    allowed.min(EDGES + 8 * fingerprints)
+    allowed_edges(options).min(EDGES + 8 * fingerprints)
 }
 
 fn find_at<W: Width>(

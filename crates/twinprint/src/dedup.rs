@@ -172,7 +172,8 @@ impl Job<'_> {
             }
             if let Some(spool) = &spool {
                 let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, set_memory);
-                candidates.join_members(&mut sets, job.options.threshold, set_memory)?;
+                let fit = |join| budget.check_join(tables, join).is_ok();
+                candidates.join_members(&mut sets, job.options, set_memory, fit)?;
             }
             job.check_cancelled()?;
             Ok((radius, candidates))
@@ -192,7 +193,7 @@ impl Job<'_> {
                     &keep,
                     spool.as_ref(),
                     &candidates,
-                    (radius.bits, set_memory),
+                    (radius.bits, set_memory, held),
                     &mut pairs,
                 )
             })?;
@@ -369,7 +370,7 @@ impl Job<'_> {
         keep: &KeepOrder,
         spool: Option<&Spool>,
         candidates: &Candidates,
-        (bits, set_memory): (u32, usize),
+        (bits, set_memory, held): (u32, usize, u64),
         pairs: &mut PairWriter<'_>,
     ) -> Result<(Outcome, u64, NearMisses), DedupError> {
         let wanted = if self.options.pairs == PairRows::None {
@@ -387,7 +388,8 @@ impl Job<'_> {
             self.options.threshold,
             wanted,
         );
-        matcher.join_open(set_memory)?;
+        let budget = self.budget;
+        matcher.join_open(set_memory, Box::new(move |join| budget.check_join(held, join)))?;
         let mut failure = None;
         let failed = Cell::new(false);
         let mut done = 0;

@@ -17,6 +17,9 @@ use crate::near_misses::NearMisses;
 use crate::set_join::SetJoin;
 use crate::sets::{SetKey, Sets};
 
+/// Refuses so many bytes where there is no memory for them.
+pub(crate) type Fits = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
+
 /// What the grouping asks.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
@@ -33,6 +36,8 @@ pub(crate) struct Matcher<'c> {
     sets: Option<Sets<'c>>,
     /// Absent when no item is open.
     join: Option<SetJoin>,
+    /// Refuses a join of so many bytes where there is no memory for it.
+    fits: Fits,
     /// The first connected item of the block.
     block: u32,
     /// The first failure of the spool; nothing is decided after it.
@@ -74,6 +79,7 @@ impl<'c> Matcher<'c> {
             pairs,
             sets,
             join: None,
+            fits: Box::new(|_| Ok(())),
             block: 0,
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
@@ -81,8 +87,9 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// Prepares the set join of the open items. Must come before grouping.
-    pub(crate) fn join_open(&mut self, memory: usize) -> Result<(), DedupError> {
+    /// Prepares the set join of the open items; `fits` is asked about its bytes as it grows. Must come before grouping.
+    pub(crate) fn join_open(&mut self, memory: usize, fits: Fits) -> Result<(), DedupError> {
+        self.fits = fits;
         if let Some(sets) = &mut self.sets
             && self.member.iter().any(|&open| open != Open::No)
         {
@@ -91,7 +98,13 @@ impl<'c> Matcher<'c> {
         Ok(())
     }
 
-    /// Set-join candidates found so far.
+    /// Whether a pair is found by the set join; it is no edge then.
+    fn is_left_to_the_join(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.member[a as usize], self.member[b as usize]);
+        a.min(b) != Open::No && a.max(b) == Open::Core
+    }
+
+    /// Set-join candidates verified so far.
     pub(crate) fn probed(&self) -> u64 {
         self.probed.load(Ordering::Relaxed)
     }
@@ -195,13 +208,10 @@ impl Neighbors for Matcher<'_> {
         out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
         let open = self.member[item as usize];
         if let (Some(join), Some(sets), true) = (&self.join, &self.sets, open != Open::No) {
-            let before = out.len();
             let mut ids = Vec::new();
             join.probe(item, sets.measure(item), open, range.end <= self.block, &mut ids);
             let new = |id: &u32| range.contains(id) && wanted(*id);
             out.extend(ids.into_iter().filter(new).map(candidate));
-            self.probed
-                .fetch_add((out.len() - before) as u64, Ordering::Relaxed);
         }
     }
 
@@ -230,6 +240,11 @@ impl Verify for Matcher<'_> {
             let open = |&item: &u32| self.member[item as usize] != Open::No;
             let members: Vec<u32> = items.iter().copied().filter(open).collect();
             join.begin_block(sets, &members);
+            if let Err(error) = (self.fits)(join.bytes()) {
+                self.fail(error);
+                // Nothing is decided any more, and the join must not grow.
+                self.join = None;
+            }
         }
     }
 
@@ -253,6 +268,10 @@ impl Verify for Matcher<'_> {
                 containment: f64::NAN,
             });
         };
+        // Counted here: a pair may be asked for more than once, and is verified once.
+        if self.join.is_some() && self.is_left_to_the_join(item, candidate.id) {
+            self.probed.fetch_add(1, Ordering::Relaxed);
+        }
         let measure = sets.measure(item).with(sets.measure(candidate.id));
         let set = |item: u32| match sets.get((item, measure)) {
             Some(set) => Ok(Cow::Borrowed(set)),

@@ -65,6 +65,18 @@ impl Budget {
         }
     }
 
+    /// Whether a join of sets of so many bytes fits beside tables of so many, once the input has been read.
+    ///
+    /// # Errors
+    /// [`DedupError::Memory`].
+    pub(crate) fn check_join(&self, tables: u64, join: u64) -> Result<(), DedupError> {
+        let needed = fixed(self.threads) - BATCHES + tables + SETS_AT_ONCE * LEAST_SETS + join;
+        match self.limit {
+            Some(limit) if needed > limit => Err(DedupError::Memory { needed, limit }),
+            _ => Ok(()),
+        }
+    }
+
     /// The size in bytes of the longest record that fits into memory together with tables of `tables` bytes.
     pub(crate) fn longest_record(&self, tables: u64) -> u64 {
         let Some(limit) = self.limit else { return u64::MAX };
@@ -137,5 +149,9 @@ mod tests {
         let refused = budget.check(1 << 30).unwrap_err().to_string();
         assert!(refused.contains("--memory"), "{refused}");
         assert!(Budget::new(Some(1 << 20), 1).is_err());
+        // A join comes after the batches.
+        assert!(
+            budget.check_join(64 << 20, BATCHES).is_ok() && budget.check_join(64 << 20, 3 * BATCHES).is_err()
+        );
     }
 }

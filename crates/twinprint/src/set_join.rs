@@ -3,6 +3,8 @@
 //! A pair is measured by characters when either text is, so there are two joins: one by words, for texts measured by words, and one by
 //! characters, where these meet only texts measured by characters.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cluster::Open;
 use index::set::{PrefixIndex, TokenOrder};
 use rayon::prelude::*;
@@ -90,6 +92,16 @@ impl SetJoin {
         Ok(join)
     }
 
+    /// Bytes of the counters and of the members placed.
+    pub(crate) fn bytes(&self) -> u64 {
+        let part = |part: &Part| {
+            let indexed = [&part.native, &part.foreign];
+            let indexes = indexed.map(|indexed| indexed.core.bytes() + indexed.fringe.bytes());
+            part.order.bytes() + indexes.iter().sum::<usize>()
+        };
+        self.parts.iter().map(part).sum::<usize>() as u64
+    }
+
     /// The sets of an item that the joins need.
     pub(crate) fn keys(&self, own: Measure, item: u32) -> impl Iterator<Item = SetKey> + '_ {
         let joined = self
@@ -163,14 +175,18 @@ impl SetJoin {
         }
     }
 
-    /// All candidate pairs at once, or `None` when there are more than `limit`: a crowd that only
+    /// All candidate pairs at once, or `None` when there are more than `limit`, or the join's own bytes do not `fit`: a crowd that only
     /// indexing leaders alone can cope with. Fringe members look for core members and are not indexed themselves.
+    ///
+    /// Hardly more than `limit` pairs are held: one slice of a crowd could have eight thousand times the members, so the pairs are counted as
+    /// they are found.
     pub(crate) fn pairs(
         mut self,
         sets: &mut Sets<'_>,
         member: &[Open],
         limit: usize,
         memory: usize,
+        fit: impl Fn(u64) -> bool,
     ) -> Result<Option<Vec<Edge>>, DedupError> {
         let (core, mut fringe) = (members(member, Open::Core), members(member, Open::Fringe));
         fringe.retain(|&item| member[item as usize] == Open::Fringe);
@@ -187,20 +203,27 @@ impl SetJoin {
             sets.load(keys.into_iter())?;
             self.begin_block(sets, slice);
             let (shared, loaded) = (&self, &*sets);
+            let found = AtomicUsize::new(edges.len());
             let probe = |item: u32| {
                 let mut ids = Vec::new();
-                shared.probe(item, loaded.measure(item), Open::Fringe, true, &mut ids);
+                if found.load(Ordering::Relaxed) <= limit {
+                    shared.probe(item, loaded.measure(item), Open::Fringe, true, &mut ids);
+                    found.fetch_add(ids.len(), Ordering::Relaxed);
+                }
                 ids.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
             for &item in slice.iter().filter(|&&item| member[item as usize] == Open::Core) {
+                if edges.len() > limit {
+                    return Ok(None);
+                }
                 let own = sets.measure(item);
                 let mut ids = Vec::new();
                 self.probe(item, own, Open::Fringe, false, &mut ids);
                 edges.extend(ids.into_iter().map(|other| Edge::between(item, other)));
                 self.place(item, own, Open::Core);
             }
-            if edges.len() > limit {
+            if edges.len() > limit || !fit(self.bytes()) {
                 return Ok(None);
             }
         }

@@ -129,6 +129,62 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
     }
 }
 
+/// Texts of so many words, each with one word of its own in place of one that all share.
+fn crowd(texts: u64, words: u64) -> String {
+    let mut state = 5u64;
+    let mut random = move |below: u64| {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let shared: Vec<String> = (0..words).map(|_| format!("w{}", random(5000))).collect();
+    let mut lines = String::new();
+    for i in 0..texts {
+        let mut text = shared.clone();
+        text[random(words) as usize] = format!("q{i}");
+        writeln!(lines, "{{\"id\":\"{i}\",\"text\":\"{}\"}}", text.join(" ")).unwrap();
+    }
+    lines
+}
+
+#[test]
+fn a_limit_of_memory_holds_for_crowds_of_near_texts() {
+    let sandbox = Sandbox::new();
+    sandbox.put("short.jsonl", crowd(8000, 40));
+    sandbox.put("long.jsonl", crowd(6000, 120));
+    for (input, options) in [("short", ""), ("long", "-k 40 --bits 128")] {
+        let run = |out: &str, more: &str| {
+            let run = format!("dedup {input}.jsonl -o {input}/{out} --mode report -q {options} {more}");
+            sandbox.run(&run).ok();
+            sandbox.json(&format!("{input}/{out}/report.json"))
+        };
+        let report = run("bounded", "--memory 130MiB --threads 2");
+        if let Some(peak) = report["run"]["peak_memory_bytes"].as_u64() {
+            assert!(peak <= 130 << 20, "{peak} bytes of {input} texts");
+        }
+        let free = run("free", "");
+        assert_eq!(report["search"], free["search"], "{input}");
+        let clusters = |out: &str| sandbox.text(&format!("{input}/{out}/clusters.jsonl"));
+        assert_eq!(clusters("bounded"), clusters("free"));
+    }
+}
+
+#[test]
+fn all_pairs_of_a_crowd_are_written_within_a_limit_of_memory() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", crowd(3000, 40));
+    let run = |out: &str, more: &str| {
+        let run = format!("dedup in.jsonl -o {out} --mode report -q --pairs {more}");
+        sandbox.run(&run).ok();
+        sandbox.json(&format!("{out}/report.json"))
+    };
+    let bounded = run("bounded", "--memory 130MiB --threads 2");
+    if let Some(peak) = bounded["run"]["peak_memory_bytes"].as_u64() {
+        assert!(peak <= 130 << 20, "{peak} bytes");
+    }
+    assert_eq!(bounded["search"], run("free", "")["search"]);
+    assert!(sandbox.text("bounded/pairs.jsonl") == sandbox.text("free/pairs.jsonl"));
+}
+
 /// Inputs of about three megabytes that do not repeat themselves.
 fn large() -> Sandbox {
     let sandbox = Sandbox::new();

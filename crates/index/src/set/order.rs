@@ -32,6 +32,11 @@ impl TokenOrder {
         }
     }
 
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.counters)
+    }
+
     fn counter(&self, token: u64) -> &AtomicU32 {
         // The top bits of a product with an odd constant depend on all bits of the token.
         let slot = (token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 42) as usize;
