@@ -163,11 +163,15 @@ fn every_file(first: &str, files: u64) -> String {
 
 /// Says why no record is a document.
 fn nothing_accepted(intake: &Intake) -> String {
-    let mut text = format!(
-        "none of the records is a document: {} rejected ({})",
-        number::count(intake.rejected),
-        intake.rejected_kinds()
-    );
+    let rejected = (intake.rejected > 0).then(|| {
+        format!(
+            "{} rejected ({})",
+            number::count(intake.rejected),
+            intake.rejected_kinds()
+        )
+    });
+    let why: Vec<String> = rejected.into_iter().chain(intake.skipped_records()).collect();
+    let mut text = format!("none of the records is a document: {}", why.join("; "));
     if !intake.fields.is_empty() {
         // Writing to a String cannot fail.
         let _ = write!(text, "; the fields seen are {}", intake.fields.join(", "));
