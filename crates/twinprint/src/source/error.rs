@@ -26,15 +26,7 @@ pub enum SourceError {
         /// The input.
         path: PathBuf,
     },
-    /// A directory that cannot be listed.
-    #[error("{}: the directory cannot be listed ({source}); make it readable (chmod u+rx) or leave it out by naming the inputs with a glob", .path.display())]
-    UnreadableDirectory {
-        /// The directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A file named as an input that cannot be opened.
+    /// A file named as an input whose path cannot be, or stdin that cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {
         /// The file.
