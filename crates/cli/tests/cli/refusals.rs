@@ -248,7 +248,7 @@ fn what_may_not_be_read_is_named() {
     fs::set_permissions(sandbox.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
     sandbox.put("in/shut.txt", "shut");
     close("in/shut.txt");
-    as_nobody("dedup in/shut.txt -o out2").fails(1, &["in/shut.txt: the file cannot be read", "chmod u+r"]);
+    as_nobody("dedup in/shut.txt -o out2").fails(1, &["in/shut.txt:1: the file cannot be read", "chmod u+r"]);
     // Beside another input it is one reject, whatever its name.
     sandbox.put("in/shut.unknown", "shut");
     sandbox.put("in/shut.jsonl.gz", "shut");
