@@ -55,6 +55,8 @@ pub(crate) struct Answers {
     /// Of each kind of thing that was left out, how many and where the first was.
     left_out: BTreeMap<&'static str, (u64, String)>,
     lines: String,
+    /// No line for each rejected record: the end of the run tells of each file.
+    quiet: bool,
 }
 
 impl Answers {
@@ -74,7 +76,9 @@ impl Answers {
 
     fn reject(&mut self, place: &Place, reason: &str) {
         self.count("rejected");
-        terminal::note(&format!("rejected {place}: {reason}"));
+        if !self.quiet {
+            terminal::note(&format!("rejected {place}: {reason}"));
+        }
     }
 
     /// The document of a record and its place; prints the reason where there is none.
@@ -111,7 +115,10 @@ impl AnswerArgs {
     ) -> anyhow::Result<ExitCode> {
         let keys = beside.then(|| self.fields.keys());
         let bars = Bars::new(self.quiet);
-        let mut answers = Answers::default();
+        let mut answers = Answers {
+            quiet: self.quiet,
+            ..Answers::default()
+        };
         let mut read = !self.summary;
         let take = |fed: Vec<Fed>| -> anyhow::Result<()> {
             take(fed, &mut answers)?;
@@ -157,6 +164,6 @@ impl AnswerArgs {
             ));
         }
         let intake = intake.checked().map_err(DedupError::from)?;
-        Ok(self.intake.end(&intake))
+        Ok(self.intake.end_counting(&intake, self.quiet))
     }
 }

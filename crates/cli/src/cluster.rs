@@ -273,6 +273,14 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "  see rejects.jsonl".to_owned(),
         ));
     }
+    if let Some(skipped) = summary.intake.skipped_records() {
+        let (n, why) = skipped.split_once(' ').unwrap_or((&skipped, ""));
+        rows.push((
+            "beside",
+            n.to_owned(),
+            format!("  records that are no documents, {why}"),
+        ));
+    }
     let damaged = damaged_row(&summary.intake);
     rows.extend(damaged.map(|(files, row)| ("damaged", count(files), format!("  {row}"))));
     let skipped = crate::summary::skipped(&summary.skipped);

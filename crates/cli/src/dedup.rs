@@ -166,7 +166,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
 
-    /// Tell from a sample what the run will take (rows, memory, disk, time) and whether it fits; write nothing
+    /// Tell from a sample what the run will take (rows, memory, disk, time) and whether it fits; write nothing. Its exit code is not about rejected records
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
 

@@ -9,7 +9,6 @@ use twinprint::{FingerprintRow, Subject};
 
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
-use crate::number::counted;
 use crate::progress::Bars;
 use crate::subject::{KeyArgs, PartArgs, subject};
 use crate::{interrupt, terminal};
@@ -84,17 +83,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let intake = twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
         if let Err(reason) = &row.fingerprint {
-            terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+            if !args.quiet {
+                terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+            }
             return Ok(());
         }
         write(&mut out, &row, args.format_out)
     })?;
     out.flush().context(terminal::STDOUT)?;
     bars.finish();
-    if intake.rejected > 0 {
-        terminal::note(&format!("{} rejected", counted(intake.rejected, "record")));
-    }
-    Ok(args.intake.end(&intake))
+    Ok(args.intake.end_counting(&intake, args.quiet))
 }
 
 fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Result<()> {

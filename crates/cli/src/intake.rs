@@ -16,8 +16,8 @@ Exit codes:
   0    done
   1    failed; or records were rejected under --strict
   2    wrong usage
-  3    done, and everything is written, but a file was unreadable, cut off or damaged, or more than --max-rejected of the records
-       were rejected; stderr has a line for each such file, with --quiet as well
+  3    done, and everything is written, but a file was unreadable, cut off or damaged, none of the records of a file was taken,
+       or more than --max-rejected of all records were rejected; stderr has a line for each such file, with --quiet as well
   130  interrupted";
 
 #[derive(clap::Args)]
@@ -47,7 +47,8 @@ impl IntakeArgs {
             terminal::note("warning: the input holds no document");
         }
         let too_many = intake.rejected as f64 * 100.0 > self.max_rejected * intake.records() as f64;
-        let damaged = intake.damaged().count() as u64;
+        let nothing_taken = intake.damaged().filter(|(file, _)| file.nothing_taken).count() as u64;
+        let damaged = intake.damaged().count() as u64 - nothing_taken;
         let failed = self.strict && intake.rejected > 0;
         for line in intake
             .files
@@ -74,6 +75,8 @@ impl IntakeArgs {
                     if damaged == 1 { "its" } else { "their" }
                 )
             }),
+            (nothing_taken > 0)
+                .then(|| format!("{} of which no record was taken", counted(nothing_taken, "file"))),
             too_many.then(|| format!("{rejected} rejected, more than {most} % (--max-rejected)")),
         ];
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
@@ -96,6 +99,9 @@ impl IntakeArgs {
                 first.line,
                 first.reason
             ));
+        }
+        if let (false, Some(skipped)) = (quiet, intake.skipped_records()) {
+            terminal::note(&format!("records that are no documents: {skipped}"));
         }
         self.end(intake)
     }

@@ -347,7 +347,8 @@ pub(crate) fn check_columns(
     columns: Columns,
     options: &DedupOptions,
 ) -> Result<(), DedupError> {
-    if let Some(file) = sources.list().iter().find(|file| !Annotator::takes(file.format)) {
+    let read = sources.list().iter().filter(|file| file.unreadable.is_none());
+    if let Some(file) = read.into_iter().find(|file| !Annotator::takes(file.format)) {
         let option = match options.mode {
             Mode::Annotate => "--mode annotate",
             Mode::Remove | Mode::Report => "--columns",

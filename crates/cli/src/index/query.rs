@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let at_once = answers.at_once();
         code = args
             .texts
-            .read(&subject, at_once, &cancel, |fingerprints, names| {
+            .read((&subject, args.quiet), at_once, &cancel, |fingerprints, names| {
                 answers.answer(
                     fingerprints,
                     |query| Value::Name(names.get(query).map_or("", String::as_str)),

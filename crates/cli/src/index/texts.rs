@@ -48,7 +48,7 @@ impl TextArgs {
     /// that cannot be read like none: both are told of and left out.
     pub(super) fn read(
         &self,
-        subject: &Subject,
+        (subject, quiet): (&Subject, bool),
         at_once: usize,
         cancel: &Arc<AtomicBool>,
         mut each: impl FnMut(&[u64], &[String]) -> anyhow::Result<()>,
@@ -63,7 +63,9 @@ impl TextArgs {
         let intake = twinprint::fingerprints(&self.text, &source, subject, &Silent, cancel, |row| {
             match row.fingerprint {
                 Err(reason) => {
-                    terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+                    if !quiet {
+                        terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+                    }
                     return anyhow::Ok(());
                 }
                 Ok((_, Some(0))) => {
@@ -90,12 +92,6 @@ impl TextArgs {
                 number::counted(empty, "text")
             ));
         }
-        if intake.rejected > 0 {
-            terminal::note(&format!(
-                "{} rejected",
-                number::counted(intake.rejected, "record")
-            ));
-        }
-        Ok(self.intake.end(&intake))
+        Ok(self.intake.end_counting(&intake, quiet))
     }
 }

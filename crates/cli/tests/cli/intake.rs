@@ -579,3 +579,111 @@ fn damage_of_every_kind_gives_code_3_and_counts() {
         );
     }
 }
+
+#[test]
+fn a_file_of_which_no_record_is_taken_gives_code_3_in_every_format() {
+    let rows = |delimiter: char| {
+        let rows = (0..50).map(|i| format!("{i}{delimiter}body {i}\n"));
+        format!("id{delimiter}body\n{}", rows.collect::<String>())
+    };
+    let cases: [(&str, Vec<u8>, &str); 5] = [
+        (
+            "none.csv",
+            rows(',').into_bytes(),
+            "no field \"text\"; there are id, body",
+        ),
+        (
+            "none.tsv.gz",
+            Corpus::gzip(rows('\t').as_bytes()),
+            "no field \"text\"",
+        ),
+        (
+            "none.jsonl",
+            b"{\"body\":\"b\"}\n".repeat(50),
+            "no field \"text\"",
+        ),
+        (
+            "none.json",
+            b"[{\"body\":1},{\"body\":2}]".to_vec(),
+            "no field \"text\"",
+        ),
+        (
+            "login.jsonl",
+            b"<html>\n<p>Log in\n</html>\n".to_vec(),
+            "invalid JSON",
+        ),
+    ];
+    for (name, bytes, says) in cases {
+        let sandbox = Sandbox::new();
+        sandbox.put("big.jsonl", Corpus::new(5).jsonl(6000));
+        sandbox.put(name, bytes);
+        for command in ["dedup", "cluster"] {
+            let run = sandbox
+                .run(&format!("{command} big.jsonl {name} -o {command} --quiet"))
+                .fails(3, &[name, says, "1 file of which no record was taken"]);
+            assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
+        }
+        let report = sandbox.json("dedup/report.json");
+        assert_eq!(report["input"]["damaged_files"][0]["source"], name);
+        assert_eq!(
+            report["input"]["not_taken"]["rows"],
+            report["records"]["rejected"]
+        );
+        // Those without any record are no fault.
+        sandbox.put("empty.csv", "id,text\n");
+        sandbox.put("empty.json", "[]");
+        sandbox.put("empty.jsonl", "");
+        sandbox
+            .run("dedup big.jsonl empty.csv empty.json empty.jsonl -o good --quiet")
+            .ok();
+        sandbox
+            .run("dedup empty.csv empty.json empty.jsonl -o nothing --quiet")
+            .ok();
+    }
+}
+
+#[test]
+fn an_archive_without_documents_is_an_error_that_counts_its_records() {
+    let response = |i: usize| {
+        let body =
+            format!("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<html>page {i} is gone</html>");
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/{i}\r\nContent-Length: {}\r\n\r\n{body}\r\n\r\n",
+            body.len()
+        )
+    };
+    let put = |sandbox: &Sandbox| sandbox.put("gone.warc", (0..3).map(response).collect::<String>());
+    each("gone.warc", "", put, |_, run, _| {
+        run.fails(
+            1,
+            &["none of the records is a document: 3 skipped: 3 status 4xx; --any-status takes them"],
+        );
+    });
+    let sandbox = Sandbox::new();
+    put(&sandbox);
+    sandbox.put("good.jsonl", Corpus::new(5).jsonl(20));
+    for command in [
+        "fingerprint gone.warc good.jsonl",
+        "cluster gone.warc good.jsonl -o out",
+    ] {
+        let run = sandbox.run(command).ok();
+        let said = run.stdout + &run.stderr;
+        assert!(
+            said.contains("records that are no documents") && said.contains("3 status 4xx"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn quiet_commands_say_one_line_a_file() {
+    each(
+        "in.jsonl",
+        "",
+        |sandbox| put_without_text(sandbox, 30),
+        |command, run, _| {
+            let lines = run.stderr.matches("in.jsonl:").count();
+            assert_eq!(lines, 1, "{command}: {}", run.stderr);
+        },
+    );
+}

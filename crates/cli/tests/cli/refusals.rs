@@ -226,11 +226,47 @@ fn what_may_not_be_read_is_named() {
             "the binary cannot be run as another user",
         );
     }
-    as_nobody("dedup in -o out").fails(1, &["in/closed: the directory cannot be listed", "chmod u+rx"]);
+    // A folder that cannot be listed is one reject, and the rest is read, whatever is written.
+    sandbox.put("good.jsonl", "{\"text\":\"one record\"}\n");
+    for (inputs, options) in [
+        ("in", ""),
+        ("in/**/*.txt", ""),
+        ("in/closed good.jsonl", ""),
+        ("in/closed good.jsonl", "--mode annotate"),
+        ("in/closed/secret.txt good.jsonl", ""),
+    ] {
+        let run = as_nobody(&format!("dedup {inputs} -o listed --overwrite --quiet {options}"));
+        run.fails(3, &["in/closed", "cannot be ", "chmod u+r"]);
+        assert_eq!(
+            sandbox.json("listed/report.json")["records"]["kept"],
+            1,
+            "{inputs}"
+        );
+    }
+    as_nobody("dedup in/closed -o out")
+        .fails(1, &["in/closed:1: the directory cannot be listed", "chmod u+rx"]);
     fs::set_permissions(sandbox.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
     sandbox.put("in/shut.txt", "shut");
     close("in/shut.txt");
-    as_nobody("dedup in/shut.txt -o out2").fails(1, &["in/shut.txt: the file cannot be read", "chmod u+r"]);
+    as_nobody("dedup in/shut.txt -o out2").fails(1, &["in/shut.txt:1: the file cannot be read", "chmod u+r"]);
+    // Beside another input it is one reject, whatever its name.
+    sandbox.put("in/shut.unknown", "shut");
+    sandbox.put("in/shut.jsonl.gz", "shut");
+    sandbox.put("in/shut.parquet", "shut");
+    for name in [
+        "in/shut.txt",
+        "in/shut.unknown",
+        "in/shut.jsonl.gz",
+        "in/shut.parquet",
+    ] {
+        close(name);
+        as_nobody(&format!("dedup {name} good.jsonl -o named --overwrite --quiet"))
+            .fails(3, &[&format!("{name}:1: the file cannot be read"), "chmod u+r"]);
+        if name != "in/shut.txt" {
+            fs::remove_file(sandbox.path(name)).unwrap();
+        }
+    }
+    as_nobody("dedup in/shut.txt nothere.txt -o out2").fails(1, &["nothere.txt: no such file"]);
     // Met inside a folder it is one reject, and the rest is read.
     as_nobody("dedup in -o out3 --quiet").fails(3, &["in/shut.txt:1: the file cannot be read"]);
     let report = sandbox.json("out3/report.json");

@@ -31,6 +31,7 @@ impl TableFile {
             codec: Codec::Plain,
             bytes: path.metadata().map_err(RawError::io(path))?.len(),
             as_text: None,
+            unreadable: None,
             modified: None,
         };
         let table = guarded(Format::Parquet, || ParquetTable::open(&file)).map_err(damaged(path))?;

@@ -134,7 +134,7 @@ pub struct InputCounts {
     pub blank_lines: u64,
     /// Records that are no documents by their kind, such as requests in a web archive, by kind; they stay in `kept/`.
     pub other_records: BTreeMap<String, u64>,
-    /// Files that are unreadable, cut off or damaged, in input order.
+    /// Files that are unreadable, cut off or damaged, or of which no record is a document, in input order.
     pub damaged_files: Vec<DamagedFile>,
     /// The number of these files, and what was not taken of them in all.
     pub not_taken: NotTaken,

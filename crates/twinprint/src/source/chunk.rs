@@ -453,6 +453,9 @@ fn whole_file<'b>(
     let longest = Longest::of(&shared.options);
     buffer.clear();
     let rejected = |raw_len, reason| (raw_len, RecordKind::Rejected { reason });
+    if let Some(reason) = &file.unreadable {
+        return rejected(0, reason.clone());
+    }
     if file.codec == Codec::Plain && file.bytes > longest.held().saturating_add(BOM.len() as u64) {
         return rejected(file.bytes, longest.reason(Some(file.bytes)));
     }

@@ -16,6 +16,7 @@ use super::format::{Codec, Format, Named, named};
 use super::layout;
 use super::look::{FieldRole, Presence, look};
 use super::options::SourceOptions;
+use super::reject::RejectReason;
 use super::sniff::Head;
 use super::sources::SourceFile;
 use super::spool;
@@ -204,11 +205,16 @@ impl Search<'_> {
                     path: path.to_owned(),
                 });
             }
-            Err(source) => {
+            Err(source) if source.kind() == io::ErrorKind::NotADirectory => {
                 return Err(SourceError::UnreadableFile {
                     path: path.to_owned(),
                     source,
                 });
+            }
+            Err(error) => {
+                // It is there, or may be: one reject, as in a folder.
+                found.files.push(unreadable_file(path, last_name(path), &error));
+                return Ok(());
             }
         };
         if metadata.is_dir() {
@@ -225,9 +231,7 @@ impl Search<'_> {
                 path: path.to_owned(),
             });
         }
-        let relative = path
-            .file_name()
-            .map_or_else(|| PathBuf::from("input"), PathBuf::from);
+        let relative = last_name(path);
         let left_out = if self.filter.excludes(&relative, false) {
             Some(EXCLUDED)
         } else if self.filter.includes_all() || self.filter.includes(&relative, false) {
@@ -239,15 +243,17 @@ impl Search<'_> {
             *found.skipped.entry(counted_as.to_owned()).or_default() += 1;
             return Ok(());
         }
-        File::open(path).map_err(|source| SourceError::UnreadableFile {
-            path: path.to_owned(),
-            source,
-        })?;
+        let opened = File::open(path);
         let naming = Naming {
             itself: true,
             spelled: &|_| true,
         };
-        let kind = self.kind(path, &naming).map_err(|why| {
+        let kind = self.kind(path, &naming);
+        if let (Err(error), Err(_)) = (&opened, &kind) {
+            found.files.push(unreadable_file(path, relative, error));
+            return Ok(());
+        }
+        let kind = kind.map_err(|why| {
             let path = path.to_owned();
             match why {
                 NotRead::LaterFormat(found) => SourceError::LaterFormat { path, found },
@@ -308,6 +314,18 @@ impl Search<'_> {
             Met::Excluded => return Err(EXCLUDED.to_owned()),
             Met::ExcludedFolder => return Err(EXCLUDED_FOLDER.to_owned()),
             Met::NotIncluded => return Err(NOT_INCLUDED.to_owned()),
+            Met::Unlisted {
+                path,
+                relative,
+                message,
+            } => {
+                let relative = if relative.as_os_str().is_empty() {
+                    last_name(&path)
+                } else {
+                    relative
+                };
+                return Ok(unread(&path, relative, RejectReason::Unlisted { message }));
+            }
         };
         let by_glob = |codec| {
             let glob = pattern.filter(|_| named);
@@ -323,7 +341,11 @@ impl Search<'_> {
             NotRead::LaterFormat(found) | NotRead::UnknownExtension(Some(found)) => format!(".{found}"),
             NotRead::UnknownExtension(None) => "(no extension)".to_owned(),
         })?;
-        let metadata = fs::metadata(&path).map_err(|_| "(vanished)".to_owned())?;
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err("(vanished)".to_owned()),
+            Err(error) => return Ok(unreadable_file(&path, relative, &error)),
+        };
         Ok(source_file(path, relative, kind, &metadata))
     }
 
@@ -344,7 +366,7 @@ impl Search<'_> {
         let extension = match name {
             Named::Known(format, _) => return self.known(format, path, codec),
             #[cfg(feature = "tables")]
-            Named::Shared(format, ..) if Head::read(path, codec).may_be(format) => {
+            Named::Shared(format, ..) if Head::read(path, codec).begins_like(format) => {
                 return self.known(format, path, codec);
             }
             #[cfg(feature = "tables")]
@@ -432,6 +454,33 @@ fn spelled_as(path: &Path, codec: Codec) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
+/// The name that a path ends with.
+fn last_name(path: &Path) -> PathBuf {
+    path.file_name()
+        .map_or_else(|| PathBuf::from("input"), PathBuf::from)
+}
+
+/// A file of which nothing is known but why.
+fn unreadable_file(path: &Path, relative: PathBuf, error: &io::Error) -> SourceFile {
+    let message = error.to_string();
+    unread(path, relative, RejectReason::Unreadable { message })
+}
+
+/// One reject that stands for a file or a folder.
+fn unread(path: &Path, relative: PathBuf, reason: RejectReason) -> SourceFile {
+    SourceFile {
+        path: path.to_owned(),
+        label: path.display().to_string(),
+        relative,
+        format: Format::Text,
+        codec: Codec::Plain,
+        bytes: 0,
+        as_text: None,
+        unreadable: Some(reason),
+        modified: None,
+    }
+}
+
 fn source_file(path: PathBuf, relative: PathBuf, kind: Kind, metadata: &Metadata) -> SourceFile {
     let label = path.display().to_string();
     let (bytes, modified) = (metadata.len(), metadata.modified().ok());
@@ -443,6 +492,7 @@ fn source_file(path: PathBuf, relative: PathBuf, kind: Kind, metadata: &Metadata
         codec: kind.codec,
         bytes,
         as_text: kind.as_text,
+        unreadable: None,
         modified,
     }
 }

@@ -26,15 +26,7 @@ pub enum SourceError {
         /// The input.
         path: PathBuf,
     },
-    /// A directory that cannot be listed.
-    #[error("{}: the directory cannot be listed ({source}); make it readable (chmod u+rx) or leave it out by naming the inputs with a glob", .path.display())]
-    UnreadableDirectory {
-        /// The directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A file named as an input that cannot be opened.
+    /// A file named as an input whose path cannot be, or stdin that cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {
         /// The file.
@@ -163,11 +155,15 @@ fn every_file(first: &str, files: u64) -> String {
 
 /// Says why no record is a document.
 fn nothing_accepted(intake: &Intake) -> String {
-    let mut text = format!(
-        "none of the records is a document: {} rejected ({})",
-        number::count(intake.rejected),
-        intake.rejected_kinds()
-    );
+    let rejected = (intake.rejected > 0).then(|| {
+        format!(
+            "{} rejected ({})",
+            number::count(intake.rejected),
+            intake.rejected_kinds()
+        )
+    });
+    let why: Vec<String> = rejected.into_iter().chain(intake.skipped_records()).collect();
+    let mut text = format!("none of the records is a document: {}", why.join("; "));
     if !intake.fields.is_empty() {
         // Writing to a String cannot fail.
         let _ = write!(text, "; the fields seen are {}", intake.fields.join(", "));

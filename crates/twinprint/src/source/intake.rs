@@ -28,6 +28,12 @@ pub struct Intake {
     pub rejected_by: BTreeMap<String, u64>,
     /// The first few rejected records of each kind, in input order.
     pub examples: Vec<RejectExample>,
+    /// Records that cannot be documents by their kind, such as requests in a web archive, by kind. They are not rejected.
+    #[serde(default)]
+    pub other: BTreeMap<String, u64>,
+    /// Documents of each file of records, by its number.
+    #[serde(skip)]
+    taken: BTreeMap<u32, u64>,
     /// The fields of those examples that lack the field with the text.
     pub fields: Vec<String>,
     /// The files with rejected records, in input order.
@@ -64,6 +70,13 @@ pub struct FileIntake {
     pub line: u64,
     /// The reason of the first.
     pub reason: String,
+    /// True if it holds records, and is not one document.
+    #[serde(skip)]
+    of_records: bool,
+    /// True if no record of the file is a document, though it can be read. It is counted among the damaged files: `damage` is what was
+    /// not taken of it.
+    #[serde(default)]
+    pub nothing_taken: bool,
     /// Damage of the file itself.
     pub damage: Option<Damage>,
 }
@@ -116,7 +129,7 @@ impl Intake {
         self.accepted + self.rejected
     }
 
-    /// The files that are unreadable, cut off or damaged.
+    /// The files that are unreadable, cut off or damaged, and those of which no record is a document.
     pub fn damaged(&self) -> impl Iterator<Item = (&FileIntake, &Damage)> {
         self.files
             .iter()
@@ -162,6 +175,8 @@ impl Intake {
             rejected: 1,
             line: place.line,
             reason: reason.to_owned(),
+            of_records: false,
+            nothing_taken: false,
             damage: None,
         });
     }
@@ -169,18 +184,74 @@ impl Intake {
     /// Adds documents that were [refused](Self::refuse) on an account of their own.
     pub fn add_refused(&mut self, refused: Self) {
         self.accepted = self.accepted.saturating_sub(refused.rejected);
+        for file in &refused.files {
+            // Only files of records are there.
+            if let Some(taken) = self.taken.get_mut(&file.file) {
+                *taken = taken.saturating_sub(file.rejected);
+            }
+        }
         self.add(refused);
+        self.find_untaken();
     }
 
     /// The account itself, unless nothing in the input is a document.
     ///
     /// # Errors
-    /// [`SourceError::NothingAccepted`] where there are records, and none of them is a document.
+    /// [`SourceError::NothingAccepted`] where there are records, and none of them is a document. A web archive with nothing but a word about
+    /// itself has none.
     pub fn checked(self) -> Result<Self, SourceError> {
-        if self.accepted == 0 && self.rejected > 0 {
+        if self.accepted == 0 && (self.rejected > 0 || self.skips_records()) {
             return Err(SourceError::NothingAccepted(Box::new(self)));
         }
         Ok(self)
+    }
+
+    /// True if there are records that cannot be documents, beside those with which archives begin.
+    fn skips_records(&self) -> bool {
+        self.other.keys().any(|kind| kind != "warcinfo")
+    }
+
+    /// The number of records that cannot be documents by their kind, their kinds, and the option that takes them. None if there are none.
+    pub fn skipped_records(&self) -> Option<String> {
+        let all: u64 = self.other.values().sum();
+        let kinds: Vec<String> = self
+            .other
+            .iter()
+            .map(|(kind, n)| format!("{} {kind}", number::count(*n)))
+            .collect();
+        let by_status = self.other.keys().filter(|kind| kind.contains("status")).count();
+        let option = match by_status {
+            0 => "",
+            n if n == kinds.len() => "; --any-status takes them",
+            _ => "; --any-status takes those of another status",
+        };
+        (all > 0).then(|| format!("{} skipped: {}{option}", number::count(all), kinds.join(", ")))
+    }
+
+    /// Notes the files of records of which no record is a document.
+    fn find_untaken(&mut self) {
+        for file in &mut self.files {
+            let taken = self.taken.get(&file.file).copied().unwrap_or(0);
+            let is_new = file.of_records && taken == 0 && file.damage.is_none();
+            if is_new
+                || (file.nothing_taken
+                    && file
+                        .damage
+                        .as_ref()
+                        .is_some_and(|damage| damage.rejected < file.rejected))
+            {
+                file.nothing_taken = true;
+                file.damage = Some(Damage {
+                    line: file.line,
+                    reason: file.reason.clone(),
+                    rejected: file.rejected,
+                    loss: Loss {
+                        rows: file.rejected,
+                        ..Loss::default()
+                    },
+                });
+            }
+        }
     }
 
     /// Adds the account of other records.
@@ -192,6 +263,12 @@ impl Intake {
         }
         for (kind, count) in other.rejected_by {
             *self.rejected_by.entry(kind).or_default() += count;
+        }
+        for (kind, n) in other.other {
+            *self.other.entry(kind).or_default() += n;
+        }
+        for (file, taken) in other.taken {
+            *self.taken.entry(file).or_default() += taken;
         }
         for field in other.fields {
             if !self.fields.contains(&field) {
@@ -224,6 +301,7 @@ impl Intake {
             Ok(at) => {
                 let file = &mut self.files[at];
                 file.rejected += other.rejected;
+                file.of_records |= other.of_records;
                 if other.line < file.line {
                     (file.line, file.reason) = (other.line, other.reason);
                 }
@@ -274,6 +352,8 @@ mod tests {
                 rejected: 1,
                 line,
                 reason: format!("at {line}"),
+                of_records: true,
+                nothing_taken: false,
                 damage: Some(Damage {
                     line,
                     reason: format!("at {line}"),

@@ -281,8 +281,16 @@ pub enum RejectReason {
         ratio: u64,
     },
     /// The file could not be opened or read.
-    #[error("the file cannot be read ({message})")]
+    #[error("the file cannot be read ({message}){}", readable(.message))]
     Unreadable {
+        /// What the system says.
+        message: String,
+    },
+    /// A folder could not be listed, and whatever is in it is not read.
+    #[error(
+        "the directory cannot be listed ({message}); make it readable (chmod u+rx), or leave it out with --exclude"
+    )]
+    Unlisted {
         /// What the system says.
         message: String,
     },
@@ -335,6 +343,7 @@ impl RejectReason {
                 | Self::DamagedTable { .. }
                 | Self::NotATable { .. }
                 | Self::Unreadable { .. }
+                | Self::Unlisted { .. }
         )
     }
 
@@ -388,6 +397,7 @@ impl RejectReason {
             Self::Junk | Self::JunkBehindDocument => "junk after the stream",
             Self::Swells { .. } => "unpacks too far",
             Self::Unreadable { .. } => "unreadable file",
+            Self::Unlisted { .. } => "unreadable folder",
             Self::Lost { cause, .. } => cause.kind(),
         }
     }
@@ -409,6 +419,15 @@ impl From<Undecodable> for RejectReason {
                 byte,
             }
         }
+    }
+}
+
+/// The way to mend a file that may not be read.
+fn readable(message: &str) -> &'static str {
+    if message.starts_with("Permission denied") {
+        "; make it readable (chmod u+r) or leave it out"
+    } else {
+        ""
     }
 }
 

@@ -68,6 +68,13 @@ impl Head {
         }
     }
 
+    /// True if the file begins like files of this format, and is not empty.
+    #[cfg(feature = "tables")]
+    pub(crate) fn begins_like(&self, format: Format) -> bool {
+        let is_empty = matches!(self, Self::Bytes { bytes, .. } if bytes.is_empty());
+        !is_empty && self.may_be(format)
+    }
+
     /// True if the file begins like files of this format, for a format that has a mark of its own: an Arrow file or stream, a Parquet file,
     /// a web archive. True as well for an empty or unreadable file; false for every other format.
     pub(crate) fn may_be(&self, format: Format) -> bool {

@@ -15,6 +15,7 @@ use super::error::SourceError;
 use super::format::{Codec, Format};
 use super::intake::{Intake, Tally};
 use super::options::SourceOptions;
+use super::reject::RejectReason;
 
 /// One file to read.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,8 @@ pub struct SourceFile {
     pub bytes: u64,
     /// Its extension with a dot, if that names another format or none and the file is read as text all the same.
     pub(crate) as_text: Option<String>,
+    /// The reason for which nothing of it can be read, as it showed when it was found.
+    pub(crate) unreadable: Option<RejectReason>,
     /// Its time of change when it was found.
     pub(crate) modified: Option<SystemTime>,
 }

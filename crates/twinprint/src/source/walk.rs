@@ -2,6 +2,7 @@
 //! run are passed over: read again, everything in them would be a duplicate of what it was copied from. So is the output directory of the run itself.
 
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +33,12 @@ pub(crate) enum Met {
     ExcludedFolder,
     /// A file that no pattern includes.
     NotIncluded,
+    /// A folder that cannot be listed, or not to its end.
+    Unlisted {
+        path: PathBuf,
+        relative: PathBuf,
+        message: String,
+    },
 }
 
 /// A glob and the folder where its matches begin.
@@ -152,16 +159,30 @@ pub(crate) fn walk(
         } else {
             &folder.path
         };
-        let failed = |source| SourceError::UnreadableDirectory {
-            path: listed.to_owned(),
-            source,
+        let unlisted = |error: io::Error| Met::Unlisted {
+            path: folder.path.clone(),
+            relative: folder.relative.clone(),
+            message: error.to_string(),
         };
-        for entry in fs::read_dir(listed).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
+        let entries = match fs::read_dir(listed) {
+            Ok(entries) => entries,
+            Err(error) => {
+                met.push(unlisted(error));
+                continue;
+            }
+        };
+        for entry in entries {
+            let found = entry.and_then(|entry| Ok((entry.file_type()?, entry)));
+            let (kind, entry) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    met.push(unlisted(error));
+                    break;
+                }
+            };
             let path = folder.path.join(entry.file_name());
             let relative = folder.relative.join(entry.file_name());
             let named = !folder.inside && pattern.is_some_and(|p| p.matches(&path));
-            let kind = entry.file_type().map_err(failed)?;
             let included = folder.included || filter.includes(&relative, kind.is_dir());
             if kind.is_dir() {
                 let depth = folder.depth + 1;

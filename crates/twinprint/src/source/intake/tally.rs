@@ -20,6 +20,10 @@ pub(crate) struct Tally {
     /// Documents that were rejected after they were counted.
     refused: u64,
     kinds: BTreeMap<&'static str, Kind>,
+    /// Documents of each file, as they were counted.
+    taken: BTreeMap<u32, u64>,
+    /// Records that cannot be documents by their kind, by kind.
+    other: BTreeMap<&'static str, u64>,
     files: BTreeMap<u32, File>,
 }
 
@@ -53,6 +57,8 @@ struct Place {
 #[derive(Debug)]
 struct File {
     rejected: u64,
+    /// Of these, documents that were counted before or after.
+    refused: u64,
     first: Example,
     damage: Option<FileDamage>,
 }
@@ -89,9 +95,14 @@ impl Tally {
     /// Counts a record. Those of one chunk come in their order.
     pub(crate) fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
-            RecordKind::Blank | RecordKind::Other { .. } => return,
+            RecordKind::Blank => return,
+            RecordKind::Other { kind } => {
+                *self.other.entry(kind).or_default() += 1;
+                return;
+            }
             RecordKind::Document { .. } => {
                 self.documents += 1;
+                *self.taken.entry(record.source).or_default() += 1;
                 return;
             }
             RecordKind::Rejected { reason } => reason,
@@ -105,6 +116,9 @@ impl Tally {
         self.refused += 1;
         // Those of one line come in their order, behind the others.
         self.reject((source, line, u64::MAX), 0, reason);
+        if let Some(file) = self.files.get_mut(&source) {
+            file.refused += 1;
+        }
     }
 
     fn reject(&mut self, (source, line, position): (u32, u64, u64), raw_len: u64, reason: &RejectReason) {
@@ -125,6 +139,7 @@ impl Tally {
         }
         let file = self.files.entry(source).or_insert_with(|| File {
             rejected: 0,
+            refused: 0,
             first: example(),
             damage: None,
         });
@@ -156,6 +171,12 @@ impl Tally {
     pub(crate) fn add(&mut self, other: Self) {
         self.documents += other.documents;
         self.refused += other.refused;
+        for (number, taken) in other.taken {
+            *self.taken.entry(number).or_default() += taken;
+        }
+        for (kind, n) in other.other {
+            *self.other.entry(kind).or_default() += n;
+        }
         for (name, kind) in other.kinds {
             let all = self.kinds.entry(name).or_default();
             all.count += kind.count;
@@ -169,6 +190,7 @@ impl Tally {
                 continue;
             };
             all.rejected += file.rejected;
+            all.refused += file.refused;
             all.first.earlier(file.first);
             match (&mut all.damage, file.damage) {
                 (Some(all), Some(damage)) => {
@@ -194,13 +216,31 @@ impl Tally {
             .flat_map(|(&kind, of)| of.examples.iter().map(move |example| (kind, example)))
             .collect();
         examples.sort_by_key(|(_, example)| example.place());
-        Intake {
+        let of_records = |number: &u32| {
+            let file = files.get(*number as usize);
+            file.is_some_and(|file| !file.format.is_whole_file())
+        };
+        let mut intake = Intake {
             accepted: self.documents.saturating_sub(self.refused),
             rejected: self.kinds.values().map(|kind| kind.count).sum(),
             rejected_by: self
                 .kinds
                 .iter()
                 .map(|(&kind, of)| (kind.to_owned(), of.count))
+                .collect(),
+            other: self
+                .other
+                .iter()
+                .map(|(&kind, &n)| (kind.to_owned(), n))
+                .collect(),
+            taken: self
+                .taken
+                .iter()
+                .filter(|&(number, _)| of_records(number))
+                .map(|(&number, &taken)| {
+                    let refused = self.files.get(&number).map_or(0, |file| file.refused);
+                    (number, taken.saturating_sub(refused))
+                })
                 .collect(),
             fields: fields(examples.iter().map(|(_, example)| &example.reason)),
             examples: examples
@@ -222,6 +262,11 @@ impl Tally {
                     rejected: file.rejected,
                     line: file.first.place.line,
                     reason: file.first.reason.to_string(),
+                    of_records: of_records(&number),
+                    nothing_taken: file
+                        .damage
+                        .as_ref()
+                        .is_some_and(|damage| lacks_column(&damage.first.reason)),
                     damage: file.damage.as_ref().map(|damage| Damage {
                         line: damage.first.place.line,
                         reason: damage.first.reason.to_string(),
@@ -230,8 +275,18 @@ impl Tally {
                     }),
                 })
                 .collect(),
-        }
+        };
+        intake.find_untaken();
+        intake
     }
+}
+
+/// True if a whole table is rejected since it has no column with the text.
+fn lacks_column(reason: &RejectReason) -> bool {
+    matches!(
+        reason.cause(),
+        RejectReason::ColumnMissing { .. } | RejectReason::ColumnNotText { .. }
+    )
 }
 
 /// The names of the fields that records have which lack the one asked for.
