@@ -201,7 +201,7 @@ fn flags(n: u32) -> Vec<AtomicBool> {
 
 /// Collects the connected items of the block that starts at `start`; returns where it ends.
 ///
-/// Where all pairs are kept until the block is decided, they count as well: an item's links, and the open items of the block before an open one.
+/// If all pairs are kept until the block is decided, they count as well: an item's links, and the open items of the block before an open one.
 fn block_end<S: Neighbors + Verify>(
     space: &S,
     start: u32,

@@ -98,7 +98,7 @@ impl<'c> Matcher<'c> {
         Ok(())
     }
 
-    /// Whether a pair is found by the set join; it is no edge then.
+    /// True if a pair is found by the set join; it is no edge then.
     fn is_left_to_the_join(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.member[a as usize], self.member[b as usize]);
         a.min(b) != Open::No && a.max(b) == Open::Core

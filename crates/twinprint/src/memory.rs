@@ -65,7 +65,7 @@ impl Budget {
         }
     }
 
-    /// Whether a join of sets of so many bytes fits beside tables of so many, once the input has been read.
+    /// Refuses a join of sets of `join` bytes that does not fit together with tables of `tables` bytes, once the input has been read.
     ///
     /// # Errors
     /// [`DedupError::Memory`].

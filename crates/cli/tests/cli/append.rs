@@ -467,7 +467,7 @@ fn the_configuration_of_a_run_appends_as_well() {
     assert!(collection(&sandbox).contains_key("b"));
 }
 
-/// What the collection would not take is rejected when it is read, so that the output and the collection agree.
+/// A record that the collection would not take is rejected when it is read, so that the output and the collection agree.
 #[test]
 fn what_the_collection_would_not_take_is_rejected() {
     let sandbox = Sandbox::new();

@@ -65,7 +65,7 @@ impl<'i> Gather<'i> {
             .map_init(Vec::new, of_item)
             .collect();
         let mut done = 0;
-        // What follows an item that was not looked at is looked at again: the order must hold.
+        // The items after one that was not looked at are looked at again: the order must hold.
         for (&item, candidates) in window.iter().zip(of_items.into_iter().map_while(|found| found)) {
             out.extend(candidates.iter().map(|&candidate| (item, candidate)));
             done += 1;

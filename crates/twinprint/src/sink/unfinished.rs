@@ -145,8 +145,10 @@ impl Unfinished {
         // Somebody may have put a file there meanwhile; then the earlier result stays.
         let old = Ours::alone(root, noted)?;
         let marker = next.join(MARKER);
-        let names = noted.files.iter().map(|name| [OLD, name].concat());
-        self.append_all(names)
+        let note_old = |name: &Vec<u8>| self.append(&[OLD, name].concat(), false);
+        let mut names = noted.files.iter();
+        names
+            .try_for_each(note_old)
             .and_then(|()| fs::rename(&marker, root.join(MARKER)))
             .map_err(failed(&marker, "move it to the output directory"))?;
         let replaced = earlier.take();
@@ -163,10 +165,6 @@ impl Unfinished {
     /// Notes that a file of this name, relative to the directory, is about to be made.
     pub(super) fn note(&self, relative: &Path) -> io::Result<()> {
         self.append(relative.as_os_str().as_encoded_bytes(), false)
-    }
-
-    fn append_all(&self, mut entries: impl Iterator<Item = Vec<u8>>) -> io::Result<()> {
-        entries.try_for_each(|entry| self.append(&entry, false))
     }
 
     /// Notes, before anything else, that the run changes a store.
