@@ -92,7 +92,7 @@ def described(work):
             service.call("DELETE", "/v1/collections/c")
             assert service.call("PUT", "/v1/collections/c", {"stories": True})[0] == 201
             for n in range(5):
-                document = {"doc_id": f"d{n}", "text": page(n % 3, n), "url": f"http://a.example/{n}"}
+                document = {"id": f"d{n}", "text": page(n % 3, n), "url": f"http://a.example/{n}"}
                 assert service.call("POST", "/v1/collections/c/check-and-insert", document)[0] == 200
             command = [str(tool), "run", service.address + "/openapi.json", "--checks", checks, "--phases", "coverage,fuzzing",
                        "--max-examples", "60" if FULL else "10", "--seed", "1", "--request-timeout", "30", "--no-color",
@@ -122,7 +122,7 @@ def one_new_each(work, runs, clients, pages):
                 rng.shuffle(order)
                 while order:
                     batch = [order.pop() for _ in range(min(len(order), rng.choice([1, 5, 40])))]
-                    documents = [{"doc_id": f"{number}/{n}", "text": page(f"{run} {n}", number)} for n in batch]
+                    documents = [{"id": f"{number}/{n}", "text": page(f"{run} {n}", number)} for n in batch]
                     status, answer = service.call("POST", name + "/documents", {"documents": documents}, connection)
                     if status == 429:
                         order += batch
@@ -161,7 +161,7 @@ def kills(work, cycles):
                 for batch in range(10_000):
                     ids = [f"{cycle}-{number}-{batch}-{n}" for n in range(rng.choice([1, 10]))]
                     sent.update(ids)
-                    documents = [{"doc_id": one, "text": page(one)} for one in ids]
+                    documents = [{"id": one, "text": page(one)} for one in ids]
                     try:
                         status, answer = service.call("POST", "/v1/collections/c/documents", {"documents": documents}, connection)
                     except (OSError, http.client.HTTPException):
@@ -178,7 +178,7 @@ def kills(work, cycles):
                 thread.join()
         if cycle % 10 == 9 or cycle == cycles - 1:
             lines = subprocess.run([BINARY, "collection", "export", "collections/c"], cwd=work, check=True, capture_output=True).stdout
-            there = {row["doc_id"]: row["story_id"] for row in map(json.loads, lines.splitlines())}
+            there = {row["id"]: row["story_id"] for row in map(json.loads, lines.splitlines())}
             lost = acknowledged.keys() - there.keys()
             assert not lost, f"cycle {cycle}: {len(lost)} acknowledged and lost"
             assert there.keys() <= sent, f"cycle {cycle}: {len(there.keys() - sent)} never sent"

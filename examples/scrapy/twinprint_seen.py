@@ -59,14 +59,14 @@ class SeenMiddleware:
             return json.load(answer)
 
     async def _verdict(self, response):
-        document = {"doc_id": response.url, "url": response.url, "html": response.text}
+        document = {"id": response.url, "url": response.url, "html": response.text}
         ask = deferToThread(self._call, "POST", self.collection + "/check-and-insert", document)
         try:
             answer = await maybe_deferred_to_future(ask)
         except (OSError, ValueError) as error:
             self.stats.inc_value("twinprint/failed")
             return "failed", str(error)
-        return answer["verdict"], (answer.get("best") or {}).get("doc_id")
+        return answer["verdict"], (answer.get("best") or {}).get("id")
 
     async def process_spider_output(self, response, result, spider=None):
         if isinstance(response, TextResponse):

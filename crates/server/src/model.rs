@@ -13,8 +13,9 @@ use crate::problem::Problem;
 #[serde(deny_unknown_fields)]
 pub(crate) struct DocumentBody {
     /// Its name; the same one again is an update.
+    #[serde(alias = "doc_id")]
     #[schema(min_length = 1, max_length = 2048)]
-    pub(crate) doc_id: String,
+    pub(crate) id: String,
     /// Its text.
     pub(crate) text: Option<String>,
     /// Its markup.
@@ -54,7 +55,7 @@ impl DocumentBody {
             }
         };
         Ok(NewDocument {
-            id: self.doc_id,
+            id: self.id,
             content,
             details: Details {
                 url: self.url,
@@ -181,7 +182,7 @@ pub(crate) struct Collapsed {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct CollapsedGroup {
     /// The document to be shown.
-    pub(crate) doc_id: String,
+    pub(crate) id: String,
     /// Those it stands for.
     pub(crate) duplicates: Vec<String>,
 }

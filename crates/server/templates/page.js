@@ -132,7 +132,7 @@ function story(told) {
 async function storyMembers(id, place, button, from) {
   const part = await call(here() + `/stories/${id}?limit=50` + (from ? `&after=${from}` : ""));
   const list = node("ul");
-  list.append(...part.members.map((member) => node("li", member.url ? `${member.doc_id} · ${member.url}` : member.doc_id)));
+  list.append(...part.members.map((member) => node("li", member.url ? `${member.id} · ${member.url}` : member.id)));
   button.remove();
   place.append(list);
   if (part.next_after === undefined) return;
@@ -148,7 +148,7 @@ async function groups() {
     const button = node("button", say("show"));
     button.type = "button";
     button.onclick = () => guarded(() => members(group, button));
-    at("groups").append(row(group.group_id, group.size, group.canonical.doc_id, button));
+    at("groups").append(row(group.group_id, group.size, group.canonical.id, button));
   }
   after = list.next_after;
   at("more").hidden = after === undefined;
@@ -159,11 +159,11 @@ async function members(group, button) {
   const list = node("ul");
   for (const member of whole.members) {
     const item = node("li");
-    const link = node("button", member.doc_id);
+    const link = node("button", member.id);
     link.type = "button";
     link.onclick = () => {
-      at("a").value = whole.leader.doc_id;
-      at("b").value = member.doc_id;
+      at("a").value = whole.leader.id;
+      at("b").value = member.id;
       guarded(compare);
       at("comparison").scrollIntoView({ behavior: "smooth", block: "center" });
     };
@@ -180,12 +180,12 @@ async function members(group, button) {
 }
 
 async function ask() {
-  const answer = await call(here() + "/check", { doc_id: "asked from the page", text: at("text").value });
+  const answer = await call(here() + "/check", { id: "asked from the page", text: at("text").value });
   const line = node("p");
   line.append(node("span", say(answer.verdict), "verdict"));
   if (answer.best) {
     const jaccard = answer.best.jaccard === undefined ? "" : ` · ${say("jaccard")} ${answer.best.jaccard.toFixed(3)}`;
-    line.append(` ${say("of")} ${answer.best.doc_id} · ${answer.best.hamming} ${say("bits")}${jaccard} · ${say("group")} ${answer.group_id}`);
+    line.append(` ${say("of")} ${answer.best.id} · ${answer.best.hamming} ${say("bits")}${jaccard} · ${say("group")} ${answer.group_id}`);
   }
   at("answer").replaceChildren(line);
 }

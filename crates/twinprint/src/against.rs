@@ -56,7 +56,7 @@ pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
 impl Known {
     pub(crate) fn of(best: Best) -> Self {
         Self {
-            id: best.doc_id,
+            id: best.id,
             hamming: best.hamming,
             jaccard: best.jaccard,
             equal: false,

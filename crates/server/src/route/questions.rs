@@ -84,7 +84,7 @@ pub(crate) async fn collapse(
         let group = |ids: Vec<String>| {
             let mut ids = ids.into_iter();
             Some(CollapsedGroup {
-                doc_id: ids.next()?,
+                id: ids.next()?,
                 duplicates: ids.collect(),
             })
         };

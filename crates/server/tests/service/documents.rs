@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{Running, page};
 
 fn add(running: &Running, id: &str, text: &str) -> Value {
-    let body = json!({"doc_id": id, "text": text, "url": format!("http://a.example/{id}")});
+    let body = json!({"id": id, "text": text, "url": format!("http://a.example/{id}")});
     running.post("check-and-insert", &body).is(200).json()
 }
 
@@ -19,7 +19,7 @@ fn new_near_exact_updated_explained_and_deleted() {
     );
     let near = add(&running, "b", &page(1, 3));
     assert_eq!(
-        (&near["verdict"], &near["best"]["doc_id"], &near["group_id"]),
+        (&near["verdict"], &near["best"]["id"], &near["group_id"]),
         (&json!("near"), &json!("a"), &first["group_id"])
     );
     assert!(near["best"]["jaccard"].as_f64().unwrap() > 0.9);
@@ -30,11 +30,11 @@ fn new_near_exact_updated_explained_and_deleted() {
         "{moved}"
     );
     let checked = running
-        .post("check", &json!({"doc_id": "x", "text": page(2, 1)}))
+        .post("check", &json!({"id": "x", "text": page(2, 1)}))
         .is(200)
         .json();
     assert_eq!(
-        (&checked["verdict"], &checked["best"]["doc_id"]),
+        (&checked["verdict"], &checked["best"]["id"]),
         (&json!("near"), &json!("c"))
     );
     let explained = running.get("/v1/collections/c/explain?a=a&b=b").is(200).json();
@@ -44,13 +44,10 @@ fn new_near_exact_updated_explained_and_deleted() {
             .contains("edited3")
     );
     let similar = running
-        .post(
-            "similar",
-            &json!({"document": {"doc_id": "x", "text": page(1, 0)}}),
-        )
+        .post("similar", &json!({"document": {"id": "x", "text": page(1, 0)}}))
         .is(200)
         .json();
-    assert_eq!(similar["hits"][0]["doc_id"], "a");
+    assert_eq!(similar["hits"][0]["id"], "a");
     let groups = running.get("/v1/collections/c/groups").is(200).json();
     assert_eq!(groups["groups"].as_array().unwrap().len(), 1);
     let group = running
@@ -74,7 +71,7 @@ fn new_near_exact_updated_explained_and_deleted() {
         .get(&format!("/v1/collections/c/groups/{}", first["group_id"]))
         .is(200)
         .json();
-    assert_eq!(promoted["leader"]["doc_id"], "b");
+    assert_eq!(promoted["leader"]["id"], "b");
     let changes = running.get("/v1/collections/c/changes?since=0").is(200).json();
     let kinds: Vec<&str> = changes["changes"]
         .as_array()
@@ -89,8 +86,8 @@ fn new_near_exact_updated_explained_and_deleted() {
 fn a_batch_has_one_answer_a_document_in_order() {
     let running = Running::new();
     let documents = json!([
-        {"doc_id": "a", "text": page(1, 0)}, {"doc_id": "b", "text": page(1, 2)}, {"doc_id": "bad"},
-        {"doc_id": "c", "html": format!("<html><body><p>{}</p></body></html>", page(1, 0))}, {"doc_id": "d", "text": page(3, 0), "ttl": 0},
+        {"id": "a", "text": page(1, 0)}, {"id": "b", "text": page(1, 2)}, {"id": "bad"},
+        {"id": "c", "html": format!("<html><body><p>{}</p></body></html>", page(1, 0))}, {"id": "d", "text": page(3, 0), "ttl": 0},
     ]);
     let answer = running
         .post("documents", &json!({"documents": documents}))
@@ -112,7 +109,7 @@ fn a_batch_has_one_answer_a_document_in_order() {
     assert_eq!(told, ["\"new\"", "\"near\"", "422", "\"exact\"", "422"]);
     let checks = running.post(
         "checks",
-        &json!({"documents": [{"doc_id": "a2", "text": page(1, 0)}, {"doc_id": "z", "text": page(9, 0)}]}),
+        &json!({"documents": [{"id": "a2", "text": page(1, 0)}, {"id": "z", "text": page(9, 0)}]}),
     );
     let checks = checks.is(200).json();
     assert_eq!(
@@ -123,10 +120,10 @@ fn a_batch_has_one_answer_a_document_in_order() {
         (&json!("exact"), &json!("new"))
     );
     let collapsed = running.post("collapse", &json!({"documents": [
-        {"doc_id": "1", "text": page(5, 0)}, {"doc_id": "2", "text": page(6, 0)}, {"doc_id": "3", "text": page(5, 1)}, {"doc_id": "4", "text": page(5, 0)}]}));
+        {"id": "1", "text": page(5, 0)}, {"id": "2", "text": page(6, 0)}, {"id": "3", "text": page(5, 1)}, {"id": "4", "text": page(5, 0)}]}));
     assert_eq!(
         collapsed.is(200).json(),
-        json!({"groups": [{"doc_id": "1", "duplicates": ["3", "4"]}, {"doc_id": "2", "duplicates": []}]})
+        json!({"groups": [{"id": "1", "duplicates": ["3", "4"]}, {"id": "2", "duplicates": []}]})
     );
 }
 
@@ -143,7 +140,7 @@ fn eight_clients_with_the_same_pages_get_one_new_for_each() {
                     for batch in (0..pages).collect::<Vec<u64>>().chunks(10) {
                         let documents: Vec<Value> = batch
                             .iter()
-                            .map(|&n| json!({"doc_id": format!("{client}/{n}"), "text": page(n, client)}))
+                            .map(|&n| json!({"id": format!("{client}/{n}"), "text": page(n, client)}))
                             .collect();
                         let answer = running
                             .post("documents", &json!({"documents": documents}))
@@ -174,7 +171,7 @@ fn export_and_import_carry_everything_over() {
     let lines = running.get("/v1/collections/c/export").is(200).body;
     assert_eq!(lines.lines().count(), 30);
     running.call("PUT", "/v1/collections/other", "{}").is(201);
-    let with_rubbish = format!("{lines}\nnot json\n{{\"doc_id\":\"no text\"}}\n");
+    let with_rubbish = format!("{lines}\nnot json\n{{\"id\":\"no text\"}}\n");
     let kind = "Content-Type: application/x-ndjson\r\n";
     let imported = running
         .call_with(

@@ -103,7 +103,7 @@ impl Collection {
                 Ok(Hit {
                     group_id: live.row(hit.ordinal).map_or(0, |row| row.group),
                     best: Best {
-                        doc_id: record.id,
+                        id: record.id,
                         hamming: hit.distance,
                         jaccard: hit.similarity.map(|(jaccard, _)| jaccard),
                         containment: hit.similarity.map(|(_, containment)| containment),
@@ -191,7 +191,7 @@ impl Inner {
     ) -> Result<Answer, CollectionError> {
         let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
         let mut answer = Answer {
-            doc_id: prepared.id.clone(),
+            id: prepared.id.clone(),
             verdict: Verdict::New,
             group_id: None,
             story_id: None,
@@ -229,7 +229,7 @@ impl Inner {
             return Ok(answer);
         };
         answer.best = Some(Best {
-            doc_id: self.record(transaction, ordinal)?.id,
+            id: self.record(transaction, ordinal)?.id,
             hamming,
             jaccard: similarity.map(|(jaccard, _)| jaccard),
             containment: similarity.map(|(_, containment)| containment),

@@ -161,7 +161,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
         if only_new && joined.is_some() && moved.is_none() {
             return Ok(Answer {
-                doc_id: prepared.id.clone(),
+                id: prepared.id.clone(),
                 verdict,
                 group_id: joined.as_ref().map(|row| row.group),
                 story_id: joined.as_ref().and_then(|row| self.story(row.story)),
@@ -218,7 +218,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.insert(row);
         self.prepared.insert(ordinal, Arc::clone(prepared));
         Ok(Answer {
-            doc_id: prepared.id.clone(),
+            id: prepared.id.clone(),
             verdict: told,
             group_id: Some(group),
             story_id: self.story(story),
@@ -258,7 +258,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
         let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
         Ok(Answer {
-            doc_id: prepared.id.clone(),
+            id: prepared.id.clone(),
             verdict: Verdict::Updated,
             group_id: Some(old.group),
             story_id: self.story(old.story),
@@ -300,7 +300,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.tables.put_change(&Change {
             seq,
             change,
-            doc_id: id.to_owned(),
+            id: id.to_owned(),
             group_id: group,
         })
     }
@@ -415,14 +415,14 @@ impl<S: Shingles> Commit<'_, '_, S> {
     fn canonical(&self, group: u64) -> Result<Named, CollectionError> {
         let record = self.tables.document(self.tables.group(group)?.canonical)?;
         Ok(Named {
-            doc_id: record.id,
+            id: record.id,
             url: record.details.url,
         })
     }
 
     fn best(&self, decided: Match) -> Result<Best, CollectionError> {
         Ok(Best {
-            doc_id: self.tables.document(decided.ordinal)?.id,
+            id: self.tables.document(decided.ordinal)?.id,
             hamming: decided.distance,
             jaccard: decided.similarity.map(|(jaccard, _)| jaccard),
             containment: decided.similarity.map(|(_, containment)| containment),

@@ -30,7 +30,7 @@ pub(crate) const MAX_LIST: usize = 10_000;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Document {
     /// Its id.
-    pub doc_id: String,
+    pub id: String,
     /// What is kept beside it.
     #[serde(flatten)]
     pub details: Details,
@@ -362,7 +362,7 @@ impl Inner {
     pub(super) fn named(&self, transaction: &ReadTransaction, number: u64) -> Result<Named, CollectionError> {
         let record = self.record(transaction, number)?;
         Ok(Named {
-            doc_id: record.id,
+            id: record.id,
             url: record.details.url,
         })
     }
@@ -387,7 +387,7 @@ impl Inner {
         };
         let bits = self.workshop.profile().bits();
         Ok(Document {
-            doc_id: record.id,
+            id: record.id,
             details: record.details,
             text,
             fingerprint: (!self.settings.keyed).then(|| hex(row.fingerprint, bits)),

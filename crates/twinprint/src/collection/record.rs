@@ -81,8 +81,9 @@ pub struct Change {
     pub seq: u64,
     /// What happened.
     pub change: ChangeKind,
-    /// To which document.
-    pub doc_id: String,
+    /// To which document. Collections made before 0.1 call it `doc_id`.
+    #[serde(alias = "doc_id")]
+    pub id: String,
     /// The group it belongs to, or belonged to.
     pub group_id: u64,
 }

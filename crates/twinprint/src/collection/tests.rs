@@ -269,11 +269,11 @@ fn documents_expire_and_their_groups_live_on() {
     ));
     let third = add(&collection, "third", text(1, 200, 9));
     assert_eq!(
-        (third.verdict, third.best.unwrap().doc_id.as_str()),
+        (third.verdict, third.best.unwrap().id.as_str()),
         (Verdict::Exact, "second")
     );
     let group = collection.group(third.group_id.unwrap(), 10).unwrap();
-    assert_eq!((group.size, group.leader.doc_id.as_str()), (2, "second"));
+    assert_eq!((group.size, group.leader.id.as_str()), (2, "second"));
     let kinds: Vec<ChangeKind> = collection
         .changes(0, 10)
         .unwrap()
@@ -349,10 +349,10 @@ fn canonical_documents_follow_the_policy_and_secrets_stay() {
             .unwrap()
     };
     scored("plain", 0, 1.0);
-    assert_eq!(scored("best", 7, 9.0).canonical.unwrap().doc_id, "best");
-    assert_eq!(scored("worse", 8, 2.0).canonical.unwrap().doc_id, "best");
+    assert_eq!(scored("best", 7, 9.0).canonical.unwrap().id, "best");
+    assert_eq!(scored("worse", 8, 2.0).canonical.unwrap().id, "best");
     collection.delete(&["best"], Durability::Synced).unwrap();
-    assert_eq!(scored("plain", 0, 1.5).canonical.unwrap().doc_id, "worse");
+    assert_eq!(scored("plain", 0, 1.5).canonical.unwrap().id, "worse");
     assert_eq!(collection.get("plain").unwrap().fingerprint, None);
     let asked = NewDocument {
         content: Content::Fingerprint(5),

@@ -107,7 +107,7 @@ impl Sent {
         let (documents, _) = collection.documents(0, 10_000).unwrap();
         let there: BTreeMap<&str, &str> = documents
             .iter()
-            .map(|document| (document.doc_id.as_str(), document.text.as_deref().unwrap()))
+            .map(|document| (document.id.as_str(), document.text.as_deref().unwrap()))
             .collect();
         for (id, text) in &self.acknowledged {
             let found = there.get(id.as_str()).map(|&text| text.to_owned());
@@ -127,7 +127,7 @@ impl Sent {
             };
             let answer = collection.check(vec![asked]).unwrap().remove(0).unwrap();
             assert_eq!(
-                (answer.verdict, answer.best.unwrap().doc_id.as_str()),
+                (answer.verdict, answer.best.unwrap().id.as_str()),
                 (Verdict::Exact, *id)
             );
         }
@@ -238,7 +238,7 @@ fn damage_everywhere(stories: bool) {
                         assert_eq!(document.text, *text, "byte {at}");
                         assert_eq!(document.story_id, sent.stories.get(id).copied(), "byte {at}");
                         if let Some(story) = document.story_id {
-                            assert_eq!(collection.story(story, 0, 9)?.members[0].doc_id, *id, "byte {at}");
+                            assert_eq!(collection.story(story, 0, 9)?.members[0].id, *id, "byte {at}");
                         }
                     }
                     Err(CollectionError::NoDocument { .. }) => {
