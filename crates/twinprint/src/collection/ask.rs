@@ -11,7 +11,7 @@ use super::prepare::Prepared;
 use super::query::MAX_LIST;
 use super::row::Row;
 use super::settings::Store;
-use super::verify::{Found, Stored, find};
+use super::verify::{Asked, Found, Stored, find};
 use super::{Collection, Inner};
 
 /// A leader near a text.
@@ -136,7 +136,10 @@ impl Collection {
             let group = if let Some(group) = same {
                 Some(group)
             } else {
-                let found = find(document, &live, &prepared, (settings, settings.k), now)?;
+                let asked = Asked::new(document, settings);
+                let found = find(asked, &live, &prepared, (settings, settings.k), |row| {
+                    !row.is_expired(now)
+                })?;
                 found
                     .best()
                     .and_then(|best| live.row(best.ordinal))
@@ -179,7 +182,10 @@ impl Inner {
             workshop: &self.workshop,
             cache: &self.cache,
         };
-        find(prepared, live, &shingles, (&self.settings, k), now)
+        let asked = Asked::new(prepared, &self.settings);
+        find(asked, live, &shingles, (&self.settings, k), |row| {
+            !row.is_expired(now)
+        })
     }
 
     fn answer(
@@ -235,8 +241,7 @@ impl Inner {
             containment: similarity.map(|(_, containment)| containment),
         });
         if let Some(row) = live.row(ordinal) {
-            let group = self.store.read_group(transaction, row.group)?;
-            let group = group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))?;
+            let group = self.group_of(transaction, row)?;
             answer.group_id = Some(row.group);
             answer.story_id = live.story(row.story);
             answer.canonical = Some(self.named(transaction, group.canonical)?);

@@ -7,6 +7,7 @@
 //! Writes that are [`Held`](Commitment::Held) are committed in memory only, so that later writes see them, until the next write that is
 //! [`Synced`](Durability::Synced) makes all of them durable at once. If no such write comes, they are rolled back ([`Hold`]).
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -27,7 +28,7 @@ use super::record::ChangeKind;
 use super::runs::{self, RunEntry};
 use super::stories::{self, Kept};
 use super::tables::Tables;
-use super::verify::{Found, Stored, find};
+use super::verify::{Asked, Found, Stored, find};
 
 /// Documents committed together at most, but for a single request of more.
 const GROUP: usize = 2000;
@@ -301,6 +302,7 @@ fn decide(
         merged: Vec::new(),
         fresh: Live::new(inner.workshop.profile().bits(), settings.k, settings.threshold),
         removed: FxHashSet::default(),
+        orphans: BTreeMap::new(),
         prepared: FxHashMap::default(),
     };
     commit.expire(EXPIRED)?;
@@ -323,6 +325,8 @@ fn decide(
                 }
             });
         }
+        // What one request deletes leaves together.
+        commit.place_orphans()?;
         done.push(answers);
     }
     let Commit {
@@ -366,11 +370,11 @@ fn find_all(
     let one = |prepared: &&Prepared| {
         // An equal text decides by itself; should it be deleted in this group, its group is looked for after all.
         find(
-            prepared,
+            Asked::new(prepared, &inner.settings),
             settled,
             shingles,
             (&inner.settings, inner.settings.k),
-            now,
+            |row| !row.is_expired(now),
         )
     };
     if puts.len() < 4 {
