@@ -175,10 +175,13 @@ proptest! {
                     if let Some(old) = old {
                         prop_assert_eq!(answer.verdict, Verdict::Updated);
                         if text::canonical(&model.documents[&old].1) == text::canonical(&text) {
-                            prop_assert_eq!(answer.moved, Some(0));
+                            prop_assert_eq!((answer.moved, answer.unchanged), (Some(0), true));
+                            let leads = model.leads.values().any(|&leader| leader == old);
+                            prop_assert_eq!(answer.best.is_none(), leads);
                             continue;
                         }
                     }
+                    prop_assert!(!answer.unchanged);
                     let before = model.remove(&id);
                     let decided = model.decide(&text, threshold);
                     let seq = answer.seq.unwrap();
