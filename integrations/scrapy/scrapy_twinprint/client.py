@@ -1,6 +1,6 @@
 """Asks the service about pages: many in one request, in order, and not at all while it is away.
 
-One batch is under way at a time. So pages are taken in the order in which they came, and what comes meanwhile is the next batch.
+One batch is under way at a time. So pages are taken in the order in which they came, and those that come meanwhile are the next batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 Answer = dict[str, Any]
 
-# A batch is sent after this time, or once it is full.
+# A page that finds no batch under way waits so long for others.
 BATCH_SECONDS = 0.02
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 2_000_000
@@ -81,9 +81,6 @@ class Client:
         self._path = "/documents?only_new=true" if only_new else "/documents"
         self._create = create
         self._waiting: deque[_Page] = deque()
-        self._bytes = 0
-        # The delayed start of the next batch, and whether batches are being sent.
-        self._timer: Any = None
         self._sending = False
         self._misused: Misused | None = None
         # Why the service is away, when it is asked again, and the time between. That is 0 once a batch is answered.
@@ -103,12 +100,9 @@ class Client:
         # Lone surrogates, which some decoders make of damaged pages, are no Unicode.
         page = _Page(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
         self._waiting.append(page)
-        self._bytes += len(page.body)
         if not self._sending:
-            if self._timer is None:
-                self._timer = self._reactor.callLater(BATCH_SECONDS, self._start)
-            if len(self._waiting) >= BATCH_DOCUMENTS or self._bytes >= BATCH_BYTES:
-                self._timer.reset(0)
+            self._sending = True
+            Deferred.fromCoroutine(self._send_all())
         return page.answered
 
     def close(self) -> Deferred[None]:
@@ -116,19 +110,16 @@ class Client:
         self._probe.cancel()
         return self._http.close()
 
-    def _start(self) -> None:
-        self._timer, self._sending = None, True
-        Deferred.fromCoroutine(self._send_all())
-
     async def _send_all(self) -> None:
+        await deferLater(self._reactor, BATCH_SECONDS)
         while self._waiting:
             batch = self._take()
             try:
                 await self._ask(batch)
             except Exception as error:  # No page may wait for ever, whatever happened.
-                lasts = isinstance(error, (Away, Misused))
-                while self._waiting and lasts:
-                    batch.extend(self._take())
+                if isinstance(error, (Away, Misused)):
+                    batch.extend(self._waiting)
+                    self._waiting.clear()
                 for page in batch:
                     page.fail(error)
         self._sending = False
@@ -141,7 +132,6 @@ class Client:
             if batch and size > BATCH_BYTES:
                 break
             batch.append(self._waiting.popleft())
-            self._bytes -= len(batch[-1].body)
         return batch
 
     async def _ask(self, batch: list[_Page]) -> None:

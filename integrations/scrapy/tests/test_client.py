@@ -9,7 +9,7 @@ from twisted.internet.error import ConnectionRefusedError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from scrapy_twinprint.client import BATCH_DOCUMENTS, BATCH_SECONDS, Away, Client, Misused, Refused
+from scrapy_twinprint.client import BATCH_BYTES, BATCH_DOCUMENTS, BATCH_SECONDS, Away, Client, Misused, Refused
 from scrapy_twinprint.http import Reply
 from scrapy_twinprint.middleware import likeness
 
@@ -70,11 +70,15 @@ class ClientTest(unittest.TestCase):
         self.assertEqual([each[0]["id"] for each in got], list("01234"))
         self.assertEqual(len(self.http.sent), 1)
 
-    def test_a_full_batch_does_not_wait_and_holds_no_more(self):
+    def test_a_batch_holds_so_many_pages_and_so_many_bytes(self):
         got = [self.ask(str(n)) for n in range(BATCH_DOCUMENTS + 1)]
-        self.clock.advance(0)
+        self.clock.advance(BATCH_SECONDS)
         self.assertTrue(all(got))
         self.assertEqual(self.counts, {"batches": 2, "documents": BATCH_DOCUMENTS + 1})
+        got = [self.ask(name, "x" * (BATCH_BYTES // 2)) for name in "abc"] + [self.ask("d", "x" * 2 * BATCH_BYTES)]
+        self.clock.advance(BATCH_SECONDS)
+        self.assertEqual([each[0]["id"] for each in got], list("abcd"))
+        self.assertEqual(self.counts["batches"], 6)
 
     def test_one_batch_is_under_way_at_a_time(self):
         slow = Deferred()
