@@ -148,12 +148,13 @@ class ClientTest(unittest.TestCase):
 
     def test_all_who_wait_are_told_that_the_service_is_away(self):
         slow = Deferred()
-        self.http.replies = [slow] + [reply(503, retry_after=30.0)]
+        self.http.replies = [slow]
         got = [self.ask("1")]
         self.clock.advance(BATCH_SECONDS)
         got.append(self.ask("2"))
         # More than patience allows is asked for.
-        slow.callback(reply(503, retry_after=30.0))
+        with self.assertLogs("scrapy_twinprint", "WARNING"):
+            slow.callback(reply(503, retry_after=30.0))
         self.assertTrue(all(isinstance(each[0], Away) for each in got))
         self.clock.advance(29)
         self.ask()
