@@ -204,6 +204,7 @@ impl Inner {
             canonical: None,
             best: None,
             moved: None,
+            unchanged: false,
             verified,
             limited: false,
             seq: None,
@@ -212,6 +213,7 @@ impl Inner {
         let known = live.by_id(prepared.row.id).filter(|row| !row.is_expired(now));
         if let Some(known) = known {
             answer.moved = Some((known.fingerprint ^ prepared.row.fingerprint).count_ones());
+            answer.unchanged = known.text == prepared.row.text;
         }
         let same = live
             .by_text(prepared.row.text)
