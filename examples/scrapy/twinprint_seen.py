@@ -51,7 +51,10 @@ class SeenMiddleware:
     def _ask(self, method, url, body):
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         data = None
-        if body is not None:
+        if body is None:
+            # Tells a request without a body from what a web page could send.
+            headers["X-Twinprint"] = "1"
+        else:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
