@@ -128,6 +128,7 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
     server
         .timer(TokioTimer::new())
         .header_read_timeout(app.limits.header_time)
+        .max_header_size(HEADERS)
         .max_buf_size(HEADERS)
         .keep_alive(true)
         // Who sends all of its requests and then says so is answered none the less.
