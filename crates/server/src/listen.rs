@@ -131,6 +131,8 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         .max_header_size(HEADERS)
         .max_buf_size(HEADERS)
         .keep_alive(true)
+        // Answers are gathered; so is each of them.
+        .writev(false)
         // Who sends all of its requests and then says so is answered none the less.
         .half_close(true);
     loop {
