@@ -54,7 +54,11 @@ impl AsyncRead for Gathered {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut *stream(&self.0)).poll_read(cx, buffer)
+        let mut stream = stream(&self.0);
+        // hyper has used up what came in. Answers go out before the socket is asked, so that it may have the next request already.
+        // A failure is told by the next write.
+        let _later = Pin::new(&mut *stream).poll_flush(cx);
+        Pin::new(&mut *stream).poll_read(cx, buffer)
     }
 }
 
