@@ -185,7 +185,7 @@ async fn one(
         if begun.is_none() || seat.further && !WATCHES.contains(&request.uri().path()) {
             app.metrics.refused.fetch_add(1, Ordering::Relaxed);
             Problem {
-                limit: Some(app.limits.connections as u64),
+                limit: Some(seat.most() as u64),
                 ..Problem::unavailable("too many connections; try again in a moment")
             }
             .into_response()

@@ -9,6 +9,7 @@
 
 mod body;
 mod connection;
+mod descriptors;
 mod idempotency;
 mod jobs;
 mod limits;

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use crate::patient::HELD;
 use crate::seats::Seats;
 use crate::tokens::Tokens;
-use crate::{App, Options, ServeError, Shared, connection, route};
+use crate::{App, Options, ServeError, Shared, connection, descriptors, route};
 
 /// Bytes of a request's line and headers at most.
 const HEADERS: usize = 64 << 10;
@@ -123,7 +123,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
     let router = route::router(Arc::clone(app));
     let graceful = GracefulShutdown::new();
-    let seats = Arc::new(Seats::new(app.limits.connections));
+    let seats = Arc::new(Seats::new(descriptors::room(app.limits.connections, app.log)));
     let mut server = http1::Builder::new();
     server
         .timer(TokioTimer::new())

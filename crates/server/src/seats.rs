@@ -134,6 +134,11 @@ fn close_longest(places: &mut BTreeMap<u64, Arc<Place>>) -> bool {
 }
 
 impl Seat {
+    /// How many there are, without the further ones.
+    pub(crate) fn most(&self) -> usize {
+        self.seats.most
+    }
+
     /// A request begins; not on a seat that is lost.
     pub(crate) fn begin(&self) -> bool {
         let waits = &self.place.waits;
