@@ -42,7 +42,7 @@ class Service:
 
     def call(self, method, path, body=None, connection=None):
         connection = connection or http.client.HTTPConnection(self.host, timeout=60)
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = {"Content-Type": "application/json"} if body is not None else {"X-Twinprint": "1"}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
         text = answer.read()

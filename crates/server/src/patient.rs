@@ -25,6 +25,8 @@ pub(crate) struct Patient {
     app: Shared,
     /// Runs while something waits to be written.
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Set once that was too long: nothing is written any more.
+    over: bool,
 }
 
 impl Patient {
@@ -33,6 +35,7 @@ impl Patient {
             stream,
             app,
             waiting: None,
+            over: false,
         }
     }
 
@@ -59,6 +62,7 @@ impl Patient {
         if waiting.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
+        self.over = true;
         self.slow().fetch_add(1, Ordering::Relaxed);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -76,6 +80,9 @@ impl AsyncRead for Patient {
 
 impl AsyncWrite for Patient {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.over {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.within_time(cx, written)
     }
@@ -85,6 +92,9 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.over {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
         self.within_time(cx, written)
     }

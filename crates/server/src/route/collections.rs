@@ -54,7 +54,8 @@ pub(crate) async fn show(
 ///
 /// The body holds the settings that are to differ from the defaults. The same again is no error; other settings are.
 #[utoipa::path(put, operation_id = "create_collection", path = "/v1/collections/{collection}", tag = "collections",
-    params(("collection" = String, Path, description = "1 to 64 lower-case letters, digits, '-' and '_'")),
+    params(("collection" = String, Path, description = "1 to 64 lower-case letters, digits, '-' and '_'"),
+        ("X-Twinprint" = Option<String>, Header, description = "Any value, where there is no body: tells the request from what a web page of another site could send")),
     request_body(content = Option<Settings>, content_type = "application/json"), responses(
     (status = 200, description = "It was there", body = CollectionInfo), (status = 201, description = "Made", body = CollectionInfo)))]
 pub(crate) async fn create(
@@ -76,21 +77,21 @@ pub(crate) async fn create(
         };
         Ok((status, Json(info)))
     };
-    app.work.run(work).await
+    app.work.run_with(app.registry.turn(), work).await
 }
 
 /// Delete a collection with all its documents
 #[utoipa::path(delete, operation_id = "delete_collection", path = "/v1/collections/{collection}", tag = "collections",
-    params(("collection" = String, Path, description = "Its name")), responses(
+    params(("collection" = String, Path, description = "Its name"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
     (status = 204, description = "Gone")))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let shared = Shared::clone(&app);
-    app.work
-        .run(move || shared.registry.delete(&name).map(|()| StatusCode::NO_CONTENT))
-        .await
+    let work = move || shared.registry.delete(&name).map(|()| StatusCode::NO_CONTENT);
+    app.work.run_with(app.registry.turn(), work).await
 }
 
 /// Copy a collection to the service's backups, as a job
@@ -98,7 +99,8 @@ pub(crate) async fn remove(
 /// The copy is a directory named after the collection and the second since 1970; the job tells its name. It is what the collection was at one moment, and is
 /// read back and checked before the job is done. `twinprint collection restore` makes a collection of it.
 #[utoipa::path(post, operation_id = "back_up_collection", path = "/v1/collections/{collection}/backup", tag = "collections",
-    params(("collection" = String, Path, description = "Its name")), responses(
+    params(("collection" = String, Path, description = "Its name"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
     (status = 202, body = Job), (status = 409, description = "The service was started without a directory for backups", body = Problem,
         content_type = "application/problem+json")))]
 pub(crate) async fn back_up(

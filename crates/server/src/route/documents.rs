@@ -249,7 +249,8 @@ pub(crate) async fn show(
 
 /// Delete a document
 #[utoipa::path(delete, operation_id = "delete_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id")), responses(
+    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
     (status = 200, body = Deleted)))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
@@ -268,7 +269,8 @@ pub(crate) async fn remove(
 
 /// Delete all documents of a source, as a job
 #[utoipa::path(delete, operation_id = "delete_source", path = "/v1/collections/{collection}/sources/{source}", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source")), responses(
+    params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
     (status = 202, body = Job)))]
 pub(crate) async fn remove_source(
     State(app): State<Shared>,

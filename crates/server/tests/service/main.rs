@@ -6,5 +6,6 @@ mod client;
 mod documents;
 mod endings;
 mod model;
+mod raw;
 mod stories;
 mod tokens;

@@ -257,6 +257,11 @@ impl Collection {
         self.inner.opening
     }
 
+    /// Whether other handles of this opening are held. Dropping the last one closes the collection, which waits for the disk.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.writer) > 1
+    }
+
     /// The settings it was made with.
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
