@@ -11,13 +11,15 @@ use super::prepare::Prepared;
 use super::query::MAX_LIST;
 use super::row::Row;
 use super::settings::Store;
-use super::verify::{Found, Stored, find};
+use super::verify::{Found, Match, Stored, find, find_from};
 use super::{Collection, Inner};
 
-/// A leader near a text.
+/// A leader near a text: a duplicate of it, or a near miss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hit {
+    /// Whether a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
+    pub duplicate: bool,
     /// Its group.
     pub group_id: u64,
     /// The document, its distance and likeness.
@@ -32,9 +34,11 @@ pub struct Hit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Similar {
-    /// Leaders, the most alike first.
+    /// Leaders: duplicates first, then near misses, the most alike first.
     pub hits: Vec<Hit>,
-    /// The limit of texts looked at was reached.
+    /// Leaders that were found; those beyond `limit` are not among the hits.
+    pub found: u64,
+    /// There were more candidates than texts are looked at (`max_texts`), so one farther away may have been missed.
     pub limited: bool,
 }
 
@@ -69,7 +73,8 @@ impl Collection {
         })
     }
 
-    /// Leaders within `k` of a document or at its threshold, the most alike first, at most `limit`.
+    /// Leaders within `k` of a document, or found by their shingles, at most `limit`: the duplicates, and the near misses that were compared
+    /// and lie below the threshold. The most alike come first.
     ///
     /// # Errors
     /// A document that cannot be one, a radius beyond the collection's, damage.
@@ -91,16 +96,28 @@ impl Collection {
         let now = inner.now();
         let prepared = inner.workshop.prepare(document, now)?;
         inner.consistent(|live, transaction| {
-            let mut found = inner.find(live, transaction, &prepared, k, now)?;
+            let mut found = find_from(
+                0.0,
+                &prepared,
+                live,
+                &inner.shingles(transaction),
+                (&inner.settings, k),
+                now,
+            )?;
+            let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
+            let duplicate =
+                |hit: &Match| hit.similarity.is_none() || jaccard(hit) >= inner.settings.threshold;
             found.matches.sort_by(|a, b| {
-                let jaccard = |similarity: Option<(f64, f64)>| similarity.map_or(0.0, |(jaccard, _)| jaccard);
-                let order = jaccard(b.similarity).total_cmp(&jaccard(a.similarity));
+                let order = duplicate(b).cmp(&duplicate(a));
+                let order = order.then(jaccard(b).total_cmp(&jaccard(a)));
                 order.then((a.distance, a.ordinal).cmp(&(b.distance, b.ordinal)))
             });
+            let many = found.matches.len() as u64;
             found.matches.truncate(limit.min(MAX_LIST));
             let hits = found.matches.iter().map(|hit| {
                 let record = inner.record(transaction, hit.ordinal)?;
                 Ok(Hit {
+                    duplicate: duplicate(hit),
                     group_id: live.row(hit.ordinal).map_or(0, |row| row.group),
                     best: Best {
                         id: record.id,
@@ -113,6 +130,7 @@ impl Collection {
             });
             Ok(Similar {
                 hits: hits.collect::<Result<_, CollectionError>>()?,
+                found: many,
                 limited: found.limited,
             })
         })
@@ -173,13 +191,17 @@ impl Inner {
         k: u32,
         now: i64,
     ) -> Result<Found, CollectionError> {
-        let shingles = Stored {
+        let shingles = self.shingles(transaction);
+        find(prepared, live, &shingles, (&self.settings, k), now)
+    }
+
+    fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> Stored<'a> {
+        Stored {
             store: &self.store,
             transaction,
             workshop: &self.workshop,
             cache: &self.cache,
-        };
-        find(prepared, live, &shingles, (&self.settings, k), now)
+        }
     }
 
     fn answer(

@@ -61,6 +61,18 @@ pub(crate) fn find(
     (settings, k): (&Settings, u32),
     now: i64,
 ) -> Result<Found, CollectionError> {
+    find_from(settings.threshold, prepared, live, shingles, (settings, k), now)
+}
+
+/// As [`find`], with another least Jaccard than the collection's. From 0 on, every candidate that can be verified is a match.
+pub(crate) fn find_from(
+    least: f64,
+    prepared: &Prepared,
+    live: &Live,
+    shingles: &impl Shingles,
+    (settings, k): (&Settings, u32),
+    now: i64,
+) -> Result<Found, CollectionError> {
     let mut candidates = Vec::new();
     live.candidates(&prepared.row, k, &mut candidates);
     let mut rows: Vec<(u32, &Row)> = candidates
@@ -89,7 +101,7 @@ pub(crate) fn find(
         let Some(theirs) = shingles.of(row, measure)? else {
             continue;
         };
-        if let Some(overlap) = mine.overlap_at_least(&theirs, settings.threshold) {
+        if let Some(overlap) = mine.overlap_at_least(&theirs, least) {
             found.matches.push(Match {
                 similarity: Some((overlap.jaccard(), overlap.containment())),
                 ..unverified
