@@ -146,7 +146,7 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
             _ = &mut stopped => break,
         };
         let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
-            app.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            app.metrics.refused.inc();
             continue;
         };
         // Small answers are not to wait for more.
@@ -155,11 +155,11 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         let stream = Patient::new(stream, Arc::clone(app));
         let connection = graceful.watch(server.serve_connection(TokioIo::new(stream), service));
         let app = Arc::clone(app);
-        app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        app.metrics.connections.inc();
         tokio::spawn(async move {
             // One that ended early has nobody left to be told.
             let _early = connection.await;
-            app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            app.metrics.connections.dec();
             drop(permit);
         });
     }

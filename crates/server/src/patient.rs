@@ -6,7 +6,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -40,10 +39,6 @@ impl Patient {
         self.app.limits.answer_time
     }
 
-    fn slow(&self) -> &AtomicU64 {
-        &self.app.metrics.slow
-    }
-
     /// What came of writing, unless that has waited too long.
     fn within_time(
         &mut self,
@@ -59,7 +54,7 @@ impl Patient {
         if waiting.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.slow().fetch_add(1, Ordering::Relaxed);
+        self.app.metrics.slow.inc();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
