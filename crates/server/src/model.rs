@@ -225,6 +225,12 @@ pub(crate) struct ChangeList {
     pub(crate) first: u64,
 }
 
+/// Documents, a JSON object a line.
+#[derive(ToSchema)]
+#[schema(format = Binary)]
+#[expect(dead_code, reason = "for the description; lines are read and written as bytes")]
+pub(crate) struct Lines(String);
+
 /// What an import came to, or had come to when it ended early.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Imported {

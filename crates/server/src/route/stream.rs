@@ -13,7 +13,7 @@ use twinprint::collection::{Collection, Durability};
 
 use crate::body::{Held, cut_off, parse, require_type, too_slow};
 use crate::idempotency::{Begin, Hash, Reply, key};
-use crate::model::{DocumentBody, Imported, Reject};
+use crate::model::{DocumentBody, Imported, Lines, Reject};
 use crate::problem::Problem;
 use crate::route::documents::{count, name_of, request};
 use crate::{App, Shared};
@@ -35,7 +35,7 @@ const REASON: usize = 300;
 /// come twice, the later one as it is by then.
 #[utoipa::path(get, path = "/v1/collections/{collection}/export", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection")), responses(
-    (status = 200, description = "One document a line", body = String, content_type = "application/x-ndjson")))]
+    (status = 200, description = "One document a line", body = Lines, content_type = "application/x-ndjson")))]
 pub(crate) async fn export(State(app): State<Shared>, Path(name): Path<String>) -> Result<Response, Problem> {
     let collection = app.registry.get(&name)?;
     let most = app.limits.exports;
@@ -84,7 +84,7 @@ fn lines(collection: &Collection, after: u64) -> std::io::Result<Option<(Bytes, 
 #[utoipa::path(post, path = "/v1/collections/{collection}/import", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
-    request_body(content = String, description = "One document a line", content_type = "application/x-ndjson"), responses(
+    request_body(content = Lines, description = "One document a line", content_type = "application/x-ndjson"), responses(
     (status = 200, description = "Every line was taken in", body = Imported),
     (status = 207, description = "Some lines were taken in, some rejected", body = Imported),
     (status = 422, description = "No line was a document", body = Problem, content_type = "application/problem+json")))]
