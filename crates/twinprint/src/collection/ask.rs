@@ -11,13 +11,15 @@ use super::prepare::Prepared;
 use super::query::MAX_LIST;
 use super::row::Row;
 use super::settings::Store;
-use super::verify::{Asked, Found, Stored, find};
+use super::verify::{Asked, Found, Match, Rule, Stored, find};
 use super::{Collection, Inner};
 
-/// A leader near a text.
+/// A leader near a text: a duplicate of it, or a near miss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hit {
+    /// Whether a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
+    pub duplicate: bool,
     /// Its group.
     pub group_id: u64,
     /// The document, its distance and likeness.
@@ -32,9 +34,11 @@ pub struct Hit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Similar {
-    /// Leaders, the most alike first.
+    /// Leaders: duplicates first, then near misses, the most alike first.
     pub hits: Vec<Hit>,
-    /// The limit of texts looked at was reached.
+    /// Leaders that were found; those beyond `limit` are not among the hits.
+    pub found: u64,
+    /// There were more candidates than texts are looked at (`max_texts`), so one farther away may have been missed.
     pub limited: bool,
 }
 
@@ -69,7 +73,8 @@ impl Collection {
         })
     }
 
-    /// Leaders within `k` of a document or at its threshold, the most alike first, at most `limit`.
+    /// Leaders within `k` of a document, or found by their shingles, at most `limit`: the duplicates, and the near misses that were compared
+    /// and lie below the threshold. The most alike come first.
     ///
     /// # Errors
     /// A document that cannot be one, a radius beyond the collection's, damage.
@@ -91,16 +96,23 @@ impl Collection {
         let now = inner.now();
         let prepared = inner.workshop.prepare(document, now)?;
         inner.consistent(|live, transaction| {
-            let mut found = inner.find(live, transaction, &prepared, k, now)?;
+            // From 0 on, every candidate that can be verified is told.
+            let rule = Rule { k, threshold: 0.0, ..Rule::of(&inner.settings) };
+            let mut found = inner.find(live, transaction, &prepared, rule, now)?;
+            let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
+            let duplicate =
+                |hit: &Match| hit.similarity.is_none() || jaccard(hit) >= inner.settings.threshold;
             found.matches.sort_by(|a, b| {
-                let jaccard = |similarity: Option<(f64, f64)>| similarity.map_or(0.0, |(jaccard, _)| jaccard);
-                let order = jaccard(b.similarity).total_cmp(&jaccard(a.similarity));
+                let order = duplicate(b).cmp(&duplicate(a));
+                let order = order.then(jaccard(b).total_cmp(&jaccard(a)));
                 order.then((a.distance, a.ordinal).cmp(&(b.distance, b.ordinal)))
             });
+            let many = found.matches.len() as u64;
             found.matches.truncate(limit.min(MAX_LIST));
             let hits = found.matches.iter().map(|hit| {
                 let record = inner.record(transaction, hit.ordinal)?;
                 Ok(Hit {
+                    duplicate: duplicate(hit),
                     group_id: live.row(hit.ordinal).map_or(0, |row| row.group),
                     best: Best {
                         id: record.id,
@@ -113,6 +125,7 @@ impl Collection {
             });
             Ok(Similar {
                 hits: hits.collect::<Result<_, CollectionError>>()?,
+                found: many,
                 limited: found.limited,
             })
         })
@@ -137,7 +150,7 @@ impl Collection {
                 Some(group)
             } else {
                 let asked = Asked::new(document, settings);
-                let found = find(asked, &live, &prepared, (settings, settings.k), |row| {
+                let found = find(asked, &live, &prepared, Rule::of(settings), |row| {
                     !row.is_expired(now)
                 })?;
                 found
@@ -173,19 +186,21 @@ impl Inner {
         live: &Live,
         transaction: &ReadTransaction,
         prepared: &Prepared,
-        k: u32,
+        rule: Rule,
         now: i64,
     ) -> Result<Found, CollectionError> {
-        let shingles = Stored {
+        let asked = Asked::new(prepared, &self.settings);
+        let shingles = self.shingles(transaction);
+        find(asked, live, &shingles, rule, |row| !row.is_expired(now))
+    }
+
+    fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> Stored<'a> {
+        Stored {
             store: &self.store,
             transaction,
             workshop: &self.workshop,
             cache: &self.cache,
-        };
-        let asked = Asked::new(prepared, &self.settings);
-        find(asked, live, &shingles, (&self.settings, k), |row| {
-            !row.is_expired(now)
-        })
+        }
     }
 
     fn answer(
@@ -223,7 +238,7 @@ impl Inner {
             let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
             Some((same.ordinal, 0, similarity))
         } else {
-            let found = self.find(live, transaction, prepared, self.settings.k, now)?;
+            let found = self.find(live, transaction, prepared, Rule::of(&self.settings), now)?;
             answer.limited = found.limited;
             found.best().map(|best| {
                 answer.verdict = Verdict::Near;

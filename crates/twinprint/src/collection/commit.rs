@@ -26,7 +26,7 @@ use super::row::Row;
 use super::settings::{Settings, Store};
 use super::stories::Kept;
 use super::tables::Tables;
-use super::verify::{Asked, Found, Match, Shingles, find};
+use super::verify::{Asked, Found, Match, Rule, Shingles, find};
 
 /// What a group of writes is decided on, and what it changes.
 pub(crate) struct Commit<'a, 't, S> {
@@ -111,7 +111,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             };
             return Ok((Some(decided), false));
         }
-        let rule = (self.settings, self.settings.k);
+        let rule = Rule::of(self.settings);
         let there = |row: &Row| !row.is_expired(self.now);
         let mut found = find(asked, &self.fresh, &self.shingles(), rule, there)?;
         found.limited |= settled.limited;

@@ -99,6 +99,9 @@ pub enum CollectionError {
         /// Documents waiting.
         waiting: u64,
     },
+    /// The caller asked for an end before it was done.
+    #[error("cancelled")]
+    Cancelled,
     /// The collection is being closed.
     #[error("the collection is closed")]
     Closed,

@@ -32,6 +32,7 @@ mod row;
 pub(crate) mod runs;
 mod seal;
 mod settings;
+mod stats;
 mod store;
 mod stories;
 mod tables;
@@ -66,10 +67,11 @@ pub use document::{Answer, Best, Content, Details, Durability, MAX_TEXT, Named, 
 pub use error::CollectionError;
 pub(crate) use feed::feed_from;
 pub use feed::{Fed, feed};
-pub use query::{Document, Group, GroupList, Stats};
+pub use query::{Document, Group, GroupList};
 pub use record::{Change, ChangeKind, SourceRecord};
 pub(crate) use runs::Objection;
 pub use settings::{CanonicalBy, Settings, Store};
+pub use stats::{SourceStats, Stats};
 pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
 
 /// The store's file in a collection's directory.

@@ -81,7 +81,7 @@ fn of_concurrent_near_duplicates_exactly_one_is_new() {
         .filter(|answer| answer.verdict == Verdict::New)
         .count();
     assert_eq!((new, answers.len()), (40, 320));
-    assert_eq!(collection.stats(None, 0).unwrap().groups, 40);
+    assert_eq!(collection.stats(None, None, 0).unwrap().groups, 40);
     collection.verify().unwrap();
 }
 
@@ -104,7 +104,7 @@ fn documents_expire_and_their_groups_live_on() {
         (third.verdict, third.best.unwrap().id.as_str()),
         (Verdict::Exact, "second")
     );
-    let group = collection.group(third.group_id.unwrap(), 10).unwrap();
+    let group = collection.group(third.group_id.unwrap(), 0, 10).unwrap();
     assert_eq!((group.size, group.leader.id.as_str()), (2, "second"));
     let kinds: Vec<ChangeKind> = collection
         .changes(0, 10)

@@ -94,16 +94,38 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// Who counts as a duplicate.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
+    /// Bits in which the fingerprints of candidates differ at most.
+    pub(crate) k: u32,
+    /// Jaccard from which on a candidate is a match.
+    pub(crate) threshold: f64,
+    /// Candidates compared at most, the nearest first.
+    pub(crate) compared: usize,
+}
+
+impl Rule {
+    /// The rule of a collection.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self {
+            k: settings.k,
+            threshold: settings.threshold,
+            compared: settings.max_texts as usize,
+        }
+    }
+}
+
 /// Verifies the candidates of a document among those leaders in `live` that are there for it.
 pub(crate) fn find(
     asked: Asked<'_>,
     live: &Live,
     shingles: &impl Shingles,
-    (settings, k): (&Settings, u32),
+    rule: Rule,
     there: impl Fn(&Row) -> bool,
 ) -> Result<Found, CollectionError> {
     let mut candidates = Vec::new();
-    live.candidates(asked.row, k, &mut candidates);
+    live.candidates(asked.row, rule.k, &mut candidates);
     let mut rows: Vec<(u32, &Row)> = candidates
         .iter()
         .filter_map(|&(ordinal, distance)| Some((distance, live.row(ordinal)?)))
@@ -111,10 +133,9 @@ pub(crate) fn find(
         .collect();
     rows.sort_unstable_by_key(|(distance, row)| (*distance, row.ordinal));
     let mut found = Found::default();
-    let most = settings.max_texts as usize;
-    if rows.len() > most {
+    if rows.len() > rule.compared {
         found.limited = true;
-        rows.truncate(most);
+        rows.truncate(rule.compared);
     }
     for (distance, row) in rows {
         let unverified = Match {
@@ -130,7 +151,7 @@ pub(crate) fn find(
         let (Some(mine), Some(theirs)) = (own.of(asked.row, measure)?, shingles.of(row, measure)?) else {
             continue;
         };
-        if let Some(overlap) = mine.overlap_at_least(&theirs, settings.threshold) {
+        if let Some(overlap) = mine.overlap_at_least(&theirs, rule.threshold) {
             found.matches.push(Match {
                 similarity: Some((overlap.jaccard(), overlap.containment())),
                 ..unverified

@@ -28,7 +28,7 @@ use super::record::ChangeKind;
 use super::runs::{self, RunEntry};
 use super::stories::{self, Kept};
 use super::tables::Tables;
-use super::verify::{Asked, Found, Stored, find};
+use super::verify::{Asked, Found, Rule, Stored, find};
 
 /// Documents committed together at most, but for a single request of more.
 const GROUP: usize = 2000;
@@ -373,7 +373,7 @@ fn find_all(
             Asked::new(prepared, &inner.settings),
             settled,
             shingles,
-            (&inner.settings, inner.settings.k),
+            Rule::of(&inner.settings),
             |row| !row.is_expired(now),
         )
     };

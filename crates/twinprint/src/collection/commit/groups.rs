@@ -19,7 +19,7 @@ use crate::collection::record::{ChangeKind, DocumentRecord};
 use crate::collection::row::Row;
 use crate::collection::settings::CanonicalBy;
 use crate::collection::store::GroupRecord;
-use crate::collection::verify::{Asked, Found, Match, Shingles, find};
+use crate::collection::verify::{Asked, Found, Match, Rule, Shingles, find};
 
 /// Members looked at when a group needs another canonical document.
 const MEMBERS_COMPARED: usize = 1000;
@@ -150,7 +150,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let there = |row: &Row| !row.is_expired(now) && !removed.contains(&row.ordinal);
         let one = |row: &Row| {
             let asked = Asked::stored(row, &shingles, settings);
-            find(asked, settled, &shingles, (settings, settings.k), there)
+            find(asked, settled, &shingles, Rule::of(settings), there)
         };
         members.par_iter().map(one).collect()
     }
