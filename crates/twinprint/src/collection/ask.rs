@@ -58,7 +58,10 @@ impl Collection {
         };
         inner.consistent(|live, transaction| {
             let answer = |prepared: &Result<Prepared, CollectionError>| match prepared {
-                Ok(prepared) => inner.answer(live, transaction, prepared, now).map(Ok),
+                Ok(prepared) => {
+                    let answer = || inner.answer(live, transaction, prepared, now);
+                    inner.store.guard(answer).map(Ok)
+                }
                 Err(error) => Ok(Err(error.clone())),
             };
             if few {

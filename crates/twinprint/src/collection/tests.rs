@@ -1,7 +1,9 @@
 //! Collections against a map and brute force, and through reopening, backup, expiry and repair.
 
+mod damage;
 mod faults;
 mod faulty_store;
+mod read_only;
 mod runs;
 mod stories;
 
@@ -326,7 +328,10 @@ fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        (restored.documents, 0)
+        Repaired {
+            saved: restored.documents,
+            lost: Some(0)
+        }
     );
 }
 
