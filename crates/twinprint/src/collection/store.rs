@@ -187,7 +187,13 @@ impl Store {
             builder.set_check_integrity_on_open(true);
             builder.create_with_backend(frozen).map(Db::Writing)
         };
-        Self::guarded(path, open).map(drop)
+        Self::guarded(path, open).map(drop).map_err(|error| match error {
+            CollectionError::Damaged { path, what } => CollectionError::Damaged {
+                path,
+                what: format!("its pages do not fit their checksums ({what})"),
+            },
+            error => error,
+        })
     }
 
     /// Makes a store in a file that is not there.

@@ -20,8 +20,13 @@ const PAGE: usize = 4096;
 /// Panics of the store that nobody caught on the thread where they happened.
 static LET_OUT: AtomicUsize = AtomicUsize::new(0);
 
+/// Panics of the store so far that nobody caught where they happened.
+pub(super) fn panics_let_out() -> usize {
+    LET_OUT.load(Ordering::Relaxed)
+}
+
 /// Prints panics as the command does, and counts those of the store.
-fn watch_panics() {
+pub(super) fn watch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let print = take_hook();
@@ -135,7 +140,7 @@ impl Victim {
         }
         let repaired = Collection::repair(&dir, &mended);
         let end = match repaired {
-            Ok(repaired) => self.judge_repaired(&checked.is_ok(), repaired, damage),
+            Ok(repaired) => self.judge_repaired(checked.is_ok(), repaired, damage),
             Err(error) => {
                 assert!(
                     matches!(error, CollectionError::BeyondRepair { .. }) && checked.is_err(),
@@ -149,11 +154,11 @@ impl Victim {
             fs::read(dir.join(FILE)).unwrap() == bytes,
             "{damage}: the file changed"
         );
-        self.write_on(&dir);
+        write_on(&dir);
         end
     }
 
-    fn judge_repaired(&self, &whole: &bool, repaired: Repaired, damage: &str) -> End {
+    fn judge_repaired(&self, whole: bool, repaired: Repaired, damage: &str) -> End {
         let (dir, mended) = (self.place("c"), self.place("mended"));
         Collection::verify_in(&mended).unwrap_or_else(|error| panic!("{damage}: {error}"));
         let saved = all(&Collection::open_read_only(&mended).unwrap());
@@ -182,18 +187,18 @@ impl Victim {
         End::Saved { lost }
     }
 
-    /// Writing to what is left ends in an answer or a named error as well, and so does closing it.
-    #[expect(clippy::unused_self, reason = "as the others")]
-    fn write_on(&self, dir: &Path) {
-        let Ok(collection) = Collection::open(dir) else {
-            return;
-        };
-        let many = (200..220).map(document).collect();
-        let _answered = collection.check((100..140).map(document).collect());
-        let _added = collection.add(many, false, Durability::Synced);
-        let _deleted = collection.delete(&["d1", "d90", "d159"], Durability::Synced);
-        let _verified = collection.verify();
-    }
+}
+
+/// Writing to what is left ends in an answer or an error as well, and so does closing it.
+fn write_on(dir: &Path) {
+    let Ok(collection) = Collection::open(dir) else {
+        return;
+    };
+    let many = (200..220).map(document).collect();
+    let _answered = collection.check((100..140).map(document).collect());
+    let _added = collection.add(many, false, Durability::Synced);
+    let _deleted = collection.delete(&["d1", "d90", "d159"], Durability::Synced);
+    let _verified = collection.verify();
 }
 
 fn all(collection: &Collection) -> BTreeMap<String, Document> {
@@ -228,31 +233,35 @@ fn a_page_of_zeros_costs_what_is_on_it() {
     // Pages of old commits; of documents and texts; of the rest; of settings and roots.
     assert!(tally.iter().all(|&many| many > 0), "{tally:?}: {ends:?}");
     assert!(tally[3] <= 6, "{tally:?}");
-    assert_eq!(LET_OUT.load(Ordering::Relaxed), 0);
+    assert_eq!(panics_let_out(), 0);
 }
 
 #[test]
 fn flipped_bits_on_any_page_are_found_or_do_not_matter() {
-    let victim = Victim::new(true);
     let mut state = 1u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(7);
         (state >> 33) as usize % below
     };
     let mut ends = Vec::new();
-    for page in victim.pages() {
-        let mut bytes = victim.whole.clone();
-        let used: Vec<usize> = (page * PAGE..(page + 1) * PAGE)
-            .filter(|&at| bytes[at] != 0)
-            .collect();
-        // Links and lengths stand at the beginning.
-        let at = used[random(if random(2) == 0 { used.len() } else { used.len().min(40) })];
-        bytes[at] ^= 1 << random(8);
-        ends.push(victim.judge(&bytes, &format!("byte {at} is flipped")));
+    // Stories take their time.
+    for (stories, step) in [(false, 1), (true, 9)] {
+        let victim = Victim::new(stories);
+        for page in victim.pages().into_iter().step_by(step) {
+            let mut bytes = victim.whole.clone();
+            let used: Vec<usize> = (page * PAGE..(page + 1) * PAGE)
+                .filter(|&at| bytes[at] != 0)
+                .collect();
+            // Links and lengths stand at the beginning.
+            let many = [used.len(), used.len().min(40)][random(2)];
+            let at = used[random(many)];
+            bytes[at] ^= 1 << random(8);
+            ends.push(victim.judge(&bytes, &format!("stories {stories}, byte {at} is flipped")));
+        }
     }
     let whole = count(&ends, |end| *end == End::Whole);
     assert!(whole > 0 && whole < ends.len(), "{ends:?}");
-    assert_eq!(LET_OUT.load(Ordering::Relaxed), 0);
+    assert_eq!(panics_let_out(), 0);
 }
 
 #[test]
@@ -267,5 +276,5 @@ fn a_file_cut_short_is_damaged_and_the_rest_is_saved() {
     assert_eq!(count(&ends, |end| *end == End::Whole), 0);
     let saved = count(&ends, |end| matches!(end, End::Saved { .. }));
     assert!(saved > 0 && saved < ends.len(), "{ends:?}");
-    assert_eq!(LET_OUT.load(Ordering::Relaxed), 0);
+    assert_eq!(panics_let_out(), 0);
 }
