@@ -62,7 +62,10 @@ impl Collection {
         };
         inner.consistent(|live, transaction| {
             let answer = |prepared: &Result<Prepared, CollectionError>| match prepared {
-                Ok(prepared) => inner.answer(live, transaction, prepared, now).map(Ok),
+                Ok(prepared) => {
+                    let answer = || inner.answer(live, transaction, prepared, now);
+                    inner.store.guard(answer).map(Ok)
+                }
                 Err(error) => Ok(Err(error.clone())),
             };
             if few {
@@ -97,7 +100,11 @@ impl Collection {
         let prepared = inner.workshop.prepare(document, now)?;
         inner.consistent(|live, transaction| {
             // From 0 on, every candidate that can be verified is told.
-            let rule = Rule { k, threshold: 0.0, ..Rule::of(&inner.settings) };
+            let rule = Rule {
+                k,
+                threshold: 0.0,
+                ..Rule::of(&inner.settings)
+            };
             let mut found = inner.find(live, transaction, &prepared, rule, now)?;
             let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
             let duplicate =

@@ -72,6 +72,10 @@ impl<'t> Tables<'t> {
         })
     }
 
+    pub(crate) fn store(&self) -> &'t Store {
+        self.store
+    }
+
     fn failed(&self, error: redb::StorageError) -> CollectionError {
         self.store.unreadable(error)
     }

@@ -1,8 +1,10 @@
 //! Collections through concurrent writes, backup, expiry and repair.
 
+mod damage;
 mod faults;
 mod faulty_store;
 mod groups;
+mod read_only;
 mod runs;
 mod stories;
 
@@ -159,7 +161,10 @@ fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        (restored.documents, 0)
+        Repaired {
+            saved: restored.documents,
+            lost: Some(0)
+        }
     );
 }
 

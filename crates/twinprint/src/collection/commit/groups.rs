@@ -148,9 +148,10 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let (settings, settled, removed, now) = (self.settings, self.settled, &self.removed, self.now);
         let shingles = self.shingles();
         let there = |row: &Row| !row.is_expired(now) && !removed.contains(&row.ordinal);
+        let store = self.tables.store();
         let one = |row: &Row| {
             let asked = Asked::stored(row, &shingles, settings);
-            find(asked, settled, &shingles, Rule::of(settings), there)
+            store.guard(|| find(asked, settled, &shingles, Rule::of(settings), there))
         };
         members.par_iter().map(one).collect()
     }
