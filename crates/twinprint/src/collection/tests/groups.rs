@@ -439,9 +439,12 @@ impl Pair {
         });
         self.storage = FaultyStore::holding(bytes);
         self.open();
+        // Whatever is due goes now, if it has not gone with the write.
+        self.collection().delete(&["nobody"], Durability::Synced).unwrap();
         let after = self.twin.compare(self.collection());
         match before {
-            Some(before) if after.is_err() => {
+            Some(mut before) if after.is_err() => {
+                before.expire();
                 self.twin = before;
                 self.twin.compare(self.collection())
             }
