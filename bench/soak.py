@@ -77,7 +77,7 @@ class Soak:
 
     def take_in(self):
         """A batch comes in."""
-        batch = [{"doc_id": f"d{self.next + n}", "source": f"b{self.next}", "text": self.text()} for n in range(BATCH)]
+        batch = [{"id": f"d{self.next + n}", "source": f"b{self.next}", "text": self.text()} for n in range(BATCH)]
         self.kept.append(self.next)
         self.next += BATCH
         began = time.monotonic()
@@ -88,7 +88,7 @@ class Soak:
     def turn(self, most):
         """A batch comes in, one is asked about, and of the oldest as many go as there are too many."""
         self.take_in()
-        self.call("POST", "/checks", {"documents": [{"doc_id": "asked", "text": self.text()} for _ in range(BATCH)]})
+        self.call("POST", "/checks", {"documents": [{"id": "asked", "text": self.text()} for _ in range(BATCH)]})
         self.call("GET", "/groups?limit=20")
         if self.stories:
             self.call("GET", "/stories?limit=20")

@@ -111,11 +111,11 @@ class Place:
         documents = [json.loads(line) for line in self.done(["collection", "export", directory]).splitlines()]
         groups = {}
         for document in documents:
-            groups.setdefault(document["group_id"], []).append(document["doc_id"])
+            groups.setdefault(document["group_id"], []).append(document["id"])
             for changing in ("added", "changed", "seq", "group_id", "story_id"):
                 document.pop(changing, None)
         stats = json.loads(self.done(["collection", "stat", directory]))
-        return [sorted(documents, key=lambda document: document["doc_id"]), sorted(map(sorted, groups.values())),
+        return [sorted(documents, key=lambda document: document["id"]), sorted(map(sorted, groups.values())),
                 stats["settings"]]
 
 
@@ -158,7 +158,7 @@ def kept_is_in_the_collection(place):
             for line in path.read_text().splitlines()]
     assert len(kept) == records["kept"]
     exported = place.done(["collection", "export", "seen"]).splitlines()
-    held = [(row["text"], row["doc_id"]) for row in map(json.loads, exported)]
+    held = [(row["text"], row["id"]) for row in map(json.loads, exported)]
     for file, record in kept:
         own = record.get("id")
         is_it = (lambda name: name == own or name.startswith(f"{own}#")) if own else (lambda name: name.startswith((f"{file.name}:", f"{file.stem}:")))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The service from outside: held against its own OpenAPI description, under clients that send the same pages at once, and killed.
+"""The service from outside: its OpenAPI description held against the validator, the service against the description, a client that is generated
+from it against the service; its metrics read by the parser of Prometheus; under clients that send the same pages at once, and killed.
 
     tests/service.py            runs of a size for CI
-    tests/service.py --full     20 runs of 8 clients with 1,000 pages, 200 kills
+    tests/service.py --full     20 runs of 8 clients with 1,000 pages, 1,000 kills
 
-Needs the release binary (TWINPRINT) and schemathesis."""
+Needs the release binary (TWINPRINT), schemathesis, openapi-spec-validator, openapi-python-client and prometheus-client."""
 
 import http.client
 import json
@@ -16,7 +17,11 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
+
+import openapi_spec_validator
+from prometheus_client.parser import text_string_to_metric_families
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
@@ -64,7 +69,7 @@ import schemathesis
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context, value):
-    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
 """
 
 # Names of what is there, so that more than "not found" is answered.
@@ -75,6 +80,7 @@ NAMES = """
 "path.source" = "a.example"
 "path.story" = 1
 "query.since" = "2024-05-01"
+"path.job" = 1
 "query.a" = "d2"
 "query.b" = "d3"
 """
@@ -92,7 +98,7 @@ def described(work):
             service.call("DELETE", "/v1/collections/c")
             assert service.call("PUT", "/v1/collections/c", {"stories": True})[0] == 201
             for n in range(5):
-                document = {"doc_id": f"d{n}", "text": page(n % 3, n), "url": f"http://a.example/{n}"}
+                document = {"id": f"d{n}", "text": page(n % 3, n), "url": f"http://a.example/{n}"}
                 assert service.call("POST", "/v1/collections/c/check-and-insert", document)[0] == 200
             command = [str(tool), "run", service.address + "/openapi.json", "--checks", checks, "--phases", "coverage,fuzzing",
                        "--max-examples", "60" if FULL else "10", "--seed", "1", "--request-timeout", "30", "--no-color",
@@ -104,6 +110,126 @@ def described(work):
             assert service.call("GET", "/readyz")[0] == 200
         cases = [line.strip() for line in result.stdout.splitlines() if " generated, " in line]
         print("schemathesis," if not names else "with names of what is there,", cases[0])
+
+
+# What stands beside the description when a client is generated: lines of JSON are bytes to it.
+GENERATOR = """
+content_type_overrides:
+  application/x-ndjson: application/octet-stream
+"""
+
+# What the generated client does. Its functions parse what comes back into the types of the description.
+CALLS = """
+import io, sys, time
+from made import Client
+from made.api.collections import create_collection, delete_collection, list_collections, show_collection
+from made.api.documents import add_documents, check, check_and_insert, delete_document, delete_source, export, import_, show_document
+from made.api.jobs import cancel_job, list_jobs, show_job
+from made.api.questions import groups, group, similar, stats
+from made.models import (Answer, BatchAnswer, CollectionInfo, Deleted, Document, DocumentBody, DocumentsBody, Group, GroupList, Imported, Job, JobList,
+                         JobState, Problem, Settings, Similar, SimilarBody, Stats, Verdict)
+from made.types import File
+
+client = Client(base_url=sys.argv[1])
+words = [f"w{n}" for n in range(150)]
+
+def page(*edits):
+    return " ".join("edited" if n in edits else word for n, word in enumerate(words))
+
+def ask(call, kind, *path, **more):
+    answer = call.sync(*path, client=client, **more)
+    assert isinstance(answer, kind), (call, answer)
+    return answer
+
+assert ask(create_collection, CollectionInfo, "made", body=Settings(k=24, threshold=0.9)).name == "made"
+assert ask(show_collection, CollectionInfo, "made").settings.k == 24
+one = lambda id, *edits: DocumentBody(id=id, text=page(*edits), url="http://a.example/" + id)
+first = ask(check_and_insert, Answer, "made", body=one("a"), idempotency_key="first")
+assert first.verdict == Verdict.NEW and first.durable
+assert ask(check_and_insert, Answer, "made", body=one("a"), idempotency_key="first").seq == first.seq
+batch = ask(add_documents, BatchAnswer, "made", body=DocumentsBody(documents=[one("b", 3), one("c", *range(40, 55))]))
+assert [item.answer.verdict for item in batch.items] == [Verdict.NEAR, Verdict.NEW], batch
+assert ask(check, Answer, "made", body=one("x")).best.id == "a"
+near = ask(similar, Similar, "made", body=SimilarBody(document=one("x")))
+assert [(hit.id, hit.duplicate) for hit in near.hits] == [("a", True), ("c", False)], near
+listed = ask(groups, GroupList, "made").groups
+assert [found.size for found in listed] == [2], listed
+assert [member.id for member in ask(group, Group, "made", listed[0].group_id, limit=1).members] == ["a"]
+assert ask(stats, Stats, "made").sources[0].source == "a.example"
+assert ask(show_document, Document, "made", "b").text == page(3)
+lines = ask(export, File, "made").payload.read()
+assert lines.count(b"\\n") == 3, lines
+taken = ask(import_, Imported, "made", body=File(payload=io.BytesIO(lines + b"rubbish\\n")))
+assert (taken.lines, taken.taken, taken.rejected) == (4, 3, 1), taken
+assert isinstance(ask(delete_document, Deleted, "made", "b").seq, int)
+assert ask(show_document, Problem, "made", "b").status == 404
+job = ask(delete_source, Job, "made", "a.example")
+while job.state == JobState.RUNNING:
+    time.sleep(0.02)
+    job = ask(show_job, Job, job.id)
+assert (job.state, job.done) == (JobState.DONE, 2), job
+assert ask(cancel_job, Job, job.id).state == JobState.DONE
+assert ask(list_jobs, JobList).jobs[0].id == job.id
+assert delete_collection.sync_detailed("made", client=client).status_code == 204
+assert "made" not in [found.name for found in list_collections.sync(client=client).collections]
+"""
+
+
+def generated(work):
+    """The description is one to its validator, and the client that is generated from it does what it says."""
+    with Service(work) as service:
+        description = service.call("GET", "/openapi.json")[1]
+        openapi_spec_validator.validate(description)
+        (Path(work) / "openapi.json").write_text(json.dumps(description))
+        (Path(work) / "config.yml").write_text(GENERATOR)
+        (Path(work) / "calls.py").write_text(CALLS)
+        # The tool calls others that stand beside it.
+        tools = Path(sys.executable).parent
+        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+        command = [str(tools / "openapi-python-client"), "generate", "--path", "openapi.json", "--config", "config.yml", "--meta", "none",
+                   "--output-path", "made", "--fail-on-warning"]
+        for command in (command, [sys.executable, "calls.py", service.address]):
+            result = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=300)
+            assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
+            assert "arning" not in result.stdout + result.stderr, result.stdout
+    operations = sum(len(item) for item in description["paths"].values())
+    print(f"a valid description of {operations} operations; a client generated from it makes its calls")
+
+
+def measured(work):
+    """The parser of Prometheus reads the metrics: every family has a type and says what it is, once."""
+    with Service(work) as service:
+        for name in ("c", "d"):
+            assert service.call("PUT", f"/v1/collections/{name}", {})[0] == 201
+        for n in range(4):
+            assert service.call("POST", "/v1/collections/c/check-and-insert", {"id": str(n), "text": page(n % 3)})[0] == 200
+        assert service.call("GET", "/nothing")[0] == 404
+        connection = http.client.HTTPConnection(service.host, timeout=60)
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"), answer.headers["Content-Type"]
+        families = list(text_string_to_metric_families(answer.read().decode()))
+    names = Counter(family.name for family in families)
+    assert max(names.values()) == 1, names.most_common(3)
+    for family in families:
+        assert family.type != "unknown" and family.documentation and family.samples, family
+    values = {(sample.name, *sorted(sample.labels.items())): sample.value for family in families for sample in family.samples}
+    assert values["twinprint_verdicts_total", ("verdict", "new")] == 3
+    assert values["twinprint_collection_documents", ("collection", "c")] == 4
+    assert values["twinprint_requests_total", ("route", "none"), ("status", "404")] == 1
+    assert "process_resident_memory_bytes" in names or sys.platform != "linux", names
+    assert [label for label in values if label[0] == "twinprint_build_info"], names
+    buckets = {}
+    for (name, *labels), value in values.items():
+        if name.endswith("_bucket"):
+            labels = dict(labels)
+            buckets.setdefault((name, labels["route"]), []).append((float(labels["le"]), value))
+    for (name, route), counts in buckets.items():
+        counts.sort()
+        assert [count for _, count in counts] == sorted(count for _, count in counts), counts
+        whole = values[name.replace("_bucket", "_count"), ("route", route)]
+        assert counts[-1] == (float("inf"), whole), counts
+    print(f"{len(families)} families of metrics, {len(values)} samples, {len(buckets)} histograms")
 
 
 def one_new_each(work, runs, clients, pages):
@@ -122,7 +248,7 @@ def one_new_each(work, runs, clients, pages):
                 rng.shuffle(order)
                 while order:
                     batch = [order.pop() for _ in range(min(len(order), rng.choice([1, 5, 40])))]
-                    documents = [{"doc_id": f"{number}/{n}", "text": page(f"{run} {n}", number)} for n in batch]
+                    documents = [{"id": f"{number}/{n}", "text": page(f"{run} {n}", number)} for n in batch]
                     status, answer = service.call("POST", name + "/documents", {"documents": documents}, connection)
                     if status == 429:
                         order += batch
@@ -148,8 +274,9 @@ def one_new_each(work, runs, clients, pages):
 def kills(work, cycles):
     """Killed at random under load: what was acknowledged is there, in the story it was told, and nothing that was not sent."""
     rng = random.Random(5)
-    sent, acknowledged = set(), {}
-    slowest = 0.0
+    # Of every id the text that was acknowledged last, none where it is deleted, and what was sent without an answer.
+    acknowledged, doubtful, stories = {}, {}, {}
+    slowest, count = 0.0, 0
     for cycle in range(cycles):
         began = time.monotonic()
         with Service(work) as service:
@@ -157,17 +284,38 @@ def kills(work, cycles):
             assert service.call("PUT", "/v1/collections/c", {"stories": True})[0] in (200, 201)
 
             def client(number):
+                nonlocal count
+                rng = random.Random(f"{cycle} {number}")
                 connection = http.client.HTTPConnection(service.host, timeout=60)
+                mine = [one for one in acknowledged if one.startswith(f"{number}-")]
                 for batch in range(10_000):
-                    ids = [f"{cycle}-{number}-{batch}-{n}" for n in range(rng.choice([1, 10]))]
-                    sent.update(ids)
-                    documents = [{"doc_id": one, "text": page(one)} for one in ids]
+                    # New ones, other texts for old ones, and deletions, of leaders too: few pages, so that groups form.
+                    if rng.random() < 0.25 and mine:
+                        one = rng.choice(mine)
+                        sent = {one: None}
+                        method, path, body = "DELETE", f"/v1/collections/c/documents/{one}", None
+                    else:
+                        ids = [f"{number}-{cycle}-{batch}-{n}" for n in range(rng.choice([1, 10]))]
+                        ids += rng.sample(mine, min(len(mine), 2))
+                        sent = {one: page(rng.randrange(200), rng.randrange(30)) for one in ids}
+                        method, path = "POST", "/v1/collections/c/documents"
+                        body = {"documents": [{"id": one, "text": text} for one, text in sent.items()]}
+                    doubtful.update({one: [*doubtful.get(one, []), text] for one, text in sent.items()})
                     try:
-                        status, answer = service.call("POST", "/v1/collections/c/documents", {"documents": documents}, connection)
+                        status, answer = service.call(method, path, body, connection)
                     except (OSError, http.client.HTTPException):
                         return
-                    if status == 200:
-                        acknowledged.update({one: item["answer"]["story_id"] for one, item in zip(ids, answer["items"])})
+                    if status not in (200, 404):
+                        for one in sent:
+                            doubtful[one].pop()
+                        continue
+                    count += len(sent)
+                    acknowledged.update(sent)
+                    for one in sent:
+                        doubtful.pop(one)
+                    mine += [one for one, text in sent.items() if text is not None]
+                    if body:
+                        stories.update({one: item["answer"]["story_id"] for one, item in zip(sent, answer["items"])})
 
             threads = [threading.Thread(target=client, args=(number,)) for number in range(3)]
             for thread in threads:
@@ -178,22 +326,31 @@ def kills(work, cycles):
                 thread.join()
         if cycle % 10 == 9 or cycle == cycles - 1:
             lines = subprocess.run([BINARY, "collection", "export", "collections/c"], cwd=work, check=True, capture_output=True).stdout
-            there = {row["doc_id"]: row["story_id"] for row in map(json.loads, lines.splitlines())}
-            lost = acknowledged.keys() - there.keys()
-            assert not lost, f"cycle {cycle}: {len(lost)} acknowledged and lost"
-            assert there.keys() <= sent, f"cycle {cycle}: {len(there.keys() - sent)} never sent"
+            rows = {row["id"]: row for row in map(json.loads, lines.splitlines())}
+            for one in {*acknowledged, *doubtful, *rows}:
+                found = rows[one]["text"] if one in rows else None
+                may = [acknowledged.get(one), *doubtful.pop(one, [])]
+                assert found in may, f"cycle {cycle}: {one} is {found!r}, and was sent as {may!r}"
+                acknowledged[one] = found
             command = [BINARY, "collection", "stories", "collections/c", "--min-size", "1", "--limit", "10000000"]
-            stories = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
-            became = {part: story["story_id"] for story in stories for part in [story["story_id"], *story.get("merged", [])]}
-            moved = [one for one, story in acknowledged.items() if became[story] != there[one]]
-            assert not moved, f"cycle {cycle}: {len(moved)} in other stories than they were told"
+            told = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
+            became = {part: story["story_id"] for story in told for part in [story["story_id"], *story.get("merged", [])]}
+            for one, row in rows.items():
+                if one in stories and row["text"] == acknowledged[one]:
+                    moved = became.get(stories[one]) not in (None, row["story_id"])
+                    assert not moved, f"cycle {cycle}: {one} is in another story than it was told"
+            leaders = {row["group_id"]: one for one, row in rows.items() if row["leads"]}
+            for one, row in rows.items():
+                best = row.get("best")
+                assert (best is None) == row["leads"], row
+                assert best is None or (best["id"] == leaders[row["group_id"]] and best["jaccard"] >= 0.8), row
             subprocess.run([BINARY, "collection", "check", "collections/c"], cwd=work, check=True, capture_output=True)
-    assert acknowledged, "nothing was acknowledged"
-    print(f"{cycles} kills: {len(acknowledged)} documents acknowledged, all there; slowest start {slowest:.2f} s")
+    assert count, "nothing was acknowledged"
+    print(f"{cycles} kills: {count} writes acknowledged, none lost and nothing else there; slowest start {slowest:.2f} s")
 
 
 def main():
-    for part, numbers in [(described, ()), (one_new_each, (20, 8, 1000) if FULL else (2, 8, 150)), (kills, (200,) if FULL else (12,))]:
+    for part, numbers in [(generated, ()), (measured, ()), (described, ()), (one_new_each, (20, 8, 1000) if FULL else (2, 8, 150)), (kills, (1000,) if FULL else (12,))]:
         with tempfile.TemporaryDirectory() as work:
             part(work, *numbers)
 

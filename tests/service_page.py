@@ -49,10 +49,10 @@ def fill(host, hostile):
             if n % 2 == 0:
                 text = f"{SUBJECTS[3 if chinese else n // 2 % 3]} ".title() * 4 + text
             url = f"https://{draw.choice(['news', 'herald', 'xinwen', 'tribune'])}.example/{n}/{copy}"
-            documents.append({"doc_id": f"report-{n}-{copy}", "url": url, "time": f"2024-05-{1 + n // 2:02}", "text": text,
+            documents.append({"id": f"report-{n}-{copy}", "url": url, "time": f"2024-05-{1 + n // 2:02}", "text": text,
                               "fields": {"title": text[:60]}})
     for n in range(hostile):
-        documents.append({"doc_id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "time": "2024-05-20",
+        documents.append({"id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "time": "2024-05-20",
                           "fields": {"title": ATTACK}, "text": f"{ATTACK} {ATTACK} {n}"})
     connection = http.client.HTTPConnection(host)
 
@@ -89,7 +89,7 @@ def visit(browser, address, documents, language, width, dark, shots):
     assert page.evaluate("document.documentElement.lang") == ("zh" if chinese else "en")
     assert page.locator("#counts").inner_text().strip(), "no counts"
 
-    near = next(d for d in documents if d["doc_id"].endswith("-1"))
+    near = next(d for d in documents if d["id"].endswith("-1"))
     page.fill("#text", near["text"] + (" 又及" if chinese else " And more"))
     page.click("#ask button")
     page.wait_for_selector("#answer .verdict")

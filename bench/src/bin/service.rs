@@ -139,7 +139,7 @@ impl Service {
 }
 
 fn asked(fingerprint: &str) -> String {
-    format!("{{\"doc_id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
+    format!("{{\"id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
 }
 
 /// The words of the texts of a file, without what JSON escapes.
@@ -200,7 +200,7 @@ impl Load {
 
     fn document(&self, n: u64) -> String {
         format!(
-            "{{\"doc_id\":\"d{n}\",\"url\":\"http://s{}.example/{n}\",\"text\":\"{}\"}}",
+            "{{\"id\":\"d{n}\",\"url\":\"http://s{}.example/{n}\",\"text\":\"{}\"}}",
             n % 100,
             self.text(n)
         )

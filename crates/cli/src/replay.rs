@@ -92,7 +92,7 @@ fn body(document: NewDocument) -> Value {
         Content::Html(html) => ("html", html),
         Content::Fingerprint(bits) => ("fingerprint", format!("{bits:032x}")),
     };
-    let mut body = json!({"doc_id": document.id, kind: content});
+    let mut body = json!({"id": document.id, kind: content});
     let Details {
         url,
         source,

@@ -92,6 +92,16 @@ impl Sent {
         Ok(sent)
     }
 
+    /// Of a request that has no body.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            bytes: Vec::new(),
+            coding: Coding::Plain,
+            most: 0,
+            _held: Held::default(),
+        }
+    }
+
     async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
         let limits = &app.limits;
         let coding = coding(headers)?;

@@ -183,7 +183,7 @@ async fn one(
 ) -> Result<hyper::Response<Answer>, Infallible> {
     let mut response: Response =
         if begun.is_none() || seat.further && !WATCHES.contains(&request.uri().path()) {
-            app.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            app.metrics.refused.inc();
             Problem {
                 limit: Some(seat.most() as u64),
                 ..Problem::unavailable("too many connections; try again in a moment")

@@ -97,6 +97,17 @@ pub enum ServeError {
         /// What is wrong with it.
         why: String,
     },
+    /// The list of jobs cannot be read.
+    #[error("{}: not a list of jobs ({source}); put it elsewhere, and the service begins a new one", .path.display())]
+    Jobs {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: std::io::Error,
+    },
+    /// The counters cannot be set up.
+    #[error("metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
     /// Everybody on the network could write.
     #[error(
         "{0} is not a loopback address: whoever reaches it could read and delete everything; give a token file with --tokens"
@@ -143,14 +154,15 @@ impl App {
         if let Some(backups) = &options.backups {
             outside(dir, backups)?;
         }
+        let jobs = Jobs::open(dir, options.backups.as_deref(), Arc::clone(&stopping), log)?;
         Ok(Self {
             registry,
             backups: options.backups.clone(),
             log,
             limits,
             tokens,
-            metrics: Metrics::default(),
-            jobs: Arc::new(Jobs::new(Arc::clone(&stopping))),
+            metrics: Metrics::new()?,
+            jobs: Arc::new(jobs),
             idempotency: Idempotency::default(),
             work: Work::new(limits.requests, limits.request_time),
             room: Room::new(limits.bodies),

@@ -151,7 +151,7 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         };
         let (seat, closed) = seats.take();
         if closed || seat.is_none() {
-            app.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            app.metrics.refused.inc();
         }
         let Some(seat) = seat else {
             continue;
@@ -159,11 +159,11 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         // Small answers are not to wait for more.
         let _unsupported = socket.set_nodelay(true);
         let app = Arc::clone(app);
-        app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        app.metrics.connections.inc();
         let (server, watcher, router) = (server.clone(), graceful.watcher(), router.clone());
         tokio::spawn(async move {
             connection::serve(socket, seat, server, watcher, router, Arc::clone(&app)).await;
-            app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            app.metrics.connections.dec();
         });
     }
     drop(listener);

@@ -1,136 +1,171 @@
-//! What is counted, in the text form of Prometheus.
+//! What is counted, for Prometheus.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::registry::Registry;
+use prometheus::{
+    CounterVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+
+use crate::registry::Registry as Collections;
 
 /// Upper bounds of the buckets of durations, in seconds.
-const BUCKETS: [f64; 11] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 10.0,
+const BUCKETS: [f64; 12] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 10.0, 60.0,
 ];
 
-#[derive(Clone, Default)]
-struct Histogram {
-    /// How many lie within each bucket's bound, and beyond the last.
-    within: [u64; BUCKETS.len()],
-    count: u64,
-    sum: f64,
-}
-
 /// The counters of a service.
-#[derive(Default)]
 pub(crate) struct Metrics {
-    /// By route and status.
-    requests: Mutex<BTreeMap<(String, u16), u64>>,
-    /// By route.
-    times: Mutex<BTreeMap<String, Histogram>>,
-    /// By verdict.
-    verdicts: Mutex<BTreeMap<&'static str, u64>>,
+    registry: Registry,
+    requests: IntCounterVec,
+    times: HistogramVec,
+    verdicts: IntCounterVec,
+    waiting: IntGauge,
+    jobs: IntGauge,
     /// Connections open now.
-    pub(crate) connections: AtomicU64,
+    pub(crate) connections: IntGauge,
     /// Connections closed at once because too many were open.
-    pub(crate) refused: AtomicU64,
+    pub(crate) refused: IntCounter,
     /// Connections closed because the client did not take its answer.
-    pub(crate) slow: AtomicU64,
+    pub(crate) slow: IntCounter,
 }
 
 impl Metrics {
+    /// All at zero.
+    pub(crate) fn new() -> Result<Self, prometheus::Error> {
+        let registry = Registry::new();
+        let made = Self {
+            requests: IntCounterVec::new(
+                Opts::new(
+                    "twinprint_requests_total",
+                    "Requests answered, by route and status.",
+                ),
+                &["route", "status"],
+            )?,
+            times: HistogramVec::new(
+                HistogramOpts::new(
+                    "twinprint_request_seconds",
+                    "Time from a request to its answer, by route.",
+                )
+                .buckets(BUCKETS.to_vec()),
+                &["route"],
+            )?,
+            verdicts: IntCounterVec::new(
+                Opts::new("twinprint_verdicts_total", "Documents taken in, by verdict."),
+                &["verdict"],
+            )?,
+            waiting: IntGauge::new("twinprint_requests_waiting", "Requests worked on or waiting.")?,
+            jobs: IntGauge::new("twinprint_jobs_running", "Jobs under way.")?,
+            connections: IntGauge::new("twinprint_connections", "Connections open.")?,
+            refused: IntCounter::new(
+                "twinprint_connections_refused_total",
+                "Connections closed at once because too many were open.",
+            )?,
+            slow: IntCounter::new(
+                "twinprint_connections_slow_total",
+                "Connections closed because the client did not take its answer.",
+            )?,
+            registry,
+        };
+        let build = IntGaugeVec::new(
+            Opts::new("twinprint_build_info", "The version that runs; always 1."),
+            &["version"],
+        )?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        let registry = &made.registry;
+        registry.register(Box::new(build))?;
+        registry.register(Box::new(made.requests.clone()))?;
+        registry.register(Box::new(made.times.clone()))?;
+        registry.register(Box::new(made.verdicts.clone()))?;
+        registry.register(Box::new(made.connections.clone()))?;
+        registry.register(Box::new(made.refused.clone()))?;
+        registry.register(Box::new(made.slow.clone()))?;
+        registry.register(Box::new(made.waiting.clone()))?;
+        registry.register(Box::new(made.jobs.clone()))?;
+        // Elsewhere the system does not tell in /proc.
+        #[cfg(target_os = "linux")]
+        registry.register(Box::new(
+            prometheus::process_collector::ProcessCollector::for_self(),
+        ))?;
+        // A rate can be taken of what begins at zero.
+        for verdict in ["new", "exact", "near", "updated"] {
+            made.verdict(verdict, 0);
+        }
+        Ok(made)
+    }
+
     /// Notes a request that was answered.
     pub(crate) fn request(&self, route: &str, status: u16, took: Duration) {
-        if let Ok(mut requests) = self.requests.lock() {
-            *requests.entry((route.to_owned(), status)).or_default() += 1;
-        }
-        if let Ok(mut times) = self.times.lock() {
-            let histogram = times.entry(route.to_owned()).or_default();
-            let seconds = took.as_secs_f64();
-            histogram.count += 1;
-            histogram.sum += seconds;
-            for (bound, within) in BUCKETS.iter().zip(&mut histogram.within) {
-                *within += u64::from(seconds <= *bound);
-            }
-        }
+        self.requests
+            .with_label_values(&[route, &status.to_string()])
+            .inc();
+        self.times.with_label_values(&[route]).observe(took.as_secs_f64());
     }
 
     /// Notes a verdict.
     pub(crate) fn verdict(&self, verdict: &'static str, more: u64) {
-        if let Ok(mut verdicts) = self.verdicts.lock() {
-            *verdicts.entry(verdict).or_default() += more;
-        }
+        self.verdicts.with_label_values(&[verdict]).inc_by(more);
     }
 
-    /// All of it.
-    pub(crate) fn text(&self, registry: &Registry, waiting: usize) -> String {
-        let mut text = String::new();
-        // Writing to a String cannot fail.
-        let _ = self.write(&mut text, registry, waiting);
-        text
+    /// All of it, family by family, in the text format of Prometheus.
+    pub(crate) fn text(
+        &self,
+        collections: &Collections,
+        waiting: usize,
+        jobs: usize,
+    ) -> Result<String, prometheus::Error> {
+        self.waiting.set(waiting as i64);
+        self.jobs.set(jobs as i64);
+        let mut families = self.registry.gather();
+        families.extend(of_collections(collections)?.gather());
+        families.sort_by(|a, b| a.name().cmp(b.name()));
+        TextEncoder::new().encode_to_string(&families)
     }
+}
 
-    fn write(&self, out: &mut String, registry: &Registry, waiting: usize) -> std::fmt::Result {
-        writeln!(out, "# TYPE twinprint_requests_total counter")?;
-        for ((route, status), count) in self.requests.lock().iter().flat_map(|requests| requests.iter()) {
-            writeln!(
-                out,
-                "twinprint_requests_total{{route=\"{route}\",status=\"{status}\"}} {count}"
-            )?;
-        }
-        writeln!(out, "# TYPE twinprint_request_seconds histogram")?;
-        for (route, histogram) in self.times.lock().iter().flat_map(|times| times.iter()) {
-            let name = "twinprint_request_seconds";
-            for (bound, within) in BUCKETS.iter().zip(&histogram.within) {
-                writeln!(out, "{name}_bucket{{route=\"{route}\",le=\"{bound}\"}} {within}")?;
-            }
-            let Histogram { count, sum, .. } = histogram;
-            writeln!(out, "{name}_bucket{{route=\"{route}\",le=\"+Inf\"}} {count}")?;
-            writeln!(
-                out,
-                "{name}_sum{{route=\"{route}\"}} {sum}\n{name}_count{{route=\"{route}\"}} {count}"
-            )?;
-        }
-        writeln!(out, "# TYPE twinprint_verdicts_total counter")?;
-        for (verdict, count) in self.verdicts.lock().iter().flat_map(|verdicts| verdicts.iter()) {
-            writeln!(out, "twinprint_verdicts_total{{verdict=\"{verdict}\"}} {count}")?;
-        }
-        let gauges = [
-            ("connections", self.connections.load(Ordering::Relaxed)),
-            ("requests_waiting", waiting as u64),
-        ];
-        for (name, value) in gauges {
-            writeln!(out, "# TYPE twinprint_{name} gauge\ntwinprint_{name} {value}")?;
-        }
-        for (name, count) in [("refused", &self.refused), ("slow", &self.slow)] {
-            let count = count.load(Ordering::Relaxed);
-            let name = format!("twinprint_connections_{name}_total");
-            writeln!(out, "# TYPE {name} counter\n{name} {count}")?;
-        }
-        for kind in ["documents", "queue", "refuses_writes"] {
-            writeln!(out, "# TYPE twinprint_collection_{kind} gauge")?;
-        }
-        for kind in ["commits_total", "commit_seconds_total"] {
-            writeln!(out, "# TYPE twinprint_collection_{kind} counter")?;
-        }
-        for (name, opened) in registry.list() {
-            let label = format!("{{collection=\"{name}\"}}");
-            let Ok(collection) = opened else {
-                writeln!(out, "twinprint_collection_refuses_writes{label} 1")?;
-                continue;
-            };
-            let commits = collection.commits();
-            let refuses = u8::from(collection.refusal().is_some());
-            writeln!(out, "twinprint_collection_documents{label} {}", collection.len())?;
-            writeln!(out, "twinprint_collection_queue{label} {}", collection.waiting())?;
-            writeln!(out, "twinprint_collection_refuses_writes{label} {refuses}")?;
-            writeln!(out, "twinprint_collection_commits_total{label} {}", commits.count)?;
-            writeln!(
-                out,
-                "twinprint_collection_commit_seconds_total{label} {}",
-                commits.seconds
-            )?;
-        }
-        Ok(())
+/// What the collections tell of themselves when they are asked. Made anew each time: collections come and go.
+fn of_collections(collections: &Collections) -> Result<Registry, prometheus::Error> {
+    let gauge = |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &["collection"]);
+    let documents = gauge("twinprint_collection_documents", "Documents there are.")?;
+    let queue = gauge("twinprint_collection_queue", "Documents that wait to be written.")?;
+    let refuses = gauge(
+        "twinprint_collection_refuses_writes",
+        "1 where a collection takes no writes or is not served.",
+    )?;
+    let commits = IntCounterVec::new(
+        Opts::new(
+            "twinprint_collection_commits_total",
+            "Commits since it was opened.",
+        ),
+        &["collection"],
+    )?;
+    let seconds = CounterVec::new(
+        Opts::new(
+            "twinprint_collection_commit_seconds_total",
+            "Time that its commits took, syncs included.",
+        ),
+        &["collection"],
+    )?;
+    for (name, opened) in collections.list() {
+        let label = &[name.as_str()];
+        let Ok(collection) = opened else {
+            refuses.with_label_values(label).set(1);
+            continue;
+        };
+        let done = collection.commits();
+        documents.with_label_values(label).set(collection.len() as i64);
+        queue.with_label_values(label).set(collection.waiting() as i64);
+        refuses
+            .with_label_values(label)
+            .set(i64::from(collection.refusal().is_some()));
+        commits.with_label_values(label).inc_by(done.count);
+        seconds.with_label_values(label).inc_by(done.seconds);
     }
+    let registry = Registry::new();
+    registry.register(Box::new(documents))?;
+    registry.register(Box::new(queue))?;
+    registry.register(Box::new(refuses))?;
+    registry.register(Box::new(commits))?;
+    registry.register(Box::new(seconds))?;
+    Ok(registry)
 }

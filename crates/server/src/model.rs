@@ -13,8 +13,9 @@ use crate::problem::Problem;
 #[serde(deny_unknown_fields)]
 pub(crate) struct DocumentBody {
     /// Its name; the same one again is an update.
+    #[serde(alias = "doc_id")]
     #[schema(min_length = 1, max_length = 2048)]
-    pub(crate) doc_id: String,
+    pub(crate) id: String,
     /// Its text.
     pub(crate) text: Option<String>,
     /// Its markup.
@@ -54,7 +55,7 @@ impl DocumentBody {
             }
         };
         Ok(NewDocument {
-            id: self.doc_id,
+            id: self.id,
             content,
             details: Details {
                 url: self.url,
@@ -181,7 +182,7 @@ pub(crate) struct Collapsed {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct CollapsedGroup {
     /// The document to be shown.
-    pub(crate) doc_id: String,
+    pub(crate) id: String,
     /// Those it stands for.
     pub(crate) duplicates: Vec<String>,
 }
@@ -224,52 +225,85 @@ pub(crate) struct ChangeList {
     pub(crate) first: u64,
 }
 
-/// What an import came to.
-#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+/// Documents, a JSON object a line.
+#[derive(ToSchema)]
+#[schema(format = Binary)]
+#[expect(
+    dead_code,
+    reason = "for the description; lines are read and written as bytes"
+)]
+pub(crate) struct Lines(String);
+
+/// What an import came to, or had come to when it ended early.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Imported {
-    /// Lines that were no documents, with the reasons of the first.
+    /// Lines that hold something: those taken and those rejected.
+    pub(crate) lines: u64,
+    /// Lines whose documents were taken in.
+    pub(crate) taken: u64,
+    /// Lines that were no documents, or documents that were refused.
     pub(crate) rejected: u64,
-    /// Documents by verdict.
+    /// Documents taken in, by verdict.
     pub(crate) verdicts: BTreeMap<String, u64>,
-    /// The first lines rejected, from 1, with their reasons.
+    /// The first lines rejected, at most 100, with their reasons.
+    #[schema(max_items = 100)]
     pub(crate) rejects: Vec<Reject>,
 }
 
-/// A line that was no document.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+/// A line that was rejected.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Reject {
-    /// The line, from 1.
+    /// The line, from 1; blank lines count.
     pub(crate) line: u64,
     /// Why.
     pub(crate) reason: String,
 }
 
 /// A job that goes on after its request is answered.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Job {
-    /// Its number.
+    /// Its number, which no other job of this service gets.
     pub(crate) id: u64,
     /// What it does.
     pub(crate) what: String,
-    /// Documents done so far.
+    /// The collection it works on.
+    pub(crate) collection: String,
+    /// Of a backup: its directory among the service's backups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) directory: Option<String>,
+    /// Documents done so far. They stay done however the job ends.
     pub(crate) done: u64,
     /// Where it is.
     pub(crate) state: JobState,
     /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
 }
 
+/// Some of the jobs.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct JobList {
+    /// The newest first.
+    pub(crate) jobs: Vec<Job>,
+    /// Ask for the jobs after this one for more; none at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_after: Option<u64>,
+}
+
 /// Where a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JobState {
     /// Under way.
     Running,
     /// At its end.
     Done,
-    /// Ended early.
+    /// Ended early by an error.
     Failed,
+    /// Ended early because somebody asked for it.
+    Cancelled,
+    /// Ended early because the service ended.
+    Interrupted,
 }
 
 /// Whether the service is ready.

@@ -7,7 +7,7 @@ use utoipa::openapi::schema::Ref;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::problem::Problem;
-use crate::route::{collections, documents, health, questions, stories, stream};
+use crate::route::{collections, documents, health, jobs, questions, stories, stream};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -37,7 +37,9 @@ use crate::route::{collections, documents, health, questions, stories, stream};
         stories::story,
         questions::stats,
         questions::changes,
-        questions::job,
+        jobs::list,
+        jobs::show,
+        jobs::cancel,
         stream::export,
         stream::import,
         health::livez,
@@ -46,6 +48,14 @@ use crate::route::{collections, documents, health, questions, stories, stream};
         health::openapi,
     ),
     components(schemas(Problem)),
+    tags(
+        (name = "collections", description = "Making, showing, deleting and copying collections"),
+        (name = "documents", description = "Documents: asked about, taken in, shown, deleted"),
+        (name = "questions", description = "What is near, why, in which groups, how much, and what changed"),
+        (name = "stories", description = "What the documents are about, by time"),
+        (name = "jobs", description = "Work that goes on after its request is answered"),
+        (name = "health", description = "What watches the service asks"),
+    ),
     modifiers(&Security, &Errors)
 )]
 struct Description;

@@ -6,7 +6,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -43,10 +42,6 @@ impl Patient {
         self.app.limits.answer_time
     }
 
-    fn slow(&self) -> &AtomicU64 {
-        &self.app.metrics.slow
-    }
-
     /// What came of writing, unless that has waited too long.
     fn within_time(
         &mut self,
@@ -63,7 +58,7 @@ impl Patient {
             return Poll::Pending;
         }
         self.over = true;
-        self.slow().fetch_add(1, Ordering::Relaxed);
+        self.app.metrics.slow.inc();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }

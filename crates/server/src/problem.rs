@@ -7,6 +7,8 @@ use serde::Serialize;
 use twinprint::collection::CollectionError;
 use utoipa::ToSchema;
 
+use crate::model::Imported;
+
 /// Why a request was not done (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Problem {
@@ -22,6 +24,9 @@ pub(crate) struct Problem {
     /// What was sent instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) got: Option<u64>,
+    /// Of an import: what it had come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) import: Option<Box<Imported>>,
 }
 
 /// What happened, for the log.
@@ -36,6 +41,7 @@ impl Problem {
             detail: detail.into(),
             limit: None,
             got: None,
+            import: None,
         }
     }
 
@@ -44,6 +50,14 @@ impl Problem {
             limit: Some(limit),
             got,
             ..Self::new(status, format!("{what}: the limit is {limit}"))
+        }
+    }
+
+    /// The problem of an import that ended early, with what it had come to.
+    pub(crate) fn of_import(self, imported: Imported) -> Self {
+        Self {
+            import: Some(Box::new(imported)),
+            ..self
         }
     }
 

@@ -5,6 +5,7 @@ const at = (id) => document.getElementById(id);
 let language = navigator.language.startsWith("zh") ? "zh" : "en";
 let after = 0;
 let further;
+let moreSources;
 let storied = new Set();
 
 const words = {
@@ -13,6 +14,7 @@ const words = {
   none: ["There is no collection yet. Make one: curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME", "还没有集合。创建一个：curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME"],
   of: ["of", "与"], bits: ["bits differ", "位不同"], jaccard: ["Jaccard", "Jaccard 相似度"], group: ["group", "组"], show: ["show", "展开"],
   ended: ["ended", "已结束"], members: ["its documents", "相关文档"], untitled: ["(without a title)", "（无标题）"],
+  missed: ["near miss", "接近但不重复"], limited: ["more lay near than were compared", "附近还有未比较的文档"],
   weights: ["words that weigh differently", "权重不同的词"],
 };
 const say = (word) => words[word][language === "zh" ? 1 : 0];
@@ -80,21 +82,31 @@ async function collections() {
 
 async function overview() {
   location.hash = at("collection").value;
-  const stats = await call(here() + "/stats?limit=50");
+  moreSources = undefined;
+  at("sources").replaceChildren();
+  const stats = await sources();
   const counts = [["documents", stats.documents], ["groups", stats.groups], ["removed", stats.documents - stats.groups], ["seq", stats.seq]];
   at("counts").replaceChildren(...counts.map(([word, value]) => {
     const made = node("div");
     made.append(node("b", value.toLocaleString(language)), say(word));
     return made;
   }));
-  const sources = Object.entries(stats.sources).sort((x, y) => y[1].documents - x[1].documents);
-  at("sources").replaceChildren(...sources.map(([name, s]) => row(name, s.documents, s.new, s.exact, s.near)));
   if (stats.refusal) tell(stats.refusal);
   after = 0;
   at("groups").replaceChildren();
   await groups();
   at("storied").hidden = !storied.has(at("collection").value);
   if (!at("storied").hidden) await storiesAnew();
+}
+
+async function sources() {
+  const asked = new URLSearchParams({ limit: 50 });
+  if (moreSources) asked.set("after", moreSources);
+  const stats = await call(here() + "/stats?" + asked);
+  at("sources").append(...stats.sources.map((s) => row(s.source, s.documents, s.new, s.exact, s.near)));
+  moreSources = stats.next_after;
+  at("more-sources").hidden = moreSources === undefined;
+  return stats;
 }
 
 async function storiesAnew() {
@@ -132,13 +144,18 @@ function story(told) {
 async function storyMembers(id, place, button, from) {
   const part = await call(here() + `/stories/${id}?limit=50` + (from ? `&after=${from}` : ""));
   const list = node("ul");
-  list.append(...part.members.map((member) => node("li", member.url ? `${member.doc_id} · ${member.url}` : member.doc_id)));
+  list.append(...part.members.map((member) => node("li", member.url ? `${member.id} · ${member.url}` : member.id)));
   button.remove();
   place.append(list);
-  if (part.next_after === undefined) return;
+  goOn(place, part.next_after, (more) => storyMembers(id, place, more, part.next_after));
+}
+
+// A button for the next part of a list, where there is one.
+function goOn(place, next, work) {
+  if (next === undefined) return;
   const more = node("button", at("more").dataset[language]);
   more.type = "button";
-  more.onclick = () => guarded(() => storyMembers(id, place, more, part.next_after));
+  more.onclick = () => guarded(() => work(more));
   place.append(more);
 }
 
@@ -148,46 +165,73 @@ async function groups() {
     const button = node("button", say("show"));
     button.type = "button";
     button.onclick = () => guarded(() => members(group, button));
-    at("groups").append(row(group.group_id, group.size, group.canonical.doc_id, button));
+    at("groups").append(row(group.group_id, group.size, group.canonical.id, button));
   }
   after = list.next_after;
   at("more").hidden = after === undefined;
 }
 
 async function members(group, button) {
-  const whole = await call(here() + `/groups/${group.group_id}?limit=200`);
-  const list = node("ul");
-  for (const member of whole.members) {
-    const item = node("li");
-    const link = node("button", member.doc_id);
-    link.type = "button";
-    link.onclick = () => {
-      at("a").value = whole.leader.doc_id;
-      at("b").value = member.doc_id;
-      guarded(compare);
-      at("comparison").scrollIntoView({ behavior: "smooth", block: "center" });
-    };
-    item.append(link, " " + (member.url || ""));
-    list.append(item);
-  }
   const cell = node("td");
   cell.colSpan = 4;
-  cell.append(list);
   const below = node("tr");
   below.append(cell);
+  await memberPart(group.group_id, cell);
   button.closest("tr").after(below);
   button.remove();
 }
 
+async function memberPart(id, place, button, from) {
+  const part = await call(here() + `/groups/${id}?limit=100` + (from ? `&after=${from}` : ""));
+  const list = node("ul");
+  for (const member of part.members || []) {
+    const item = node("li");
+    item.append(compared(part.leader.id, member.id), " " + (member.url || ""));
+    list.append(item);
+  }
+  if (button) button.remove();
+  place.append(list);
+  goOn(place, part.next_after, (more) => memberPart(id, place, more, part.next_after));
+}
+
+// A button with the name of a document that puts it beside another.
+function compared(a, b) {
+  const link = node("button", b);
+  link.type = "button";
+  link.onclick = () => {
+    at("a").value = a;
+    at("b").value = b;
+    guarded(compare);
+    at("comparison").scrollIntoView({ behavior: "smooth", block: "center" });
+  };
+  return link;
+}
+
 async function ask() {
-  const answer = await call(here() + "/check", { doc_id: "asked from the page", text: at("text").value });
+  const document = { id: "asked from the page", text: at("text").value };
+  const [answer, similar] = await Promise.all([call(here() + "/check", document), call(here() + "/similar", { document })]);
   const line = node("p");
   line.append(node("span", say(answer.verdict), "verdict"));
   if (answer.best) {
     const jaccard = answer.best.jaccard === undefined ? "" : ` · ${say("jaccard")} ${answer.best.jaccard.toFixed(3)}`;
-    line.append(` ${say("of")} ${answer.best.doc_id} · ${answer.best.hamming} ${say("bits")}${jaccard} · ${say("group")} ${answer.group_id}`);
+    line.append(` ${say("of")} ${answer.best.id} · ${answer.best.hamming} ${say("bits")}${jaccard} · ${say("group")} ${answer.group_id}`);
   }
-  at("answer").replaceChildren(line);
+  at("answer").replaceChildren(line, nearby(similar));
+}
+
+// What is near the text that was asked about: duplicates, and near misses marked as such.
+function nearby(similar) {
+  const list = node("ul");
+  for (const hit of similar.hits) {
+    const facts = [`${hit.hamming} ${say("bits")}`, hit.jaccard !== undefined && `${say("jaccard")} ${hit.jaccard.toFixed(3)}`,
+      `${say("group")} ${hit.group_id}`, !hit.duplicate && say("missed")];
+    const item = node("li", hit.id + " · " + facts.filter(Boolean).join(" · "));
+    if (!hit.duplicate) item.className = "hint";
+    list.append(item);
+  }
+  const told = [similar.found > similar.hits.length && `${similar.hits.length} / ${similar.found.toLocaleString(language)}`, similar.limited && say("limited")];
+  if (told.some(Boolean)) list.append(node("li", told.filter(Boolean).join(" · "), "hint"));
+  return list;
 }
 
 const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
@@ -235,6 +279,7 @@ on("more", "click", groups);
 on("which", "submit", storiesAnew);
 on("state", "change", storiesAnew);
 on("further", "click", stories);
+on("more-sources", "click", sources);
 on("pair", "submit", compare);
 on("language", "click", async () => { language = language === "zh" ? "en" : "zh"; translate(); if (at("collection").value) await overview(); });
 translate();

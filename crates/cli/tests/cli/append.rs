@@ -54,7 +54,7 @@ fn collection(sandbox: &Sandbox) -> BTreeMap<String, String> {
     exported
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .map(|row| (text(&row["doc_id"]), text(&row["text"])))
+        .map(|row| (text(&row["id"]), text(&row["text"])))
         .collect()
 }
 

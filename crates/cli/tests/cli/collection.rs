@@ -29,7 +29,7 @@ fn a_collection_answers_as_dedup_decides() {
     assert_eq!(answers.len(), clusters.len());
     let mut leaders = 0;
     for (answer, row) in answers.iter().zip(&clusters) {
-        assert_eq!(answer["doc_id"], row["id"]);
+        assert_eq!(answer["id"], row["id"]);
         assert_eq!(
             answer["verdict"] == "new",
             row["is_leader"].as_bool().unwrap(),
@@ -133,7 +133,7 @@ fn what_is_not_taken_in_is_told_with_its_place() {
         .run("collection add scored odd.jsonl --summary")
         .incomplete();
     for part in [
-        "odd.jsonl:2: doc_id",
+        "odd.jsonl:2: id",
         "odd.jsonl:4: ",
         "score: left out of 1 document",
         "odd.jsonl:1",
@@ -202,7 +202,7 @@ fn killed_at_any_time_a_collection_has_what_it_acknowledged() {
             let Ok(answer) = serde_json::from_str::<Value>(&line.unwrap()) else {
                 break;
             };
-            acknowledged.insert(answer["doc_id"].as_str().unwrap().to_owned());
+            acknowledged.insert(answer["id"].as_str().unwrap().to_owned());
             if n == 37 * cycle {
                 child.kill().unwrap();
             }
@@ -213,7 +213,7 @@ fn killed_at_any_time_a_collection_has_what_it_acknowledged() {
         let there: BTreeSet<String> = exported
             .lines()
             .map(|line| {
-                serde_json::from_str::<Value>(line).unwrap()["doc_id"]
+                serde_json::from_str::<Value>(line).unwrap()["id"]
                     .as_str()
                     .unwrap()
                     .to_owned()

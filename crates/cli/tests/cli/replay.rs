@@ -55,7 +55,7 @@ fn pages_of_an_archive_are_sent_in_order_and_told_apart() {
         .collect();
     let told: Vec<(&str, &str)> = rows
         .iter()
-        .map(|row| (row["doc_id"].as_str().unwrap(), row["verdict"].as_str().unwrap()))
+        .map(|row| (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap()))
         .collect();
     let expected = [
         ("http://a.example/1", "new"),

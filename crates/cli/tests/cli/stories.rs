@@ -56,7 +56,7 @@ fn stories_of(sandbox: &Sandbox, collection: &str) -> BTreeMap<String, u64> {
         .ok()
         .stdout;
     let story = |row: Value| {
-        let id = row["doc_id"].as_str().unwrap().to_owned();
+        let id = row["id"].as_str().unwrap().to_owned();
         (id, row["story_id"].as_u64().unwrap())
     };
     json(&exported).into_iter().map(story).collect()
@@ -198,7 +198,7 @@ fn killed_at_any_time_documents_are_in_the_stories_they_were_told() {
                 break;
             };
             told.insert(
-                answer["doc_id"].as_str().unwrap().to_owned(),
+                answer["id"].as_str().unwrap().to_owned(),
                 answer["story_id"].as_u64().unwrap(),
             );
             if n as u64 == 150 * cycle {

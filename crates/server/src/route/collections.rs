@@ -1,21 +1,21 @@
 //! Making, showing and deleting collections.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use twinprint::collection::{Collection, CollectionError, Settings};
 
 use crate::Shared;
 use crate::body::Sent;
+use crate::idempotency::Reply;
 use crate::model::{CollectionInfo, CollectionList, Job};
 use crate::problem::Problem;
+use crate::route::documents::{once, once_with, request};
 
 /// The collections of the service
 #[utoipa::path(get, operation_id = "list_collections", path = "/v1/collections", tag = "collections", responses(
-    (status = 200, body = CollectionList)))]
+    (status = 200, description = "All of them, by name; at most 1000", body = CollectionList)))]
 pub(crate) async fn list(State(app): State<Shared>) -> Json<CollectionList> {
     let info = |(name, opened): (String, Result<Collection, CollectionError>)| match opened {
         Ok(collection) => CollectionInfo {
@@ -37,7 +37,7 @@ pub(crate) async fn list(State(app): State<Shared>) -> Json<CollectionList> {
 /// A collection's settings
 #[utoipa::path(get, operation_id = "show_collection", path = "/v1/collections/{collection}", tag = "collections",
     params(("collection" = String, Path, description = "Its name")), responses(
-    (status = 200, body = CollectionInfo)))]
+    (status = 200, description = "The collection", body = CollectionInfo)))]
 pub(crate) async fn show(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -56,7 +56,7 @@ pub(crate) async fn show(
 #[utoipa::path(put, operation_id = "create_collection", path = "/v1/collections/{collection}", tag = "collections",
     params(("collection" = String, Path, description = "1 to 64 lower-case letters, digits, '-' and '_'"),
         ("X-Twinprint" = Option<String>, Header, description = "Any value, where there is no body: tells the request from what a web page of another site could send")),
-    request_body(content = Option<Settings>, content_type = "application/json"), responses(
+    request_body(content = Option<Settings>, description = "The settings that are to differ", content_type = "application/json"), responses(
     (status = 200, description = "It was there", body = CollectionInfo), (status = 201, description = "Made", body = CollectionInfo)))]
 pub(crate) async fn create(
     State(app): State<Shared>,
@@ -83,38 +83,56 @@ pub(crate) async fn create(
 /// Delete a collection with all its documents
 #[utoipa::path(delete, operation_id = "delete_collection", path = "/v1/collections/{collection}", tag = "collections",
     params(("collection" = String, Path, description = "Its name"),
-        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
-    (status = 204, description = "Gone")))]
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+    responses((status = 204, description = "Gone")))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
     Path(name): Path<String>,
-) -> Result<StatusCode, Problem> {
-    let shared = Shared::clone(&app);
-    let work = move || shared.registry.delete(&name).map(|()| StatusCode::NO_CONTENT);
-    app.work.run_with(app.registry.turn(), work).await
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Reply, Problem> {
+    // The collection is gone once this is done: the key must not be of one that is there.
+    let request = request(&method, &uri, None);
+    let work = move |shared: &Shared, _: &Sent| {
+        shared.registry.delete(&name)?;
+        Ok(Reply::empty(StatusCode::NO_CONTENT))
+    };
+    let turn = app.registry.turn();
+    once_with(turn, &app, headers, request, Sent::nothing(), work).await
 }
 
 /// Copy a collection to the service's backups, as a job
 ///
-/// The copy is a directory named after the collection and the second since 1970; the job tells its name. It is what the collection was at one moment, and is
-/// read back and checked before the job is done. `twinprint collection restore` makes a collection of it.
+/// The copy is a directory of its own, named after the collection, the second since 1970 and the job; the job tells its name. It is what the
+/// collection was at one moment, and is read back and checked before the job is done. `twinprint collection restore` makes a collection of
+/// it. A job that ends early leaves no directory.
 #[utoipa::path(post, operation_id = "back_up_collection", path = "/v1/collections/{collection}/backup", tag = "collections",
     params(("collection" = String, Path, description = "Its name"),
-        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
-    (status = 202, body = Job), (status = 409, description = "The service was started without a directory for backups", body = Problem,
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+    responses((status = 202, description = "The job that does it", body = Job),
+        (status = 409, description = "The service was started without a directory for backups", body = Problem,
         content_type = "application/problem+json")))]
 pub(crate) async fn back_up(
     State(app): State<Shared>,
     Path(name): Path<String>,
-) -> Result<(StatusCode, Json<Job>), Problem> {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Reply, Problem> {
     let collection = app.registry.get(&name)?;
-    let Some(backups) = &app.backups else {
+    let Some(backups) = app.backups.clone() else {
         return Err(Problem::new(
             StatusCode::CONFLICT,
             "the service has no directory for backups; start it with --backups DIR",
         ));
     };
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let to = backups.join(format!("{name}-{}", since.as_secs()));
-    Ok((StatusCode::ACCEPTED, Json(app.jobs.back_up(collection, to)?)))
+    let request = request(&method, &uri, Some(collection.opening()));
+    let work = move |shared: &Shared, _: &Sent| {
+        let job = shared.jobs.back_up(&name, collection, backups)?;
+        Reply::json(StatusCode::ACCEPTED, &job)
+    };
+    once(&app, headers, request, Sent::nothing(), work).await
 }

@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use sha2::{Digest, Sha256};
 use twinprint::collection::{
     Answer, Collection, CollectionError, Document, Durability, NewDocument, Verdict,
 };
 
 use crate::body::Sent;
-use crate::idempotency::Begin;
+use crate::idempotency::{Begin, Reply, key};
 use crate::model::{BatchAnswer, Deleted, DocumentBody, DocumentsBody, Item, Job, WriteQuery};
 use crate::problem::Problem;
 use crate::{App, Shared};
@@ -22,8 +22,8 @@ const SHORT_SEARCH: usize = 2_000_000;
 ///
 /// Answers what check-and-insert would, and keeps nothing.
 #[utoipa::path(post, path = "/v1/collections/{collection}/check", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection")), request_body = DocumentBody, responses(
-    (status = 200, body = Answer)))]
+    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentBody, description = "The document"), responses(
+    (status = 200, description = "What it would be", body = Answer)))]
 pub(crate) async fn check(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -45,10 +45,12 @@ pub(crate) async fn check(
     Ok(Json(answer.await?))
 }
 
-/// Would these documents be new? Each is asked about by itself.
+/// Would these documents be new?
+///
+/// Each is asked about by itself, and nothing is kept.
 #[utoipa::path(post, path = "/v1/collections/{collection}/checks", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection")), request_body = DocumentsBody, responses(
-    (status = 200, body = BatchAnswer)))]
+    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The documents"), responses(
+    (status = 200, description = "What each would be, in order", body = BatchAnswer)))]
 pub(crate) async fn checks(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -74,26 +76,28 @@ pub(crate) async fn checks(
 #[utoipa::path(post, path = "/v1/collections/{collection}/check-and-insert", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
-    request_body = DocumentBody, responses((status = 200, body = Answer)))]
+    request_body(content = DocumentBody, description = "The document"), responses(
+    (status = 200, description = "What it was when it came", body = Answer)))]
 pub(crate) async fn check_and_insert(
     State(app): State<Shared>,
     Path(name): Path<String>,
     Query(how): Query<WriteQuery>,
+    method: Method,
     uri: Uri,
     headers: HeaderMap,
     sent: Body,
-) -> Result<Response, Problem> {
+) -> Result<Reply, Problem> {
     let collection = app.registry.get(&name)?;
     let sent = Sent::receive(&app, &headers, sent).await?;
-    let opening = collection.opening();
-    let work = move |shared: &App, sent: &Sent| {
+    let request = request(&method, &uri, Some(collection.opening()));
+    let work = move |shared: &Shared, sent: &Sent| {
         let answer = one(&collection, sent.json()?, |documents| {
             collection.add(documents, how.only_new, how.durability.into())
         })?;
         count(shared, std::iter::once(&answer));
-        Ok(answer)
+        Reply::json(StatusCode::OK, &answer)
     };
-    once(&app, headers, (&uri, opening), sent, work).await
+    once(&app, headers, request, sent, work).await
 }
 
 /// New, or seen? For many documents, one answer each, in order
@@ -102,19 +106,21 @@ pub(crate) async fn check_and_insert(
 #[utoipa::path(post, operation_id = "add_documents", path = "/v1/collections/{collection}/documents", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
-    request_body = DocumentsBody, responses((status = 200, body = BatchAnswer)))]
+    request_body(content = DocumentsBody, description = "The documents"), responses(
+    (status = 200, description = "What each was when it came, in order", body = BatchAnswer)))]
 pub(crate) async fn add(
     State(app): State<Shared>,
     Path(name): Path<String>,
     Query(how): Query<WriteQuery>,
+    method: Method,
     uri: Uri,
     headers: HeaderMap,
     sent: Body,
-) -> Result<Response, Problem> {
+) -> Result<Reply, Problem> {
     let collection = app.registry.get(&name)?;
     let sent = Sent::receive(&app, &headers, sent).await?;
-    let opening = collection.opening();
-    let work = move |shared: &App, sent: &Sent| {
+    let request = request(&method, &uri, Some(collection.opening()));
+    let work = move |shared: &Shared, sent: &Sent| {
         let batch: DocumentsBody = sent.json()?;
         limit_batch(shared.limits.batch, batch.documents.len())?;
         let answer = each(&collection, batch.documents, |documents| {
@@ -124,36 +130,53 @@ pub(crate) async fn add(
             shared,
             answer.items.iter().filter_map(|item| item.answer.as_ref()),
         );
-        Ok(answer)
+        Reply::json(StatusCode::OK, &answer)
     };
-    once(&app, headers, (&uri, opening), sent, work).await
+    once(&app, headers, request, sent, work).await
 }
 
-/// Does a write once for each idempotency key. What was done to another collection of the same name, deleted since, was not done to this one.
-async fn once<T: serde::Serialize + 'static>(
+/// A write: its method, its path and query, and the opening of the collection that it is for. What was done to another collection of the
+/// same name, deleted since, was not done to this one.
+pub(crate) fn request(method: &Method, uri: &Uri, opening: Option<u64>) -> String {
+    let path = uri.path_and_query().map_or("", |path| path.as_str());
+    let opening = opening.map_or_else(String::new, |opening| opening.to_string());
+    format!("{opening} {method} {path}")
+}
+
+/// Does a write once for each idempotency key.
+pub(crate) async fn once(
     app: &Shared,
     headers: HeaderMap,
-    (uri, opening): (&Uri, u64),
+    request: String,
     sent: Sent,
-    work: impl FnOnce(&App, &Sent) -> Result<T, Problem> + Send + 'static,
-) -> Result<Response, Problem> {
+    work: impl FnOnce(&Shared, &Sent) -> Result<Reply, Problem> + Send + 'static,
+) -> Result<Reply, Problem> {
+    once_with(std::future::ready(()), app, headers, request, sent, work).await
+}
+
+/// As [`once`], once it has something that is given back when the write is done.
+pub(crate) async fn once_with<G: Send + 'static>(
+    turn: impl Future<Output = G>,
+    app: &Shared,
+    headers: HeaderMap,
+    request: String,
+    sent: Sent,
+    work: impl FnOnce(&Shared, &Sent) -> Result<Reply, Problem> + Send + 'static,
+) -> Result<Reply, Problem> {
     let shared = Shared::clone(app);
-    let path = uri.path_and_query().map_or("", |path| path.as_str());
-    let path = format!("{opening} {path}");
     let work = move || {
-        let attempt = match shared.idempotency.begin(&headers, &path, sent.bytes())? {
-            Begin::Again(answer) => return Ok(answer),
+        let key = key(&headers, &request)?;
+        let attempt = match shared.idempotency.begin(key)? {
+            Begin::Again(first) => return first.again(&Sha256::digest(sent.bytes()).into()),
             Begin::Go(attempt) => attempt,
         };
-        let answer = work(&shared, &sent)?;
-        let json = serde_json::to_vec(&answer)
-            .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
-        attempt.answered(&json);
-        Ok(json)
+        let reply = work(&shared, &sent)?;
+        if key.is_some() {
+            attempt.answered(Sha256::digest(sent.bytes()).into(), &reply);
+        }
+        Ok(reply)
     };
-    let json = app.work.run(work).await?;
-    let kind = HeaderValue::from_static("application/json");
-    Ok(([(header::CONTENT_TYPE, kind)], json).into_response())
+    app.work.run_with(turn, work).await
 }
 
 /// Refuses a batch that is too long.
@@ -238,7 +261,7 @@ pub(crate) fn name_of(verdict: Verdict) -> &'static str {
 /// A stored document
 #[utoipa::path(get, operation_id = "show_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id")), responses(
-    (status = 200, body = Document)))]
+    (status = 200, description = "The document", body = Document)))]
 pub(crate) async fn show(
     State(app): State<Shared>,
     Path((name, id)): Path<(String, String)>,
@@ -250,35 +273,48 @@ pub(crate) async fn show(
 /// Delete a document
 #[utoipa::path(delete, operation_id = "delete_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id"),
-        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
-    (status = 200, body = Deleted)))]
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+    responses((status = 200, description = "It is gone", body = Deleted)))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
     Path((name, id)): Path<(String, String)>,
-) -> Result<Json<Deleted>, Problem> {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Reply, Problem> {
     let collection = app.registry.get(&name)?;
-    let work = move || {
+    let request = request(&method, &uri, Some(collection.opening()));
+    let work = move |_: &Shared, _: &Sent| {
         let deleted = collection.delete(&[&id], Durability::Synced)?;
         match deleted.first() {
-            Some(&Some(seq)) => Ok(Json(Deleted { seq })),
+            Some(&Some(seq)) => Reply::json(StatusCode::OK, &Deleted { seq }),
             _ => Err(Problem::from(CollectionError::NoDocument { id })),
         }
     };
-    app.work.run(work).await
+    once(&app, headers, request, Sent::nothing(), work).await
 }
 
 /// Delete all documents of a source, as a job
+///
+/// Asked again after the job ended early, it goes on with what is left.
 #[utoipa::path(delete, operation_id = "delete_source", path = "/v1/collections/{collection}/sources/{source}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source"),
-        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
-    (status = 202, body = Job)))]
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+    responses((status = 202, description = "The job that does it", body = Job)))]
 pub(crate) async fn remove_source(
     State(app): State<Shared>,
     Path((name, source)): Path<(String, String)>,
-) -> Result<(StatusCode, Json<Job>), Problem> {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Reply, Problem> {
     let collection = app.registry.get(&name)?;
-    Ok((
-        StatusCode::ACCEPTED,
-        Json(app.jobs.delete_source(collection, source)?),
-    ))
+    let request = request(&method, &uri, Some(collection.opening()));
+    let work = move |shared: &Shared, _: &Sent| {
+        let job = shared.jobs.delete_source(&name, collection, source)?;
+        Reply::json(StatusCode::ACCEPTED, &job)
+    };
+    once(&app, headers, request, Sent::nothing(), work).await
 }

@@ -3,6 +3,7 @@
 pub(crate) mod collections;
 pub(crate) mod documents;
 pub(crate) mod health;
+pub(crate) mod jobs;
 pub(crate) mod questions;
 pub(crate) mod stories;
 pub(crate) mod stream;
@@ -51,7 +52,8 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/v1/collections/{collection}/stats", get(questions::stats))
         .route("/v1/collections/{collection}/changes", get(questions::changes))
         .route("/v1/collections/{collection}/export", get(stream::export))
-        .route("/v1/jobs/{job}", get(questions::job))
+        .route("/v1/jobs", get(jobs::list))
+        .route("/v1/jobs/{job}", get(jobs::show))
         .route("/metrics", get(health::metrics))
         .route_layer(scoped(Scope::Read));
     let write = Router::new()
@@ -69,6 +71,7 @@ pub(crate) fn router(app: Shared) -> Router {
             delete(documents::remove_source),
         )
         .route("/v1/collections/{collection}/import", post(stream::import))
+        .route("/v1/jobs/{job}", delete(jobs::cancel))
         .route_layer(scoped(Scope::Write));
     let admin = Router::new()
         .route(

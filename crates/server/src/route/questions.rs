@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 
 use crate::Shared;
 use crate::body::Sent;
-use crate::model::{ChangeList, Collapsed, CollapsedGroup, DocumentsBody, Job, SimilarBody};
+use crate::model::{ChangeList, Collapsed, CollapsedGroup, DocumentsBody, SimilarBody};
 use crate::problem::Problem;
 use crate::route::documents::limit_batch;
 
@@ -37,9 +37,12 @@ pub(crate) fn limit(asked: Option<u64>, unless: usize) -> Result<usize, Problem>
 }
 
 /// What is near a document
+///
+/// The documents that lead a group are looked at. Those that the document would duplicate come first, then near misses: candidates whose
+/// Jaccard lies below the collection's threshold.
 #[utoipa::path(post, path = "/v1/collections/{collection}/similar", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection")), request_body = SimilarBody, responses(
-    (status = 200, body = Similar)))]
+    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = SimilarBody, description = "The document, and how much is wanted"), responses(
+    (status = 200, description = "What is near, the most alike first", body = Similar)))]
 pub(crate) async fn similar(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -62,8 +65,8 @@ pub(crate) async fn similar(
 /// The documents are compared with one another, by the collection's rules, and not kept. Each joins the most alike of those before it that
 /// stand for a group.
 #[utoipa::path(post, path = "/v1/collections/{collection}/collapse", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection")), request_body = DocumentsBody, responses(
-    (status = 200, body = Collapsed)))]
+    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The results, the best first"), responses(
+    (status = 200, description = "The groups", body = Collapsed)))]
 pub(crate) async fn collapse(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -84,7 +87,7 @@ pub(crate) async fn collapse(
         let group = |ids: Vec<String>| {
             let mut ids = ids.into_iter();
             Some(CollapsedGroup {
-                doc_id: ids.next()?,
+                id: ids.next()?,
                 duplicates: ids.collect(),
             })
         };
@@ -106,10 +109,12 @@ pub(crate) struct Pair {
     b: String,
 }
 
-/// How two stored documents differ, and which words and bits make the difference
+/// How two stored documents differ
+///
+/// And which words and bits make the difference.
 #[utoipa::path(get, path = "/v1/collections/{collection}/explain", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), Pair), responses(
-    (status = 200, body = Comparison)))]
+    (status = 200, description = "How they differ", body = Comparison)))]
 pub(crate) async fn explain(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -126,7 +131,7 @@ pub(crate) async fn explain(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct GroupQuery {
-    /// Groups after this number
+    /// Groups after this number, which the part before told as `next_after`
     after: Option<u64>,
     /// Groups of so many documents or more (2)
     min_size: Option<u64>,
@@ -136,9 +141,11 @@ pub(crate) struct GroupQuery {
 }
 
 /// Groups of near-duplicates
+///
+/// In order of their numbers, without their members.
 #[utoipa::path(get, path = "/v1/collections/{collection}/groups", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), GroupQuery), responses(
-    (status = 200, body = GroupList)))]
+    (status = 200, description = "A part of the list", body = GroupList)))]
 pub(crate) async fn groups(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -156,27 +163,34 @@ pub(crate) async fn groups(
     app.work.run(work).await
 }
 
-/// How much is wanted.
+/// A stretch of the members.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct LimitQuery {
+pub(crate) struct MembersQuery {
+    /// Members after this number, which the part before told as `next_after`
+    after: Option<u64>,
     /// Members wanted at most, up to 1000 (100)
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// A group with its members
+///
+/// Members come in order of their numbers, and one that comes in meanwhile is at the end.
 #[utoipa::path(get, path = "/v1/collections/{collection}/groups/{group}", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection"), ("group" = u64, Path, description = "Its number"), LimitQuery), responses(
-    (status = 200, body = Group)))]
+    params(("collection" = String, Path, description = "Name of the collection"), ("group" = u64, Path, description = "Its number"), MembersQuery), responses(
+    (status = 200, description = "The group, with a part of its members", body = Group)))]
 pub(crate) async fn group(
     State(app): State<Shared>,
     Path((name, number)): Path<(String, u64)>,
-    Query(query): Query<LimitQuery>,
+    Query(query): Query<MembersQuery>,
 ) -> Result<Json<Group>, Problem> {
     let collection = app.registry.get(&name)?;
-    let work = move || Ok(Json(collection.group(number, limit(query.limit, 100)?)?));
+    let work = move || {
+        let after = query.after.unwrap_or(0);
+        Ok(Json(collection.group(number, after, limit(query.limit, 100)?)?))
+    };
     app.work.run(work).await
 }
 
@@ -187,15 +201,20 @@ pub(crate) async fn group(
 pub(crate) struct StatsQuery {
     /// Count this source alone
     source: Option<String>,
+    /// Sources after this place, which the part before told as `next_after`
+    after: Option<String>,
     /// Sources wanted at most, up to 1000 (100)
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// Counts, of the whole and by source
+///
+/// Sources with the most documents come first, of equals by name. A source whose number of documents changes while its list is gone through
+/// may be told twice or not at all.
 #[utoipa::path(get, path = "/v1/collections/{collection}/stats", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), StatsQuery), responses(
-    (status = 200, body = Stats)))]
+    (status = 200, description = "The counts, with a part of the sources", body = Stats)))]
 pub(crate) async fn stats(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -203,9 +222,8 @@ pub(crate) async fn stats(
 ) -> Result<Json<Stats>, Problem> {
     let collection = app.registry.get(&name)?;
     let work = move || {
-        Ok(Json(
-            collection.stats(query.source.as_deref(), limit(query.limit, 100)?)?,
-        ))
+        let (source, after) = (query.source.as_deref(), query.after.as_deref());
+        Ok(Json(collection.stats(source, after, limit(query.limit, 100)?)?))
     };
     app.work.run(work).await
 }
@@ -223,9 +241,11 @@ pub(crate) struct ChangeQuery {
 }
 
 /// What changed, oldest first
+///
+/// Ask again from `next` on.
 #[utoipa::path(get, path = "/v1/collections/{collection}/changes", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), ChangeQuery), responses(
-    (status = 200, body = ChangeList)))]
+    (status = 200, description = "Some changes, and where to go on", body = ChangeList)))]
 pub(crate) async fn changes(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -240,17 +260,4 @@ pub(crate) async fn changes(
         Ok(Json(ChangeList { changes, next, first }))
     };
     app.work.run(work).await
-}
-
-/// Where a job is
-#[utoipa::path(get, path = "/v1/jobs/{job}", tag = "questions", params(("job" = u64, Path, description = "Its number")), responses(
-    (status = 200, body = Job)))]
-pub(crate) async fn job(State(app): State<Shared>, Path(id): Path<u64>) -> Result<Json<Job>, Problem> {
-    let unknown = || {
-        Problem::new(
-            StatusCode::NOT_FOUND,
-            format!("no job {id}; jobs are forgotten at a restart"),
-        )
-    };
-    app.jobs.get(id).map(Json).ok_or_else(unknown)
 }

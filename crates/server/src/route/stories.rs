@@ -49,9 +49,9 @@ pub(crate) struct StoriesQuery {
 /// Stories, those with the latest document first
 ///
 /// A story that gains a document while its list is gone through is told of where it was or where it is then, or not at all.
-#[utoipa::path(get, path = "/v1/collections/{collection}/stories", tag = "questions",
+#[utoipa::path(get, path = "/v1/collections/{collection}/stories", tag = "stories",
     params(("collection" = String, Path, description = "Name of the collection"), StoriesQuery), responses(
-    (status = 200, body = StoryList)))]
+    (status = 200, description = "A part of the list", body = StoryList)))]
 pub(crate) async fn stories(
     State(app): State<Shared>,
     Path(name): Path<String>,
@@ -77,7 +77,7 @@ pub(crate) async fn stories(
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct MembersQuery {
+pub(crate) struct StoryMembersQuery {
     /// Documents after this number, which the part before told as `next_after`
     after: Option<u64>,
     /// Documents wanted at most, up to 1000 (100)
@@ -88,13 +88,13 @@ pub(crate) struct MembersQuery {
 /// A story with its documents
 ///
 /// Asked for a story that is now part of another, it answers with that.
-#[utoipa::path(get, path = "/v1/collections/{collection}/stories/{story}", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection"), ("story" = u64, Path, description = "Its number"), MembersQuery), responses(
-    (status = 200, body = StoryDetail)))]
+#[utoipa::path(get, path = "/v1/collections/{collection}/stories/{story}", tag = "stories",
+    params(("collection" = String, Path, description = "Name of the collection"), ("story" = u64, Path, description = "Its number"), StoryMembersQuery), responses(
+    (status = 200, description = "The story, with a part of its documents", body = StoryDetail)))]
 pub(crate) async fn story(
     State(app): State<Shared>,
     Path((name, number)): Path<(String, u64)>,
-    Query(asked): Query<MembersQuery>,
+    Query(asked): Query<StoryMembersQuery>,
 ) -> Result<Json<StoryDetail>, Problem> {
     let collection = app.registry.get(&name)?;
     let work = move || {

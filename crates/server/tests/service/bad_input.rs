@@ -27,7 +27,7 @@ fn strict() -> Running {
 
 fn still_well(running: &Running) {
     let answer = running
-        .post("check", &json!({"doc_id": "x", "text": page(1, 0)}))
+        .post("check", &json!({"id": "x", "text": page(1, 0)}))
         .is(200)
         .json();
     assert_eq!(answer["verdict"], "new");
@@ -47,28 +47,28 @@ fn bodies_that_make_no_sense() {
     assert_eq!(send("\u{0}"), 400);
     assert_eq!(send(&"[".repeat(200_000)), 422);
     let deep = format!(
-        "{{\"doc_id\":\"a\",\"text\":\"x\",\"fields\":{{\"x\":{}",
+        "{{\"id\":\"a\",\"text\":\"x\",\"fields\":{{\"x\":{}",
         "[".repeat(200_000)
     );
     assert_eq!(send(&deep), 400);
-    assert_eq!(send("{\"doc_id\":\"a\",\"text\":\"\\ud800\"}"), 400);
-    assert_eq!(send("{\"doc_id\":\"a\",\"text\":\"x\",\"score\":NaN}"), 400);
+    assert_eq!(send("{\"id\":\"a\",\"text\":\"\\ud800\"}"), 400);
+    assert_eq!(send("{\"id\":\"a\",\"text\":\"x\",\"score\":NaN}"), 400);
     for document in [
         json!([]),
-        json!({"doc_id": "a"}),
-        json!({"doc_id": "", "text": "x"}),
-        json!({"doc_id": "a".repeat(3000), "text": "x"}),
-        json!({"doc_id": 7, "text": "x"}),
-        json!({"doc_id": "a", "text": "x", "html": "y"}),
-        json!({"doc_id": "a", "text": "x", "colour": "red"}),
-        json!({"doc_id": "a", "text": "x", "ttl": -1}),
-        json!({"doc_id": "a", "text": "x", "ttl": 0}),
-        json!({"doc_id": "a", "text": "x", "ttl": u64::MAX}),
-        json!({"doc_id": "a", "text": "x", "score": "good"}),
-        json!({"doc_id": "a", "fingerprint": "0123"}),
-        json!({"doc_id": "a", "fingerprint": "+".repeat(32)}),
-        json!({"doc_id": "a", "fingerprint": "é".repeat(16)}),
-        json!({"doc_id": "a", "text": "x", "fields": {"long": "y".repeat(70_000)}}),
+        json!({"id": "a"}),
+        json!({"id": "", "text": "x"}),
+        json!({"id": "a".repeat(3000), "text": "x"}),
+        json!({"id": 7, "text": "x"}),
+        json!({"id": "a", "text": "x", "html": "y"}),
+        json!({"id": "a", "text": "x", "colour": "red"}),
+        json!({"id": "a", "text": "x", "ttl": -1}),
+        json!({"id": "a", "text": "x", "ttl": 0}),
+        json!({"id": "a", "text": "x", "ttl": u64::MAX}),
+        json!({"id": "a", "text": "x", "score": "good"}),
+        json!({"id": "a", "fingerprint": "0123"}),
+        json!({"id": "a", "fingerprint": "+".repeat(32)}),
+        json!({"id": "a", "fingerprint": "é".repeat(16)}),
+        json!({"id": "a", "text": "x", "fields": {"long": "y".repeat(70_000)}}),
     ] {
         let said = document.to_string();
         let response = running.call("POST", path, &said);
@@ -80,10 +80,10 @@ fn bodies_that_make_no_sense() {
         );
         response.is(422);
     }
-    let many = json!({"documents": vec![json!({"doc_id": "a", "text": "x"}); 21]});
+    let many = json!({"documents": vec![json!({"id": "a", "text": "x"}); 21]});
     let refused = running.post("documents", &many).is(413).json();
     assert_eq!((&refused["limit"], &refused["got"]), (&json!(20), &json!(21)));
-    let mut one_odd = vec![json!({"doc_id": "a", "text": "x"}); 5];
+    let mut one_odd = vec![json!({"id": "a", "text": "x"}); 5];
     one_odd[3]["score"] = json!("good");
     let refused = running
         .post("documents", &json!({"documents": one_odd}))
@@ -92,10 +92,7 @@ fn bodies_that_make_no_sense() {
     let detail = refused["detail"].as_str().unwrap();
     assert!(detail.contains("documents[3].score"), "{detail}");
     running
-        .post(
-            "similar",
-            &json!({"document": {"doc_id": "a", "text": "x"}, "k": 99}),
-        )
+        .post("similar", &json!({"document": {"id": "a", "text": "x"}, "k": 99}))
         .is(422);
     running
         .call_with("POST", path, "Content-Type: text/plain\r\n", b"{}")
@@ -174,7 +171,7 @@ fn bodies_that_are_too_much() {
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     };
-    let document = json!({"doc_id": "a", "text": page(1, 0)}).to_string();
+    let document = json!({"id": "a", "text": page(1, 0)}).to_string();
     let gzip = format!("{JSON}Content-Encoding: gzip\r\n");
     running
         .call_with("POST", path, &gzip, &pack(document.as_bytes()))
@@ -200,7 +197,7 @@ fn bodies_that_are_too_much() {
             .call_with("POST", path, &stacked, &pack(document.as_bytes()))
             .is(415);
     }
-    let deep = json!({"doc_id": "deep", "html": "<div>".repeat(100_000)});
+    let deep = json!({"id": "deep", "html": "<div>".repeat(100_000)});
     let status = running.post("check", &deep).status;
     assert!(status == 200 || status == 422, "{status}");
     still_well(&running);
@@ -255,7 +252,7 @@ fn clients_that_do_not_take_their_answer() {
         running
             .post(
                 "check-and-insert?durability=buffered",
-                &json!({"doc_id": n.to_string(), "text": text.join(" ")}),
+                &json!({"id": n.to_string(), "text": text.join(" ")}),
             )
             .is(200);
     }
@@ -317,7 +314,7 @@ fn clients_that_do_not_take_their_answer() {
 fn an_idempotency_key_stands_for_one_body() {
     let running = Running::new();
     let path = "/v1/collections/c/check-and-insert";
-    let body = |n: u64| json!({"doc_id": "a", "text": page(n, 0)}).to_string();
+    let body = |n: u64| json!({"id": "a", "text": page(n, 0)}).to_string();
     let key = format!("{JSON}Idempotency-Key: one\r\n");
     let first = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
     let again = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);

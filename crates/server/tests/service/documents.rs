@@ -1,11 +1,13 @@
 //! Documents taken in, asked about, explained, grouped, exported, deleted.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::client::{Running, page};
 
 fn add(running: &Running, id: &str, text: &str) -> Value {
-    let body = json!({"doc_id": id, "text": text, "url": format!("http://a.example/{id}")});
+    let body = json!({"id": id, "text": text, "url": format!("http://a.example/{id}")});
     running.post("check-and-insert", &body).is(200).json()
 }
 
@@ -19,7 +21,7 @@ fn new_near_exact_updated_explained_and_deleted() {
     );
     let near = add(&running, "b", &page(1, 3));
     assert_eq!(
-        (&near["verdict"], &near["best"]["doc_id"], &near["group_id"]),
+        (&near["verdict"], &near["best"]["id"], &near["group_id"]),
         (&json!("near"), &json!("a"), &first["group_id"])
     );
     assert!(near["best"]["jaccard"].as_f64().unwrap() > 0.9);
@@ -30,11 +32,11 @@ fn new_near_exact_updated_explained_and_deleted() {
         "{moved}"
     );
     let checked = running
-        .post("check", &json!({"doc_id": "x", "text": page(2, 1)}))
+        .post("check", &json!({"id": "x", "text": page(2, 1)}))
         .is(200)
         .json();
     assert_eq!(
-        (&checked["verdict"], &checked["best"]["doc_id"]),
+        (&checked["verdict"], &checked["best"]["id"]),
         (&json!("near"), &json!("c"))
     );
     let explained = running.get("/v1/collections/c/explain?a=a&b=b").is(200).json();
@@ -44,13 +46,13 @@ fn new_near_exact_updated_explained_and_deleted() {
             .contains("edited3")
     );
     let similar = running
-        .post(
-            "similar",
-            &json!({"document": {"doc_id": "x", "text": page(1, 0)}}),
-        )
+        .post("similar", &json!({"document": {"id": "x", "text": page(1, 0)}}))
         .is(200)
         .json();
-    assert_eq!(similar["hits"][0]["doc_id"], "a");
+    assert_eq!(
+        (&similar["hits"][0]["id"], &similar["hits"][0]["duplicate"]),
+        (&json!("a"), &json!(true))
+    );
     let groups = running.get("/v1/collections/c/groups").is(200).json();
     assert_eq!(groups["groups"].as_array().unwrap().len(), 1);
     let group = running
@@ -63,7 +65,7 @@ fn new_near_exact_updated_explained_and_deleted() {
         .is(200)
         .json();
     assert_eq!(
-        (&stats["documents"], &stats["sources"]["a.example"]["near"]),
+        (&stats["documents"], &stats["sources"][0]["near"]),
         (&json!(3), &json!(1))
     );
     running
@@ -74,7 +76,7 @@ fn new_near_exact_updated_explained_and_deleted() {
         .get(&format!("/v1/collections/c/groups/{}", first["group_id"]))
         .is(200)
         .json();
-    assert_eq!(promoted["leader"]["doc_id"], "b");
+    assert_eq!(promoted["leader"]["id"], "b");
     let changes = running.get("/v1/collections/c/changes?since=0").is(200).json();
     let kinds: Vec<&str> = changes["changes"]
         .as_array()
@@ -89,8 +91,8 @@ fn new_near_exact_updated_explained_and_deleted() {
 fn a_batch_has_one_answer_a_document_in_order() {
     let running = Running::new();
     let documents = json!([
-        {"doc_id": "a", "text": page(1, 0)}, {"doc_id": "b", "text": page(1, 2)}, {"doc_id": "bad"},
-        {"doc_id": "c", "html": format!("<html><body><p>{}</p></body></html>", page(1, 0))}, {"doc_id": "d", "text": page(3, 0), "ttl": 0},
+        {"id": "a", "text": page(1, 0)}, {"id": "b", "text": page(1, 2)}, {"id": "bad"},
+        {"id": "c", "html": format!("<html><body><p>{}</p></body></html>", page(1, 0))}, {"id": "d", "text": page(3, 0), "ttl": 0},
     ]);
     let answer = running
         .post("documents", &json!({"documents": documents}))
@@ -112,7 +114,7 @@ fn a_batch_has_one_answer_a_document_in_order() {
     assert_eq!(told, ["\"new\"", "\"near\"", "422", "\"exact\"", "422"]);
     let checks = running.post(
         "checks",
-        &json!({"documents": [{"doc_id": "a2", "text": page(1, 0)}, {"doc_id": "z", "text": page(9, 0)}]}),
+        &json!({"documents": [{"id": "a2", "text": page(1, 0)}, {"id": "z", "text": page(9, 0)}]}),
     );
     let checks = checks.is(200).json();
     assert_eq!(
@@ -123,10 +125,10 @@ fn a_batch_has_one_answer_a_document_in_order() {
         (&json!("exact"), &json!("new"))
     );
     let collapsed = running.post("collapse", &json!({"documents": [
-        {"doc_id": "1", "text": page(5, 0)}, {"doc_id": "2", "text": page(6, 0)}, {"doc_id": "3", "text": page(5, 1)}, {"doc_id": "4", "text": page(5, 0)}]}));
+        {"id": "1", "text": page(5, 0)}, {"id": "2", "text": page(6, 0)}, {"id": "3", "text": page(5, 1)}, {"id": "4", "text": page(5, 0)}]}));
     assert_eq!(
         collapsed.is(200).json(),
-        json!({"groups": [{"doc_id": "1", "duplicates": ["3", "4"]}, {"doc_id": "2", "duplicates": []}]})
+        json!({"groups": [{"id": "1", "duplicates": ["3", "4"]}, {"id": "2", "duplicates": []}]})
     );
 }
 
@@ -143,7 +145,7 @@ fn eight_clients_with_the_same_pages_get_one_new_for_each() {
                     for batch in (0..pages).collect::<Vec<u64>>().chunks(10) {
                         let documents: Vec<Value> = batch
                             .iter()
-                            .map(|&n| json!({"doc_id": format!("{client}/{n}"), "text": page(n, client)}))
+                            .map(|&n| json!({"id": format!("{client}/{n}"), "text": page(n, client)}))
                             .collect();
                         let answer = running
                             .post("documents", &json!({"documents": documents}))
@@ -165,55 +167,128 @@ fn eight_clients_with_the_same_pages_get_one_new_for_each() {
     assert_eq!(new as u64, pages);
 }
 
-#[test]
-fn export_and_import_carry_everything_over() {
-    let running = Running::new();
-    for n in 0..30 {
-        add(&running, &format!("d{n}"), &page(n % 20, n / 20));
-    }
-    let lines = running.get("/v1/collections/c/export").is(200).body;
-    assert_eq!(lines.lines().count(), 30);
-    running.call("PUT", "/v1/collections/other", "{}").is(201);
-    let with_rubbish = format!("{lines}\nnot json\n{{\"doc_id\":\"no text\"}}\n");
-    let kind = "Content-Type: application/x-ndjson\r\n";
-    let imported = running
-        .call_with(
-            "POST",
-            "/v1/collections/other/import",
-            kind,
-            with_rubbish.as_bytes(),
-        )
-        .is(200)
-        .json();
-    assert_eq!(
-        (&imported["verdicts"], &imported["rejected"]),
-        (&json!({"new": 20, "near": 10}), &json!(2))
-    );
-    assert_eq!(imported["rejects"][0]["line"], 32);
-    let strip = |lines: &str| -> Vec<Value> {
-        lines
-            .lines()
-            .map(|line| {
-                let mut value: Value = serde_json::from_str(line).unwrap();
-                for field in ["added", "changed"] {
-                    value.as_object_mut().unwrap().remove(field);
-                }
-                value
-            })
-            .collect()
+/// Looks through the description for what ought to say what it is.
+fn undescribed(value: &Value, place: &str) {
+    let Some(object) = value.as_object() else {
+        for value in value.as_array().into_iter().flatten() {
+            undescribed(value, place);
+        }
+        return;
     };
-    let again = running.get("/v1/collections/other/export").is(200).body;
-    assert_eq!(strip(&lines), strip(&again));
+    for (name, value) in object {
+        let here = format!("{place}/{name}");
+        let under = place.rsplit('/').next().unwrap_or_default();
+        let has_one = |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
+        let chosen = value["oneOf"].as_array().into_iter().flatten();
+        let described = has_one(value) || chosen.clone().any(has_one);
+        let wanted = matches!(under, "responses" | "schemas" | "properties") || name == "requestBody";
+        assert!(described || !wanted, "{here}: {value}");
+        for parameter in value["parameters"].as_array().into_iter().flatten() {
+            assert!(has_one(parameter), "{here}: {parameter}");
+        }
+        undescribed(value, &here);
+    }
 }
 
-/// A job once it has come to its end.
-fn ended(running: &Running, job: &Value) -> Value {
-    let path = format!("/v1/jobs/{}", job["id"]);
-    let mut looks = (0..600).map(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        running.get(&path).is(200).json()
+/// Every family stands together, with what it means and its type; buckets are cumulative.
+fn metrics(running: &Running) {
+    let told = running.get("/metrics").is(200);
+    assert!(told.head.contains("text/plain; version=0.0.4"), "{}", told.head);
+    for sample in [
+        "twinprint_verdicts_total{verdict=\"new\"} 1",
+        "twinprint_verdicts_total{verdict=\"near\"} 0",
+        "twinprint_collection_documents{collection=\"c\"} 1",
+        "twinprint_build_info{version=\"0.1.0\"} 1",
+        "twinprint_request_seconds_count{route=\"/livez\"} 1",
+    ] {
+        assert!(
+            told.body.contains(&format!("{sample}\n")),
+            "{sample} in {}",
+            told.body
+        );
+    }
+    let mut seen = BTreeSet::new();
+    let (mut help, mut family) = (String::new(), String::new());
+    for line in told.body.lines() {
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        match words[..] {
+            ["#", "HELP", name, _] => help = name.to_owned(),
+            ["#", "TYPE", name, _] => {
+                assert_eq!(help, name);
+                assert!(seen.insert(name.to_owned()), "{name} comes twice");
+                family = name.to_owned();
+            }
+            _ => assert!(line.starts_with(&family), "{line} stands under {family}"),
+        }
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+    let process = seen.contains("process_resident_memory_bytes");
+    assert_eq!(process, cfg!(target_os = "linux"));
+    let buckets = told.body.lines().filter(|line| {
+        line.starts_with("twinprint_request_seconds_bucket{") && line.contains("route=\"/livez\"")
     });
-    looks.find(|job| job["state"] != "running").unwrap()
+    let buckets: Vec<u64> = buckets
+        .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(
+        buckets.len() > 10 && buckets.is_sorted() && buckets.ends_with(&[1]),
+        "{buckets:?}"
+    );
+}
+
+#[test]
+fn what_watches_the_service_finds_it_well() {
+    let running = Running::new();
+    add(&running, "a", &page(1, 0));
+    assert_eq!(running.get("/livez").is(200).body, "ok\n");
+    assert_eq!(running.get("/readyz").is(200).json()["ready"], true);
+    metrics(&running);
+    let openapi = running.get("/openapi.json").is(200).json();
+    assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths = openapi["paths"].as_object().unwrap();
+    assert!(paths.len() >= 20);
+    let operations = paths.values().flat_map(|item| item.as_object().unwrap().values());
+    let mut names: Vec<&str> = operations
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let many = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), many, "operations have names of their own: {names:?}");
+    undescribed(&openapi, "");
+    let page = running.get("/").is(200);
+    assert!(page.head.contains("script-src 'self'") && page.body.contains("data-zh"));
+    running.get("/page.js").is(200);
+    running.get("/page.css").is(200);
+}
+
+#[test]
+fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_aside() {
+    let running = Running::new();
+    add(&running, "a", &page(1, 0));
+    running.call("PUT", "/v1/collections/broken", "").is(201);
+    let Running { service, dir } = running;
+    service.stop();
+    std::fs::write(
+        dir.path().join("collections/broken/collection.redb"),
+        "not a store",
+    )
+    .unwrap();
+    let options = twinprint_server::Options {
+        dir: dir.path().join("collections"),
+        backups: None,
+        listen: "127.0.0.1:0".parse().unwrap(),
+        tokens: None,
+        limits: twinprint_server::Limits::default(),
+        log: twinprint_server::LogForm::Quiet,
+    };
+    let running = Running {
+        service: twinprint_server::Service::start(&options).unwrap(),
+        dir,
+    };
+    assert_eq!(add(&running, "b", &page(1, 0))["verdict"], "exact");
+    running.get("/v1/collections/broken/stats").is(503);
+    assert_eq!(running.get("/readyz").status, 503);
 }
 
 #[test]
@@ -259,133 +334,4 @@ fn collections_made_and_deleted_by_many_at_once_are_there_or_not() {
     let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["c"]);
     running.get("/v1/collections/c/stats").is(200);
-}
-
-#[test]
-fn a_source_is_deleted_by_a_job_and_a_collection_at_once() {
-    let running = Running::new();
-    for n in 0..5 {
-        add(&running, &format!("d{n}"), &page(n, 0));
-    }
-    let job = running
-        .call("DELETE", "/v1/collections/c/sources/a.example", "")
-        .is(202)
-        .json();
-    let ended = ended(&running, &job);
-    assert_eq!((&ended["state"], &ended["done"]), (&json!("done"), &json!(5)));
-    assert_eq!(running.get("/v1/collections/c/stats").json()["documents"], 0);
-    running.call("PUT", "/v1/collections/c", "{}").is(200);
-    running.call("PUT", "/v1/collections/c", "{\"k\": 3}").is(409);
-    running.call("DELETE", "/v1/collections/c", "").is(204);
-    running.get("/v1/collections/c").is(404);
-    running.call("PUT", "/v1/collections/c", "{\"k\": 3}").is(201);
-}
-
-#[test]
-fn a_backup_is_made_while_the_service_runs() {
-    let running = Running::new();
-    for n in 0..5 {
-        add(&running, &format!("d{n}"), &page(n, 0));
-    }
-    let job = running
-        .call("POST", "/v1/collections/c/backup", "")
-        .is(202)
-        .json();
-    add(&running, "later", &page(9, 0));
-    let ended = ended(&running, &job);
-    assert_eq!(ended["state"], "done", "{ended}");
-    let name = ended["what"]
-        .as_str()
-        .unwrap()
-        .strip_prefix("back up to ")
-        .unwrap();
-    let backup = running.dir.path().join("backups").join(name);
-    let restored =
-        twinprint::collection::Collection::restore(&backup, &running.dir.path().join("again")).unwrap();
-    // The one that came after the job began may be in it.
-    assert!([5, 6].contains(&restored.documents), "{restored:?}");
-    running.call("POST", "/v1/collections/nothing/backup", "").is(404);
-}
-
-#[test]
-fn backups_do_not_lie_among_the_collections() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = |backups| twinprint_server::Options {
-        dir: dir.path().join("collections"),
-        backups,
-        listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
-        limits: twinprint_server::Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
-    };
-    let inside = options(Some(dir.path().join("collections/backups")));
-    let refused = twinprint_server::Service::start(&inside)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(refused.contains("among the collections"), "{refused}");
-    let without = twinprint_server::Service::start(&options(None)).unwrap();
-    drop(without);
-}
-
-#[test]
-fn what_watches_the_service_finds_it_well() {
-    let running = Running::new();
-    add(&running, "a", &page(1, 0));
-    assert_eq!(running.get("/livez").is(200).body, "ok\n");
-    assert_eq!(running.get("/readyz").is(200).json()["ready"], true);
-    let metrics = running.get("/metrics").is(200).body;
-    assert!(
-        metrics.contains("twinprint_verdicts_total{verdict=\"new\"} 1"),
-        "{metrics}"
-    );
-    assert!(
-        metrics.contains("twinprint_collection_documents{collection=\"c\"} 1"),
-        "{metrics}"
-    );
-    let openapi = running.get("/openapi.json").is(200).json();
-    assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
-    let paths = openapi["paths"].as_object().unwrap();
-    assert!(paths.len() >= 20);
-    let operations = paths.values().flat_map(|item| item.as_object().unwrap().values());
-    let mut names: Vec<&str> = operations
-        .map(|operation| operation["operationId"].as_str().unwrap())
-        .collect();
-    let many = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), many, "operations have names of their own: {names:?}");
-    let page = running.get("/").is(200);
-    assert!(page.head.contains("script-src 'self'") && page.body.contains("data-zh"));
-    running.get("/page.js").is(200);
-    running.get("/page.css").is(200);
-}
-
-#[test]
-fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_aside() {
-    let running = Running::new();
-    add(&running, "a", &page(1, 0));
-    running.call("PUT", "/v1/collections/broken", "").is(201);
-    let Running { service, dir } = running;
-    service.stop();
-    std::fs::write(
-        dir.path().join("collections/broken/collection.redb"),
-        "not a store",
-    )
-    .unwrap();
-    let options = twinprint_server::Options {
-        dir: dir.path().join("collections"),
-        backups: None,
-        listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
-        limits: twinprint_server::Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
-    };
-    let running = Running {
-        service: twinprint_server::Service::start(&options).unwrap(),
-        dir,
-    };
-    assert_eq!(add(&running, "b", &page(1, 0))["verdict"], "exact");
-    running.get("/v1/collections/broken/stats").is(503);
-    assert_eq!(running.get("/readyz").status, 503);
 }

@@ -26,7 +26,7 @@ fn again(running: Running, limits: Limits) -> Running {
 
 #[test]
 fn who_asks_too_much_is_told_to_come_again() {
-    let ask = json!({"doc_id": "a", "text": page(1, 0).repeat(20)});
+    let ask = json!({"id": "a", "text": page(1, 0).repeat(20)});
     let none = Limits::default();
     for (limits, path) in [
         (Limits { requests: 0, ..none }, "check"),
@@ -53,7 +53,7 @@ fn a_request_under_way_is_answered_before_the_end() {
     let running = Running::new();
     let mut stream = running.connect();
     let documents: Vec<_> = (0..50)
-        .map(|n| json!({"doc_id": n.to_string(), "text": page(n, 0)}))
+        .map(|n| json!({"id": n.to_string(), "text": page(n, 0)}))
         .collect();
     let body = json!({"documents": documents}).to_string();
     let (first, rest) = body.split_at(100);
@@ -90,7 +90,7 @@ fn secrets_stay_in_their_collection() {
     let path = |rest: &str| format!("/v1/collections/keyed{rest}");
     let mut told = running.call("PUT", &path(""), "{\"keyed\": true}").is(201).body;
     for n in 0..3 {
-        let body = json!({"doc_id": n.to_string(), "text": page(1, n)}).to_string();
+        let body = json!({"id": n.to_string(), "text": page(1, n)}).to_string();
         told += &running
             .call("POST", &path("/check-and-insert"), &body)
             .is(200)
@@ -117,7 +117,7 @@ fn a_collection_of_fingerprints_alone_goes_by_distance() {
         .call("PUT", "/v1/collections/f", "{\"store\": \"none\", \"k\": 3}")
         .is(201);
     let add = |id: &str, digits: &str| {
-        let body = json!({"doc_id": id, "fingerprint": digits}).to_string();
+        let body = json!({"id": id, "fingerprint": digits}).to_string();
         let answer = running
             .call("POST", "/v1/collections/f/check-and-insert", &body)
             .is(200)
@@ -136,7 +136,7 @@ fn a_collection_of_fingerprints_alone_goes_by_distance() {
     );
     assert_eq!(add("c", &digits.replacen('0', "f", 1)), ("new".to_owned(), None));
     // Where texts are kept, a fingerprint can be asked about and not added.
-    let body = json!({"doc_id": "a", "fingerprint": digits});
+    let body = json!({"id": "a", "fingerprint": digits});
     running.post("check", &body).is(200);
     running.post("check-and-insert", &body).is(422);
 }
@@ -148,7 +148,7 @@ fn changes_are_told_in_pages() {
         running
             .post(
                 "check-and-insert",
-                &json!({"doc_id": n.to_string(), "text": page(n, 0)}),
+                &json!({"id": n.to_string(), "text": page(n, 0)}),
             )
             .is(200);
     }
@@ -165,7 +165,7 @@ fn changes_are_told_in_pages() {
         ids.extend(
             changes
                 .iter()
-                .map(|change| change["doc_id"].as_str().unwrap().to_owned()),
+                .map(|change| change["id"].as_str().unwrap().to_owned()),
         );
         since = part["next"].as_u64().unwrap();
     }

@@ -170,11 +170,7 @@ impl Model {
             return;
         };
         let best = &answer["best"];
-        assert_eq!(
-            best["doc_id"],
-            self.documents[&decided.leader].0.as_str(),
-            "{answer}"
-        );
+        assert_eq!(best["id"], self.documents[&decided.leader].0.as_str(), "{answer}");
         assert_eq!(best["hamming"], decided.hamming);
         // JSON is read to within the last digit.
         let jaccard = best["jaccard"].as_f64().unwrap();
@@ -196,13 +192,13 @@ impl Model {
                 .json();
             assert_eq!(detail["members"].as_array().unwrap().len(), story["size"]);
             for member in detail["members"].as_array().unwrap() {
-                let id = member["doc_id"].as_str().unwrap().to_owned();
+                let id = member["id"].as_str().unwrap().to_owned();
                 members.insert(id, story["story_id"].as_u64().unwrap());
             }
         }
         assert_eq!(members.len(), exported.len());
         for row in exported {
-            assert_eq!(row["story_id"], members[row["doc_id"].as_str().unwrap()]);
+            assert_eq!(row["story_id"], members[row["id"].as_str().unwrap()]);
         }
         for (seq, (id, _)) in &self.documents {
             let became = running.get(&format!("{path}/{}", self.story[seq])).is(200).json();
@@ -223,7 +219,7 @@ impl Model {
             .map(|row| {
                 let said = |key: &str| row[key].as_str().unwrap().to_owned();
                 (
-                    said("doc_id"),
+                    said("id"),
                     said("text"),
                     row["group_id"].as_u64().unwrap(),
                     row["leads"] == true,
@@ -273,7 +269,7 @@ fn the_service_is_a_map_with_brute_force() {
         match draw.below(10) {
             0..4 => {
                 let text = draw.text();
-                let body = json!({"doc_id": id, "text": text}).to_string();
+                let body = json!({"id": id, "text": text}).to_string();
                 let answer = running.call(
                     "POST",
                     &path(&format!("check-and-insert?only_new={only_new}")),
@@ -287,7 +283,7 @@ fn the_service_is_a_map_with_brute_force() {
                     .collect();
                 let bodies: Vec<_> = documents
                     .iter()
-                    .map(|(id, text)| json!({"doc_id": id, "text": text}))
+                    .map(|(id, text)| json!({"id": id, "text": text}))
                     .collect();
                 let body = json!({"documents": bodies}).to_string();
                 let answer = running
@@ -315,7 +311,7 @@ fn the_service_is_a_map_with_brute_force() {
             }
             _ => {
                 let text = draw.text();
-                let body = json!({"doc_id": "nobody", "text": text}).to_string();
+                let body = json!({"id": "nobody", "text": text}).to_string();
                 let answer = running.call("POST", &path("check"), &body).is(200).json();
                 let decided = model.decide(&text, &mut pairs);
                 assert_eq!(

@@ -21,7 +21,7 @@ fn report(n: u64) -> Value {
         .collect();
     let time = format!("2024-05-{:02}T{:02}:00:00Z", 1 + n / 24, n % 24);
     let title = format!("Report {n}");
-    json!({"doc_id": format!("d{n}"), "text": words.join(" "), "time": time, "fields": {"title": title}})
+    json!({"id": format!("d{n}"), "text": words.join(" "), "time": time, "fields": {"title": title}})
 }
 
 fn with_reports() -> Running {
@@ -115,7 +115,7 @@ fn stories_are_told_with_topics_members_and_documents() {
         let document = running
             .get(&format!(
                 "/v1/collections/s/documents/{}",
-                member["doc_id"].as_str().unwrap()
+                member["id"].as_str().unwrap()
             ))
             .is(200)
             .json();
@@ -123,7 +123,7 @@ fn stories_are_told_with_topics_members_and_documents() {
     }
     // A copy is told the story of its group, asked about or taken in; what is exported can be imported.
     let mut copy = report(90);
-    copy["doc_id"] = "copy".into();
+    copy["id"] = "copy".into();
     let checked = running
         .call("POST", "/v1/collections/s/check", &copy.to_string())
         .is(200)
@@ -163,7 +163,7 @@ fn what_cannot_be_told_of_stories_is_a_problem() {
         .is(422);
     let other = json!({"stories": true}).to_string();
     running.call("PUT", "/v1/collections/s", &other).is(409);
-    let bare = json!({"doc_id": "bare", "fingerprint": "0".repeat(32)}).to_string();
+    let bare = json!({"id": "bare", "fingerprint": "0".repeat(32)}).to_string();
     running.call("POST", "/v1/collections/s/check", &bare).is(200);
     running
         .call("POST", "/v1/collections/s/check-and-insert", &bare)

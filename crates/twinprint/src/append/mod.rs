@@ -317,7 +317,7 @@ fn told(record: u64, known: &Known) -> Told {
     Told {
         record,
         best: Best {
-            doc_id: known.id.clone(),
+            id: known.id.clone(),
             hamming: known.hamming,
             jaccard: known.jaccard,
             containment: None,

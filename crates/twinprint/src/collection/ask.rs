@@ -11,13 +11,15 @@ use super::prepare::Prepared;
 use super::query::MAX_LIST;
 use super::row::Row;
 use super::settings::Store;
-use super::verify::{Found, Stored, find};
+use super::verify::{Asked, Found, Match, Rule, Stored, find};
 use super::{Collection, Inner};
 
-/// A leader near a text.
+/// A leader near a text: a duplicate of it, or a near miss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hit {
+    /// Whether a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
+    pub duplicate: bool,
     /// Its group.
     pub group_id: u64,
     /// The document, its distance and likeness.
@@ -32,9 +34,11 @@ pub struct Hit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Similar {
-    /// Leaders, the most alike first.
+    /// Leaders: duplicates first, then near misses, the most alike first.
     pub hits: Vec<Hit>,
-    /// The limit of texts looked at was reached.
+    /// Leaders that were found; those beyond `limit` are not among the hits.
+    pub found: u64,
+    /// There were more candidates than texts are looked at (`max_texts`), so one farther away may have been missed.
     pub limited: bool,
 }
 
@@ -58,7 +62,10 @@ impl Collection {
         };
         inner.consistent(|live, transaction| {
             let answer = |prepared: &Result<Prepared, CollectionError>| match prepared {
-                Ok(prepared) => inner.answer(live, transaction, prepared, now).map(Ok),
+                Ok(prepared) => {
+                    let answer = || inner.answer(live, transaction, prepared, now);
+                    inner.store.guard(answer).map(Ok)
+                }
                 Err(error) => Ok(Err(error.clone())),
             };
             if few {
@@ -69,7 +76,8 @@ impl Collection {
         })
     }
 
-    /// Leaders within `k` of a document or at its threshold, the most alike first, at most `limit`.
+    /// Leaders within `k` of a document, or found by their shingles, at most `limit`: the duplicates, and the near misses that were compared
+    /// and lie below the threshold. The most alike come first.
     ///
     /// # Errors
     /// A document that cannot be one, a radius beyond the collection's, damage.
@@ -91,19 +99,30 @@ impl Collection {
         let now = inner.now();
         let prepared = inner.workshop.prepare(document, now)?;
         inner.consistent(|live, transaction| {
-            let mut found = inner.find(live, transaction, &prepared, k, now)?;
+            // From 0 on, every candidate that can be verified is told.
+            let rule = Rule {
+                k,
+                threshold: 0.0,
+                ..Rule::of(&inner.settings)
+            };
+            let mut found = inner.find(live, transaction, &prepared, rule, now)?;
+            let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
+            let duplicate =
+                |hit: &Match| hit.similarity.is_none() || jaccard(hit) >= inner.settings.threshold;
             found.matches.sort_by(|a, b| {
-                let jaccard = |similarity: Option<(f64, f64)>| similarity.map_or(0.0, |(jaccard, _)| jaccard);
-                let order = jaccard(b.similarity).total_cmp(&jaccard(a.similarity));
+                let order = duplicate(b).cmp(&duplicate(a));
+                let order = order.then(jaccard(b).total_cmp(&jaccard(a)));
                 order.then((a.distance, a.ordinal).cmp(&(b.distance, b.ordinal)))
             });
+            let many = found.matches.len() as u64;
             found.matches.truncate(limit.min(MAX_LIST));
             let hits = found.matches.iter().map(|hit| {
                 let record = inner.record(transaction, hit.ordinal)?;
                 Ok(Hit {
+                    duplicate: duplicate(hit),
                     group_id: live.row(hit.ordinal).map_or(0, |row| row.group),
                     best: Best {
-                        doc_id: record.id,
+                        id: record.id,
                         hamming: hit.distance,
                         jaccard: hit.similarity.map(|(jaccard, _)| jaccard),
                         containment: hit.similarity.map(|(_, containment)| containment),
@@ -113,6 +132,7 @@ impl Collection {
             });
             Ok(Similar {
                 hits: hits.collect::<Result<_, CollectionError>>()?,
+                found: many,
                 limited: found.limited,
             })
         })
@@ -136,7 +156,10 @@ impl Collection {
             let group = if let Some(group) = same {
                 Some(group)
             } else {
-                let found = find(document, &live, &prepared, (settings, settings.k), now)?;
+                let asked = Asked::new(document, settings);
+                let found = find(asked, &live, &prepared, Rule::of(settings), |row| {
+                    !row.is_expired(now)
+                })?;
                 found
                     .best()
                     .and_then(|best| live.row(best.ordinal))
@@ -170,16 +193,21 @@ impl Inner {
         live: &Live,
         transaction: &ReadTransaction,
         prepared: &Prepared,
-        k: u32,
+        rule: Rule,
         now: i64,
     ) -> Result<Found, CollectionError> {
-        let shingles = Stored {
+        let asked = Asked::new(prepared, &self.settings);
+        let shingles = self.shingles(transaction);
+        find(asked, live, &shingles, rule, |row| !row.is_expired(now))
+    }
+
+    fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> Stored<'a> {
+        Stored {
             store: &self.store,
             transaction,
             workshop: &self.workshop,
             cache: &self.cache,
-        };
-        find(prepared, live, &shingles, (&self.settings, k), now)
+        }
     }
 
     fn answer(
@@ -191,13 +219,14 @@ impl Inner {
     ) -> Result<Answer, CollectionError> {
         let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
         let mut answer = Answer {
-            doc_id: prepared.id.clone(),
+            id: prepared.id.clone(),
             verdict: Verdict::New,
             group_id: None,
             story_id: None,
             canonical: None,
             best: None,
             moved: None,
+            unchanged: false,
             verified,
             limited: false,
             seq: None,
@@ -206,6 +235,7 @@ impl Inner {
         let known = live.by_id(prepared.row.id).filter(|row| !row.is_expired(now));
         if let Some(known) = known {
             answer.moved = Some((known.fingerprint ^ prepared.row.fingerprint).count_ones());
+            answer.unchanged = known.text == prepared.row.text;
         }
         let same = live
             .by_text(prepared.row.text)
@@ -215,7 +245,7 @@ impl Inner {
             let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
             Some((same.ordinal, 0, similarity))
         } else {
-            let found = self.find(live, transaction, prepared, self.settings.k, now)?;
+            let found = self.find(live, transaction, prepared, Rule::of(&self.settings), now)?;
             answer.limited = found.limited;
             found.best().map(|best| {
                 answer.verdict = Verdict::Near;
@@ -229,14 +259,13 @@ impl Inner {
             return Ok(answer);
         };
         answer.best = Some(Best {
-            doc_id: self.record(transaction, ordinal)?.id,
+            id: self.record(transaction, ordinal)?.id,
             hamming,
             jaccard: similarity.map(|(jaccard, _)| jaccard),
             containment: similarity.map(|(_, containment)| containment),
         });
         if let Some(row) = live.row(ordinal) {
-            let group = self.store.read_group(transaction, row.group)?;
-            let group = group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))?;
+            let group = self.group_of(transaction, row)?;
             answer.group_id = Some(row.group);
             answer.story_id = live.story(row.story);
             answer.canonical = Some(self.named(transaction, group.canonical)?);

@@ -118,9 +118,9 @@ fn limit(what: &'static str, got: usize, limit: usize) -> Result<(), CollectionE
 /// Refuses an id that no document can have.
 pub(crate) fn check_id(id: &str) -> Result<(), CollectionError> {
     if id.is_empty() {
-        return Err(CollectionError::invalid("doc_id: an id has one byte at least"));
+        return Err(CollectionError::invalid("id: an id has one byte at least"));
     }
-    limit("doc_id in bytes", id.len(), MAX_ID)
+    limit("id in bytes", id.len(), MAX_ID)
 }
 
 /// Refuses a text that is too long.
@@ -185,8 +185,9 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Best {
-    /// Its id.
-    pub doc_id: String,
+    /// Its id. Collections made before 0.1 call it `doc_id`.
+    #[serde(alias = "doc_id")]
+    pub id: String,
     /// Bits in which the fingerprints differ.
     pub hamming: u32,
     /// Exact shingle Jaccard; absent where there was nothing to verify on.
@@ -202,7 +203,7 @@ pub struct Best {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Named {
     /// Its id.
-    pub doc_id: String,
+    pub id: String,
     /// Where it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -213,7 +214,7 @@ pub struct Named {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Answer {
     /// The document asked about.
-    pub doc_id: String,
+    pub id: String,
     /// New, or seen.
     pub verdict: Verdict,
     /// The group it belongs to; of a check that found nothing, none.
@@ -231,6 +232,9 @@ pub struct Answer {
     /// Of an update: bits by which the fingerprint moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<u32>,
+    /// It is an update whose canonical text is the one that was there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
     /// Whether a text was compared, or fingerprints alone.
     pub verified: bool,
     /// The limit of texts looked at was reached, so a duplicate farther away may have been missed.

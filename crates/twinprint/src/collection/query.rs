@@ -1,23 +1,22 @@
-//! What is there: documents, groups, sources, changes. Nothing here changes anything.
+//! What is there: documents, groups, changes. Nothing here changes anything.
 //!
 //! Memory follows the disk a moment after each commit. A question that trips over the difference (a document that one has and the other
 //! does not) is asked again; one that trips while nothing was committed has found damage.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
+use redb::{ReadTransaction, ReadableTable};
 use serde::{Deserialize, Serialize};
 
 use super::document::{Best, Details, Named, Verdict};
 use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::decompress;
-use super::record::{Change, SourceRecord};
+use super::record::Change;
 use super::row::Row;
 use super::settings::Store;
-use super::store::{CHANGES, GROUPS, GroupRecord, MEMBERS, SOURCES};
-use super::{Collection, Commits, Inner};
+use super::store::{CHANGES, GROUPS, GroupRecord, MEMBERS};
+use super::{Collection, Inner};
 use crate::compare::{Comparison, compare, hex};
 
 /// Times a question is asked again while commits come in between.
@@ -30,7 +29,7 @@ pub(crate) const MAX_LIST: usize = 10_000;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Document {
     /// Its id.
-    pub doc_id: String,
+    pub id: String,
     /// What is kept beside it.
     #[serde(flatten)]
     pub details: Details,
@@ -49,7 +48,7 @@ pub struct Document {
     pub leads: bool,
     /// What it was when its text came in.
     pub verdict: Verdict,
-    /// The document that decided so.
+    /// The leader of its group, which it was verified against; none of a leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
     /// The last change to it.
@@ -75,9 +74,12 @@ pub struct Group {
     pub leader: Named,
     /// The document that stands for it.
     pub canonical: Named,
-    /// The first of its members.
+    /// Some of its members, in order of their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Named>,
+    /// Ask for the members after this number for more; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<u64>,
 }
 
 /// Some of the groups.
@@ -89,29 +91,6 @@ pub struct GroupList {
     /// Ask for the groups after this one for more; none at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
-}
-
-/// What there is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Stats {
-    /// Documents.
-    pub documents: u64,
-    /// Groups.
-    pub groups: u64,
-    /// The number of the last change.
-    pub seq: u64,
-    /// Bytes of the store on disk.
-    pub bytes: u64,
-    /// Documents that wait to be written.
-    pub waiting: u64,
-    /// Commits since it was opened.
-    pub commits: Commits,
-    /// Why it refuses writes, where it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<String>,
-    /// What was asked for of the sources.
-    pub sources: BTreeMap<String, SourceRecord>,
 }
 
 impl Collection {
@@ -222,7 +201,7 @@ impl Collection {
                     .ok_or_else(|| inner.store.wrong("groups", number))?;
                 next_after = Some(number);
                 if record.size >= min_size {
-                    groups.push(inner.group(transaction, number, record, 0)?);
+                    groups.push(inner.group(transaction, number, record, None)?);
                 }
             }
             let end = table.last().map_err(|error| inner.store.unreadable(error))?;
@@ -234,15 +213,18 @@ impl Collection {
         })
     }
 
-    /// A group with its first members, at most `limit`.
+    /// A group with its members after number `after`, at most `limit`. Reads what it tells, however many there are.
     ///
     /// # Errors
     /// None of that number, or damage.
-    pub fn group(&self, number: u64, limit: usize) -> Result<Group, CollectionError> {
+    pub fn group(&self, number: u64, after: u64, limit: usize) -> Result<Group, CollectionError> {
         let inner = &*self.inner;
         inner.consistent(
             |_, transaction| match inner.store.read_group(transaction, number)? {
-                Some(record) => inner.group(transaction, number, record, limit.min(MAX_LIST)),
+                Some(record) => {
+                    let part = (after, limit.clamp(1, MAX_LIST));
+                    inner.group(transaction, number, record, Some(part))
+                }
                 None => Err(CollectionError::NoGroup(number)),
             },
         )
@@ -267,61 +249,6 @@ impl Collection {
             let table = inner.store.table(transaction, CHANGES)?;
             let first = table.first().map_err(|error| inner.store.unreadable(error))?;
             Ok(first.map(|(key, _)| key.value()))
-        })
-    }
-
-    /// The ids of the documents of a source, at most `limit`.
-    ///
-    /// # Errors
-    /// Damage.
-    pub fn of_source(&self, source: &str, limit: usize) -> Result<Vec<String>, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|_, transaction| {
-            let table = inner.store.table(transaction, super::store::BY_SOURCE)?;
-            let range = table
-                .range((source, 0)..=(source, u64::MAX))
-                .map_err(|error| inner.store.unreadable(error))?;
-            let numbers = range.take(limit.min(MAX_LIST));
-            numbers
-                .map(|entry| {
-                    let (key, _) = entry.map_err(|error| inner.store.unreadable(error))?;
-                    Ok(inner.record(transaction, key.value().1)?.id)
-                })
-                .collect()
-        })
-    }
-
-    /// What there is: of one source, or of the first `limit` sources in order of their names.
-    ///
-    /// # Errors
-    /// Damage.
-    pub fn stats(&self, source: Option<&str>, limit: usize) -> Result<Stats, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|live, transaction| {
-            let sources = match source {
-                Some(source) => {
-                    let record = inner.store.read_source(transaction, source)?;
-                    record
-                        .map(|record| (source.to_owned(), record))
-                        .into_iter()
-                        .collect()
-                }
-                None => inner.sources(transaction, limit.min(MAX_LIST))?,
-            };
-            let state = inner
-                .store
-                .state(&inner.store.table(transaction, super::store::META)?)?;
-            let groups = inner.store.table(transaction, GROUPS)?;
-            Ok(Stats {
-                documents: live.len() as u64,
-                groups: groups.len().map_err(|error| inner.store.unreadable(error))?,
-                seq: state.next.saturating_sub(1),
-                bytes: std::fs::metadata(&inner.store.path).map_or(0, |file| file.len()),
-                waiting: self.waiting(),
-                commits: self.commits(),
-                refusal: self.refusal().map(|error| error.to_string()),
-                sources,
-            })
         })
     }
 }
@@ -359,10 +286,20 @@ impl Inner {
         record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
     }
 
+    /// The group of a document.
+    pub(super) fn group_of(
+        &self,
+        transaction: &ReadTransaction,
+        row: &Row,
+    ) -> Result<GroupRecord, CollectionError> {
+        let group = self.store.read_group(transaction, row.group)?;
+        group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))
+    }
+
     pub(super) fn named(&self, transaction: &ReadTransaction, number: u64) -> Result<Named, CollectionError> {
         let record = self.record(transaction, number)?;
         Ok(Named {
-            doc_id: record.id,
+            id: record.id,
             url: record.details.url,
         })
     }
@@ -385,9 +322,17 @@ impl Inner {
             }
             _ => None,
         };
+        let best = match record.best.filter(|_| !row.leads) {
+            Some(best) => {
+                let group = self.group_of(transaction, row)?;
+                let id = self.record(transaction, group.leader)?.id;
+                Some(Best { id, ..best })
+            }
+            None => None,
+        };
         let bits = self.workshop.profile().bits();
         Ok(Document {
-            doc_id: record.id,
+            id: record.id,
             details: record.details,
             text,
             fingerprint: (!self.settings.keyed).then(|| hex(row.fingerprint, bits)),
@@ -395,7 +340,7 @@ impl Inner {
             story_id,
             leads: row.leads,
             verdict: record.verdict,
-            best: record.best,
+            best,
             seq: record.seq,
             added: record.added,
             changed: record.changed,
@@ -403,51 +348,37 @@ impl Inner {
         })
     }
 
+    /// A group, with the members of a part: after a number, and so many.
     fn group(
         &self,
         transaction: &ReadTransaction,
         number: u64,
         record: GroupRecord,
-        limit: usize,
+        part: Option<(u64, usize)>,
     ) -> Result<Group, CollectionError> {
-        let table = self.store.table(transaction, MEMBERS)?;
-        let range = table
-            .range((number, 0)..=(number, u64::MAX))
-            .map_err(|error| self.store.unreadable(error))?;
-        let members = range.take(limit).map(|entry| {
-            let (key, _) = entry.map_err(|error| self.store.unreadable(error))?;
-            self.named(transaction, key.value().1)
-        });
+        let (mut numbers, mut next_after) = (Vec::new(), None);
+        if let Some((after, limit)) = part {
+            let table = self.store.table(transaction, MEMBERS)?;
+            let range = table
+                .range((number, after.saturating_add(1))..=(number, u64::MAX))
+                .map_err(|error| self.store.unreadable(error))?;
+            for entry in range.take(limit + 1) {
+                let (key, _) = entry.map_err(|error| self.store.unreadable(error))?;
+                if numbers.len() == limit {
+                    next_after = numbers.last().copied();
+                    break;
+                }
+                numbers.push(key.value().1);
+            }
+        }
+        let members = numbers.iter().map(|&number| self.named(transaction, number));
         Ok(Group {
             group_id: number,
             size: record.size,
             leader: self.named(transaction, record.leader)?,
             canonical: self.named(transaction, record.canonical)?,
             members: members.collect::<Result<_, CollectionError>>()?,
+            next_after,
         })
-    }
-
-    fn sources(
-        &self,
-        transaction: &ReadTransaction,
-        limit: usize,
-    ) -> Result<BTreeMap<String, SourceRecord>, CollectionError> {
-        let table = self.store.table(transaction, SOURCES)?;
-        let mut names = Vec::new();
-        for entry in table
-            .iter()
-            .map_err(|error| self.store.unreadable(error))?
-            .take(limit)
-        {
-            let (key, _) = entry.map_err(|error| self.store.unreadable(error))?;
-            names.push(key.value().to_owned());
-        }
-        names
-            .into_iter()
-            .map(|name| {
-                let record = self.store.source(&table, &name)?.unwrap_or_default();
-                Ok((name, record))
-            })
-            .collect()
     }
 }

@@ -21,9 +21,9 @@ pub(super) enum Part {
 impl Part {
     pub(super) fn told(told: &[Told]) -> Self {
         let row = |told: &Told| {
-            let Best { doc_id, hamming, .. } = &told.best;
+            let Best { id, hamming, .. } = &told.best;
             let jaccard = told.best.jaccard.map(f64::to_bits);
-            (told.record, doc_id.clone(), *hamming, jaccard)
+            (told.record, id.clone(), *hamming, jaccard)
         };
         Self::Told(told.iter().map(row).collect())
     }
@@ -48,10 +48,10 @@ impl Part {
     pub(super) fn take_back(self, run: &mut PastRun) {
         match self {
             Self::Told(rows) => {
-                let told = |(record, doc_id, hamming, jaccard): (_, _, _, Option<u64>)| Told {
+                let told = |(record, id, hamming, jaccard): (_, _, _, Option<u64>)| Told {
                     record,
                     best: Best {
-                        doc_id,
+                        id,
                         hamming,
                         jaccard: jaccard.map(f64::from_bits),
                         containment: None,
@@ -80,7 +80,7 @@ mod tests {
             .map(|(jaccard, n)| Told {
                 record: n.into(),
                 best: Best {
-                    doc_id: format!("日{n}"),
+                    id: format!("日{n}"),
                     hamming: n,
                     jaccard,
                     containment: None,

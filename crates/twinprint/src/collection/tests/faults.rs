@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::damage::{panics_let_out, watch_panics};
 use super::faulty_store::FaultyStore;
 use crate::collection::{
     Collection, CollectionError, Content, Details, Durability, NewDocument, Settings, Verdict,
@@ -107,7 +108,7 @@ impl Sent {
         let (documents, _) = collection.documents(0, 10_000).unwrap();
         let there: BTreeMap<&str, &str> = documents
             .iter()
-            .map(|document| (document.doc_id.as_str(), document.text.as_deref().unwrap()))
+            .map(|document| (document.id.as_str(), document.text.as_deref().unwrap()))
             .collect();
         for (id, text) in &self.acknowledged {
             let found = there.get(id.as_str()).map(|&text| text.to_owned());
@@ -127,7 +128,7 @@ impl Sent {
             };
             let answer = collection.check(vec![asked]).unwrap().remove(0).unwrap();
             assert_eq!(
-                (answer.verdict, answer.best.unwrap().doc_id.as_str()),
+                (answer.verdict, answer.best.unwrap().id.as_str()),
                 (Verdict::Exact, *id)
             );
         }
@@ -224,8 +225,7 @@ fn damage_everywhere(stories: bool) {
         .filter(|&at| whole[at] != 0 || at % 4099 == 0)
         .collect();
     assert!(places.len() > 1000, "{}", places.len());
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    watch_panics();
     let (mut harmless, mut named) = (0, 0);
     for at in places.into_iter().step_by(211) {
         let mut bytes = whole.clone();
@@ -238,7 +238,7 @@ fn damage_everywhere(stories: bool) {
                         assert_eq!(document.text, *text, "byte {at}");
                         assert_eq!(document.story_id, sent.stories.get(id).copied(), "byte {at}");
                         if let Some(story) = document.story_id {
-                            assert_eq!(collection.story(story, 0, 9)?.members[0].doc_id, *id, "byte {at}");
+                            assert_eq!(collection.story(story, 0, 9)?.members[0].id, *id, "byte {at}");
                         }
                     }
                     Err(CollectionError::NoDocument { .. }) => {
@@ -265,6 +265,6 @@ fn damage_everywhere(stories: bool) {
             Err(error) => panic!("byte {at}: {error}"),
         }
     }
-    std::panic::set_hook(hook);
+    assert_eq!(panics_let_out(), 0);
     assert!(named > 10 && harmless > 10, "{named} named, {harmless} harmless");
 }

@@ -12,7 +12,7 @@ fn entry(digest: u128, name: u128, added: &[u64]) -> RunEntry {
     let told = |n: u32| Told {
         record: n.into(),
         best: Best {
-            doc_id: format!("known {n}"),
+            id: format!("known {n}"),
             hamming: n,
             jaccard: Some(1.0 / f64::from(n)),
             containment: None,

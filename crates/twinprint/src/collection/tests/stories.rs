@@ -167,7 +167,7 @@ impl Twin {
                 detail
                     .members
                     .iter()
-                    .map(|member| member.doc_id.as_str())
+                    .map(|member| member.id.as_str())
                     .eq(documents.iter().map(|&(_, id)| id))
             );
             if let Some(live) = live {

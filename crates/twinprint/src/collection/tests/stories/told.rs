@@ -1,6 +1,7 @@
 //! What is told of stories: as lists, through endings of every kind, after documents have gone.
 
 use super::*;
+use crate::collection::Repaired;
 
 /// Reports an hour apart: on two subjects in the first half of `hours`, on three others in the second.
 fn hourly(hours: u64) -> Vec<NewDocument> {
@@ -24,7 +25,7 @@ fn batches_threads_and_endings_do_not_show() {
         let (documents, _) = collection.documents(0, 10_000).unwrap();
         documents
             .into_iter()
-            .map(|document| (document.doc_id, document.story_id))
+            .map(|document| (document.id, document.story_id))
             .collect()
     };
     // More than are left in the log at an end, so that the state is saved as well.
@@ -155,15 +156,13 @@ fn documents_that_go_take_their_titles_along_and_the_last_its_story() {
         let members = collection.story(story.story_id, 0, 1000).unwrap().members;
         let titled = |id: &str| report(id.parse().unwrap(), 0).starts_with(story.title.trim_end_matches('…'));
         let (of_title, rest): (Vec<&Named>, Vec<&Named>) =
-            members.iter().partition(|member| titled(&member.doc_id));
+            members.iter().partition(|member| titled(&member.id));
         assert_eq!(of_title.len(), 1, "{story:?}");
-        collection
-            .delete(&[&of_title[0].doc_id], Durability::Synced)
-            .unwrap();
+        collection.delete(&[&of_title[0].id], Durability::Synced).unwrap();
         let left = collection.story(story.story_id, 0, 1000).unwrap();
         assert_ne!(left.story.title, story.title);
         assert_eq!((left.story.size, left.story.ended), (story.size - 1, ended));
-        let rest: Vec<&str> = rest.iter().map(|member| member.doc_id.as_str()).collect();
+        let rest: Vec<&str> = rest.iter().map(|member| member.id.as_str()).collect();
         collection.delete(&rest, Durability::Synced).unwrap();
         assert!(matches!(
             collection.story(story.story_id, 0, 1),
@@ -187,7 +186,7 @@ fn expired_documents_leave_and_ended_stories_stay() {
     collection.set_clock(NOW + 60);
     put(&collection, vec![document("another", report(3, 0), 101)]);
     let left = collection.story(story, 0, 10).unwrap();
-    assert_eq!((left.story.size, left.members[0].doc_id.as_str()), (1, "long"));
+    assert_eq!((left.story.size, left.members[0].id.as_str()), (1, "long"));
     // A duplicate after the end begins a story; the group is the same.
     let again = put(&collection, vec![document("again", report(1, 12), 102)]).remove(0);
     assert_eq!((again.verdict, again.story_id), (Verdict::Near, again.seq));
@@ -234,7 +233,10 @@ fn copies_have_the_stories_and_repair_makes_them_anew() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        (120, 0)
+        Repaired {
+            saved: 120,
+            lost: Some(0)
+        }
     );
     assert_eq!(
         Collection::open(&place("mended")).unwrap().stories(&all).unwrap(),
@@ -276,6 +278,6 @@ fn without_stories_there_are_none_and_with_them_a_text_is_needed() {
         collection.verify().unwrap();
         drop(collection);
         let collection = Collection::open(&dir.path().join(format!("{store:?}"))).unwrap();
-        assert_eq!(collection.story(story, 0, 1).unwrap().members[0].doc_id, "a");
+        assert_eq!(collection.story(story, 0, 1).unwrap().members[0].id, "a");
     }
 }
