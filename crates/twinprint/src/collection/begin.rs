@@ -18,6 +18,24 @@ use super::stories::{self, Kept};
 use super::tables::Tables;
 use crate::made_dirs::MadeDirs;
 
+/// Opens the store in a directory.
+pub(super) fn stored_in<T>(
+    dir: &Path,
+    open: impl FnOnce(&Path) -> Result<T, CollectionError>,
+) -> Result<T, CollectionError> {
+    let path = dir.join(FILE);
+    if !path.is_file() {
+        return Err(CollectionError::NotThere {
+            path: dir.to_owned(),
+            why: format!("it has no {FILE}"),
+        });
+    }
+    open(&path).map_err(|error| match error {
+        CollectionError::InUse { .. } => CollectionError::InUse { path: dir.to_owned() },
+        error => error,
+    })
+}
+
 /// Reads the rows and the stories, at once.
 pub(super) fn load(
     store: &Disk,
@@ -73,8 +91,7 @@ impl NewStore {
             .map_err(|error| CollectionError::io(dir, &error))?;
         let mut entries = fs::read_dir(dir).map_err(|error| CollectionError::io(dir, &error))?;
         let name = Path::new(FILE).with_extension("new");
-        let in_the_way =
-            entries.any(|entry| entry.is_ok_and(|entry| Path::new(&entry.file_name()) != name));
+        let in_the_way = entries.any(|entry| entry.is_ok_and(|entry| Path::new(&entry.file_name()) != name));
         if in_the_way {
             return Err(CollectionError::NotEmpty { path: dir.to_owned() });
         }

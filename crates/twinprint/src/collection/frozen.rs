@@ -108,8 +108,9 @@ impl StorageBackend for Frozen {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let of_file = self.written().of_file;
+        self.read_file(of_file, offset, out);
         let written = self.written();
-        self.read_file(written.of_file, offset, out);
         if written.pages.is_empty() {
             return Ok(());
         }
@@ -223,7 +224,10 @@ mod tests {
         let mut part = [0; 20];
         frozen.read(10_990, &mut part).unwrap();
         assert_eq!(part, expected[10_990..11_010]);
-        assert_eq!((frozen.len().unwrap(), std::fs::read(&path).unwrap()), (12_000, bytes));
+        assert_eq!(
+            (frozen.len().unwrap(), std::fs::read(&path).unwrap()),
+            (12_000, bytes)
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition};
 
-use super::begin::{NewStore, write_config};
+use super::begin::{NewStore, stored_in, write_config};
 use super::document::{Content, Durability, NewDocument};
 use super::error::CollectionError;
 use super::prepare::decompress;
@@ -15,7 +15,7 @@ use super::record::DocumentRecord;
 use super::row::Row;
 use super::seal::unseal;
 use super::store::{CHANGES, DOCUMENTS, META, ROWS, Store as Disk, TEXTS};
-use super::{Collection, Store, stored_in};
+use super::{Collection, Store};
 
 /// Documents read and taken in at a time.
 const AT_A_TIME: usize = 500;
@@ -120,13 +120,17 @@ impl Wreck<'_> {
 
     /// Some documents from number `from` on, and the number to go on with.
     fn some(&self, from: u64, end: u64) -> (Vec<Place>, u64) {
-        let at_once = self.store.reading(|transaction| self.read(transaction, from, end));
+        let at_once = self
+            .store
+            .reading(|transaction| self.read(transaction, from, end));
         at_once.unwrap_or_else(|_| {
             let next = end.min(from + AT_A_TIME as u64);
             let one = |number| {
                 let place = self.store.reading(|transaction| {
                     let documents = self.store.table(transaction, DOCUMENTS)?;
-                    let sealed = documents.get(number).map_err(|error| self.store.unreadable(error))?;
+                    let sealed = documents
+                        .get(number)
+                        .map_err(|error| self.store.unreadable(error))?;
                     sealed
                         .map(|sealed| self.place(transaction, number, sealed.value()))
                         .transpose()
@@ -173,8 +177,7 @@ impl Wreck<'_> {
         sealed: &[u8],
     ) -> Result<Place, CollectionError> {
         let record = unseal("documents", &number.to_le_bytes(), sealed);
-        let record: Option<DocumentRecord> =
-            record.and_then(|record| serde_json::from_slice(record).ok());
+        let record: Option<DocumentRecord> = record.and_then(|record| serde_json::from_slice(record).ok());
         let Some(record) = record else {
             return Ok(Place::Damaged);
         };

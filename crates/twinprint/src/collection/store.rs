@@ -32,9 +32,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use redb::{
-    ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, TableDefinition,
-};
+use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, TableDefinition};
 use serde::{Deserialize, Serialize};
 
 use super::error::CollectionError;
@@ -207,9 +205,7 @@ impl Store {
         path: &Path,
         backend: impl redb::StorageBackend,
     ) -> Result<Self, CollectionError> {
-        Self::guarded(path, || {
-            builder().create_with_backend(backend).map(Db::Writing)
-        })
+        Self::guarded(path, || builder().create_with_backend(backend).map(Db::Writing))
     }
 
     fn guarded(

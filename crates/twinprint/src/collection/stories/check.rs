@@ -28,11 +28,7 @@ impl Inner {
             let stories = kept.engine.live().len() as u64 + ended;
             let times = store.entries(&store.table(transaction, STORY_TIMES)?)?;
             let counts = [
-                (
-                    store.entries(&members)?,
-                    rows.len() as u64,
-                    "places in stories",
-                ),
+                (store.entries(&members)?, rows.len() as u64, "places in stories"),
                 (times, ended, "times of ended stories"),
                 (stories, sizes.len() as u64, "stories"),
             ];

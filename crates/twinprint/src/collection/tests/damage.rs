@@ -131,7 +131,10 @@ impl Victim {
                 assert!(read == self.documents, "{damage}: whole, but not all is there");
             }
             Err(error) => {
-                assert!(matches!(error, CollectionError::Damaged { .. }), "{damage}: {error}");
+                assert!(
+                    matches!(error, CollectionError::Damaged { .. }),
+                    "{damage}: {error}"
+                );
                 let told = error.to_string();
                 for part in [FILE, "damaged", "collection repair"] {
                     assert!(told.contains(part), "{damage}: no {part:?} in {told}");
@@ -186,7 +189,6 @@ impl Victim {
         }
         End::Saved { lost }
     }
-
 }
 
 /// Writing to what is left ends in an answer or an error as well, and so does closing it.
