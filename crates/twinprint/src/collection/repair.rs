@@ -112,7 +112,7 @@ impl Wreck<'_> {
         if saved == 0 && lost != Some(0) {
             return Err(CollectionError::BeyondRepair {
                 path: self.store.path.clone(),
-                what: "none of its documents can be read".to_owned(),
+                what: "the documents or their texts cannot be read".to_owned(),
             });
         }
         Ok(Repaired { saved, lost })
