@@ -120,7 +120,7 @@ content_type_overrides:
 
 # What the generated client does. Its functions parse what comes back into the types of the description.
 CALLS = """
-import io, sys, time
+import inspect, io, sys, time
 from made import Client
 from made.api.collections import create_collection, delete_collection, list_collections, show_collection
 from made.api.documents import add_documents, check, check_and_insert, delete_document, delete_source, export, import_, show_document
@@ -137,6 +137,9 @@ def page(*edits):
     return " ".join("edited" if n in edits else word for n, word in enumerate(words))
 
 def ask(call, kind, *path, **more):
+    # Writes without a body may want a header of the service's own.
+    if "x_twinprint" in inspect.signature(call.sync).parameters:
+        more["x_twinprint"] = "1"
     answer = call.sync(*path, client=client, **more)
     assert isinstance(answer, kind), (call, answer)
     return answer
@@ -170,7 +173,7 @@ while job.state == JobState.RUNNING:
 assert (job.state, job.done) == (JobState.DONE, 2), job
 assert ask(cancel_job, Job, job.id).state == JobState.DONE
 assert ask(list_jobs, JobList).jobs[0].id == job.id
-assert delete_collection.sync_detailed("made", client=client).status_code == 204
+assert ask(delete_collection, type(None), "made") is None
 assert "made" not in [found.name for found in list_collections.sync(client=client).collections]
 """
 

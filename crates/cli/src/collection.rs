@@ -193,7 +193,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Delete(args) => delete(args)?,
         Action::Stat(place) => {
             let collection = Collection::open(&place.dir)?;
-            let stats = json!({"settings": collection.settings(), "stats": collection.stats(None, None, 1000)?});
+            let stats =
+                json!({"settings": collection.settings(), "stats": collection.stats(None, None, 1000)?});
             terminal::out(&format!("{stats:#}\n"))?;
         }
         Action::Check(place) => {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use prometheus::{
-    CounterVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    CounterVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
 };
 
 use crate::registry::Registry as Collections;
@@ -96,7 +96,9 @@ impl Metrics {
 
     /// Notes a request that was answered.
     pub(crate) fn request(&self, route: &str, status: u16, took: Duration) {
-        self.requests.with_label_values(&[route, &status.to_string()]).inc();
+        self.requests
+            .with_label_values(&[route, &status.to_string()])
+            .inc();
         self.times.with_label_values(&[route]).observe(took.as_secs_f64());
     }
 

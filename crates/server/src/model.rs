@@ -228,7 +228,10 @@ pub(crate) struct ChangeList {
 /// Documents, a JSON object a line.
 #[derive(ToSchema)]
 #[schema(format = Binary)]
-#[expect(dead_code, reason = "for the description; lines are read and written as bytes")]
+#[expect(
+    dead_code,
+    reason = "for the description; lines are read and written as bytes"
+)]
 pub(crate) struct Lines(String);
 
 /// What an import came to, or had come to when it ended early.

@@ -223,11 +223,7 @@ pub(crate) async fn stats(
     let collection = app.registry.get(&name)?;
     let work = move || {
         let (source, after) = (query.source.as_deref(), query.after.as_deref());
-        Ok(Json(collection.stats(
-            source,
-            after,
-            limit(query.limit, 100)?,
-        )?))
+        Ok(Json(collection.stats(source, after, limit(query.limit, 100)?)?))
     };
     app.work.run(work).await
 }

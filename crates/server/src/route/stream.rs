@@ -160,7 +160,9 @@ fn reply(imported: Imported) -> Result<Reply, Problem> {
         return Reply::json(StatusCode::MULTI_STATUS, &imported);
     }
     let first = imported.rejects.first();
-    let first = first.map_or_else(String::new, |reject| format!(": line {}: {}", reject.line, reject.reason));
+    let first = first.map_or_else(String::new, |reject| {
+        format!(": line {}: {}", reject.line, reject.reason)
+    });
     let why = format!("none of {} lines was taken in{first}", imported.lines);
     Err(Problem::unprocessable(why).of_import(imported))
 }

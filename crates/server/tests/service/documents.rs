@@ -201,7 +201,11 @@ fn metrics(running: &Running) {
         "twinprint_build_info{version=\"0.1.0\"} 1",
         "twinprint_request_seconds_count{route=\"/livez\"} 1",
     ] {
-        assert!(told.body.contains(&format!("{sample}\n")), "{sample} in {}", told.body);
+        assert!(
+            told.body.contains(&format!("{sample}\n")),
+            "{sample} in {}",
+            told.body
+        );
     }
     let mut seen = BTreeSet::new();
     let (mut help, mut family) = (String::new(), String::new());

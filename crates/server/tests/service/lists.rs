@@ -50,7 +50,13 @@ fn the_members_of_a_group() {
 fn sources_the_largest_first() {
     let running = Running::new();
     let mut expected = Vec::new();
-    for (source, many) in [("b.example", 1), ("a.example", 1), ("c.5.example", 4), ("d", 2), ("e", 2)] {
+    for (source, many) in [
+        ("b.example", 1),
+        ("a.example", 1),
+        ("c.5.example", 4),
+        ("d", 2),
+        ("e", 2),
+    ] {
         for n in 0..many {
             add(&running, &format!("{source}/{n}"), &page(n, 0), source);
         }
@@ -105,11 +111,20 @@ fn near_misses_are_told_as_such() {
     let edited = |many: usize| {
         let text = page(1, 0);
         let words = text.split(' ').enumerate();
-        let words = words.map(|(n, word)| if n < many { format!("other{n}") } else { word.to_owned() });
+        let words = words.map(|(n, word)| {
+            if n < many {
+                format!("other{n}")
+            } else {
+                word.to_owned()
+            }
+        });
         words.collect::<Vec<_>>().join(" ")
     };
     for many in [0, 8, 16, 60] {
-        call("check-and-insert", &json!({"id": many.to_string(), "text": edited(many)}));
+        call(
+            "check-and-insert",
+            &json!({"id": many.to_string(), "text": edited(many)}),
+        );
     }
     let asked = json!({"document": {"id": "x", "text": edited(1)}});
     let similar = call("similar", &asked);

@@ -44,15 +44,11 @@ impl Collection {
         let path = new_file(dir)?;
         let unfinished = path.with_extension("new");
         {
-            let to = Disk::create(&unfinished)?;
+            let disk = Disk::create(&unfinished)?;
+            let to = Copy { disk, cancelled };
             let from = &self.inner.store;
             let stories = self.inner.settings.stories;
-            let way = Way {
-                from,
-                to: &to,
-                cancelled,
-            };
-            from.reading(|transaction| way.copy_all(transaction, stories))?;
+            from.reading(|transaction| copy_all(from, transaction, &to, stories))?;
         }
         publish(&unfinished, &path)?;
         Self::open(dir)?.verify()
@@ -130,66 +126,76 @@ fn whole(store: &Disk, transaction: &ReadTransaction, number: u64, sealed: &[u8]
     })
 }
 
-/// From where to where, and who may end it.
-struct Way<'a> {
-    from: &'a Disk,
-    to: &'a Disk,
+/// A store that is being made, and who may end that.
+struct Copy<'a> {
+    disk: Disk,
     cancelled: &'a dyn Fn() -> bool,
 }
 
-impl Way<'_> {
-    fn copy_all(&self, transaction: &ReadTransaction, stories: bool) -> Result<(), CollectionError> {
-        self.copy(transaction, ROWS)?;
-        self.copy(transaction, DOCUMENTS)?;
-        self.copy(transaction, TEXTS)?;
-        self.copy(transaction, GROUPS)?;
-        self.copy(transaction, MEMBERS)?;
-        self.copy(transaction, BY_SOURCE)?;
-        self.copy(transaction, SOURCES)?;
-        self.copy(transaction, CHANGES)?;
-        if self.from.table_if_there(transaction, RUNS)?.is_some() {
-            self.copy(transaction, RUNS)?;
-            self.copy(transaction, RUN_PARTS)?;
-        }
-        if stories {
-            self.copy(transaction, STORIES)?;
-            self.copy(transaction, STORY_TIMES)?;
-            self.copy(transaction, STORY_MEMBERS)?;
-            self.copy(transaction, STORY_STATE)?;
-            self.copy(transaction, STORY_LOG)?;
-        }
-        // Last, so that a copy cut short has no settings and is no collection.
-        self.copy(transaction, META)
-    }
+impl std::ops::Deref for Copy<'_> {
+    type Target = Disk;
 
-    fn copy<K: redb::Key + 'static, V: redb::Value + 'static>(
-        &self,
-        transaction: &ReadTransaction,
-        definition: TableDefinition<'static, K, V>,
-    ) -> Result<(), CollectionError> {
-        let (from, to) = (self.from, self.to);
-        let table = from.table(transaction, definition)?;
-        let mut entries = table.iter().map_err(|error| from.unreadable(error))?.peekable();
-        loop {
-            if (self.cancelled)() {
-                return Err(CollectionError::Cancelled);
-            }
-            let mut writing: WriteTransaction = to.db.begin_write().map_err(|error| to.unreadable(error))?;
-            writing.set_quick_repair(true);
-            {
-                let mut copy = writing
-                    .open_table(definition)
+    fn deref(&self) -> &Disk {
+        &self.disk
+    }
+}
+
+fn copy_all(
+    from: &Disk,
+    transaction: &ReadTransaction,
+    to: &Copy<'_>,
+    stories: bool,
+) -> Result<(), CollectionError> {
+    copy(from, transaction, to, ROWS)?;
+    copy(from, transaction, to, DOCUMENTS)?;
+    copy(from, transaction, to, TEXTS)?;
+    copy(from, transaction, to, GROUPS)?;
+    copy(from, transaction, to, MEMBERS)?;
+    copy(from, transaction, to, BY_SOURCE)?;
+    copy(from, transaction, to, SOURCES)?;
+    copy(from, transaction, to, CHANGES)?;
+    if from.table_if_there(transaction, RUNS)?.is_some() {
+        copy(from, transaction, to, RUNS)?;
+        copy(from, transaction, to, RUN_PARTS)?;
+    }
+    if stories {
+        copy(from, transaction, to, STORIES)?;
+        copy(from, transaction, to, STORY_TIMES)?;
+        copy(from, transaction, to, STORY_MEMBERS)?;
+        copy(from, transaction, to, STORY_STATE)?;
+        copy(from, transaction, to, STORY_LOG)?;
+    }
+    // Last, so that a copy cut short has no settings and is no collection.
+    copy(from, transaction, to, META)
+}
+
+fn copy<K: redb::Key + 'static, V: redb::Value + 'static>(
+    from: &Disk,
+    transaction: &ReadTransaction,
+    to: &Copy<'_>,
+    definition: TableDefinition<'static, K, V>,
+) -> Result<(), CollectionError> {
+    let table = from.table(transaction, definition)?;
+    let mut entries = table.iter().map_err(|error| from.unreadable(error))?.peekable();
+    loop {
+        if (to.cancelled)() {
+            return Err(CollectionError::Cancelled);
+        }
+        let mut writing: WriteTransaction = to.db.begin_write().map_err(|error| to.unreadable(error))?;
+        writing.set_quick_repair(true);
+        {
+            let mut copy = writing
+                .open_table(definition)
+                .map_err(|error| to.unreadable(error))?;
+            for entry in entries.by_ref().take(BATCH) {
+                let (key, value) = entry.map_err(|error| from.unreadable(error))?;
+                copy.insert(key.value(), value.value())
                     .map_err(|error| to.unreadable(error))?;
-                for entry in entries.by_ref().take(BATCH) {
-                    let (key, value) = entry.map_err(|error| from.unreadable(error))?;
-                    copy.insert(key.value(), value.value())
-                        .map_err(|error| to.unreadable(error))?;
-                }
             }
-            writing.commit().map_err(|error| to.unreadable(error))?;
-            if entries.peek().is_none() {
-                return Ok(());
-            }
+        }
+        writing.commit().map_err(|error| to.unreadable(error))?;
+        if entries.peek().is_none() {
+            return Ok(());
         }
     }
 }

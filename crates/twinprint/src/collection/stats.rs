@@ -187,7 +187,10 @@ mod tests {
 
     #[test]
     fn places_are_those_told() {
-        assert_eq!(place("5.a.example").unwrap(), (Reverse(5), "a.example".to_owned()));
+        assert_eq!(
+            place("5.a.example").unwrap(),
+            (Reverse(5), "a.example".to_owned())
+        );
         for wrong in ["", "7", "a.b", "-1.a"] {
             assert!(place(wrong).is_err(), "{wrong}");
         }
