@@ -48,7 +48,7 @@ class Soak:
         self.call("PUT", "", settings)
 
     def call(self, method, path, body=None):
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = {"Content-Type": "application/json"} if body is not None else {"X-Twinprint": "1"}
         sent = json.dumps(body) if body is not None else None
         try:
             self.connection.request(method, "/v1/collections/soak" + path, sent, headers)

@@ -84,7 +84,7 @@ impl Connection {
 /// A request as it is sent.
 pub fn request(method: &str, path: &str, body: &str) -> String {
     let kind = if body.is_empty() {
-        ""
+        "X-Twinprint: 1\r\n"
     } else {
         "Content-Type: application/json\r\n"
     };

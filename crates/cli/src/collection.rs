@@ -7,7 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 use twinprint::DedupError;
 use twinprint::collection::{
-    CanonicalBy, Collection, CollectionError, Durability, NewDocument, Settings, Store,
+    CanonicalBy, Collection, CollectionError, Durability, NewDocument, Repaired, Settings, Store,
 };
 
 use crate::answers::{AnswerArgs, Purpose};
@@ -54,13 +54,13 @@ enum Action {
     Delete(DeleteArgs),
     /// Tells how much there is, as JSON
     Stat(Place),
-    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members
+    /// Reads everything and compares it: pages and values with checksums, texts with fingerprints, groups with members
     Check(Place),
     /// Copies a collection as it is now into a new directory, and checks the copy
     Backup(FromTo),
     /// Makes a collection of a backup, in a new directory
     Restore(FromTo),
-    /// Makes a new collection of the documents of a damaged one that are whole
+    /// Makes a new collection of the documents of a damaged one that can still be read, and tells how many are lost
     Repair(FromTo),
     Stories(stories::Args),
     /// Writes all documents to stdout, one a line
@@ -192,17 +192,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Query(args) => return feed_in(args, Purpose::Ask),
         Action::Delete(args) => delete(args)?,
         Action::Stat(place) => {
-            let collection = Collection::open(&place.dir)?;
+            let collection = Collection::open_read_only(&place.dir)?;
             let stats =
                 json!({"settings": collection.settings(), "stats": collection.stats(None, None, 1000)?});
             terminal::out(&format!("{stats:#}\n"))?;
         }
         Action::Check(place) => {
-            let checked = Collection::open(&place.dir)?.verify()?;
+            let checked = Collection::verify_in(&place.dir)?;
             terminal::out(&format!("whole: {}\n", serde_json::to_string(&checked)?))?;
         }
         Action::Backup(FromTo { from, to }) => {
-            let checked = Collection::open(from)?.backup(to)?;
+            let checked = Collection::open_read_only(from)?.backup(to)?;
             terminal::out(&format!("backed up: {}\n", serde_json::to_string(&checked)?))?;
         }
         Action::Restore(FromTo { from, to }) => {
@@ -210,11 +210,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             terminal::out(&format!("restored: {}\n", serde_json::to_string(&checked)?))?;
         }
         Action::Repair(FromTo { from, to }) => {
-            let (saved, lost) = Collection::repair(from, to)?;
-            terminal::out(&format!("{saved} documents saved, {lost} lost\n"))?;
+            let Repaired { saved, lost } = Collection::repair(from, to)?;
+            let lost = lost.map_or_else(
+                || "; it cannot be told how many are lost".to_owned(),
+                |lost| format!(", {lost} lost"),
+            );
+            terminal::out(&format!("{saved} documents saved{lost}\n"))?;
         }
         Action::Stories(args) => stories::run(args)?,
-        Action::Export(place) => export(&Collection::open(&place.dir)?)?,
+        Action::Export(place) => export(&Collection::open_read_only(&place.dir)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -268,7 +272,13 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
 }
 
 fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
-    let collection = Collection::open(&args.dir)?;
+    let collection = match purpose {
+        Purpose::Keep => Collection::open(&args.dir)?,
+        Purpose::Ask => Collection::open_read_only(&args.dir)?,
+    };
+    if let (Purpose::Keep, Some(error)) = (purpose, collection.refusal()) {
+        return Err(error.into());
+    }
     let cancel = interrupt::flag()?;
     let beside = collection.settings().looks_beside();
     let feed = &args.answers;

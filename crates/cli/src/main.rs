@@ -77,8 +77,8 @@ enum Command {
 fn main() -> ExitCode {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A damaged table becomes a reject, of which all is said there.
-        if !twinprint::source::catches_panics() {
+        // A damaged table becomes a reject, and a damaged store an error; all is said there.
+        if !twinprint::catches_panics() {
             hook(panic);
         }
     }));

@@ -189,9 +189,11 @@ impl<'a> Service<'a> {
             if let Some(token) = &self.token {
                 request = request.header("Authorization", format!("Bearer {token}"));
             }
-            if !body.is_empty() {
-                request = request.header("Content-Type", "application/json");
-            }
+            // Without a body this tells it from what a web page could send.
+            request = match body {
+                [] => request.header("X-Twinprint", "1"),
+                _ => request.header("Content-Type", "application/json"),
+            };
             let mut response = self.agent.run(request.body(body)?).with_context(|| url.clone())?;
             let status = response.status().as_u16();
             if status == 429 {

@@ -51,7 +51,7 @@ enum StoryState {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let collection = Collection::open(&args.dir)?;
+    let collection = Collection::open_read_only(&args.dir)?;
     let line = |value: &dyn Fn() -> serde_json::Result<String>| -> anyhow::Result<()> {
         terminal::out(&format!("{}\n", value()?))
     };

@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod connection;
+mod descriptors;
 mod idempotency;
 mod jobs;
 mod limits;
@@ -16,12 +18,15 @@ mod log;
 mod metrics;
 mod model;
 mod openapi;
+mod origin;
 mod page;
 mod patient;
 mod problem;
 mod registry;
 mod route;
+mod seats;
 mod tokens;
+mod unread;
 mod work;
 
 use std::net::SocketAddr;

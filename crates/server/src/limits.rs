@@ -23,6 +23,8 @@ pub struct Limits {
     pub request_time: Duration,
     /// How long a client may take nothing of its answer.
     pub answer_time: Duration,
+    /// How long what comes in is still read, and thrown away, once a connection's last answer is sent.
+    pub linger_time: Duration,
     /// Connections open at a time.
     pub connections: usize,
     /// Requests that are worked on or wait for it.
@@ -45,6 +47,7 @@ impl Default for Limits {
             body_time: Duration::from_secs(30),
             request_time: Duration::from_mins(1),
             answer_time: Duration::from_secs(30),
+            linger_time: Duration::from_secs(2),
             connections: 1024,
             requests: 256,
             exports: 8,

@@ -8,16 +8,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
-use crate::patient::{HELD, Patient};
+use crate::patient::HELD;
+use crate::seats::Seats;
 use crate::tokens::Tokens;
-use crate::{App, Options, ServeError, Shared, route};
+use crate::{App, Options, ServeError, Shared, connection, descriptors, route};
 
 /// Bytes of a request's line and headers at most.
 const HEADERS: usize = 64 << 10;
@@ -123,44 +123,47 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
     let router = route::router(Arc::clone(app));
     let graceful = GracefulShutdown::new();
-    let connections = Arc::new(Semaphore::new(app.limits.connections));
+    let seats = Arc::new(Seats::new(descriptors::room(app.limits.connections, app.log)));
     let mut server = http1::Builder::new();
     server
         .timer(TokioTimer::new())
         .header_read_timeout(app.limits.header_time)
+        .max_header_size(HEADERS)
         .max_buf_size(HEADERS)
         .keep_alive(true)
-        // Answers to requests that were sent one behind the other go out together.
-        .pipeline_flush(true);
+        // Answers are gathered; so is each of them.
+        .writev(false)
+        // Who sends all of its requests and then says so is answered none the less.
+        .half_close(true);
     loop {
-        let stream = tokio::select! {
+        let socket = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok((socket, _)) => socket,
                 Err(error) => {
-                    // Out of descriptors, mostly: those who have one will give it back.
+                    // Out of descriptors, mostly: one that waits gives up its own.
                     app.log.error("a connection could not be accepted", json!({"error": error.to_string()}));
-                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    seats.close_one();
+                    tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
             },
             _ = &mut stopped => break,
         };
-        let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
+        let (seat, closed) = seats.take();
+        if closed || seat.is_none() {
             app.metrics.refused.inc();
+        }
+        let Some(seat) = seat else {
             continue;
         };
         // Small answers are not to wait for more.
-        let _unsupported = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone());
-        let stream = Patient::new(stream, Arc::clone(app));
-        let connection = graceful.watch(server.serve_connection(TokioIo::new(stream), service));
+        let _unsupported = socket.set_nodelay(true);
         let app = Arc::clone(app);
         app.metrics.connections.inc();
+        let (server, watcher, router) = (server.clone(), graceful.watcher(), router.clone());
         tokio::spawn(async move {
-            // One that ended early has nobody left to be told.
-            let _early = connection.await;
+            connection::serve(socket, seat, server, watcher, router, Arc::clone(&app)).await;
             app.metrics.connections.dec();
-            drop(permit);
         });
     }
     drop(listener);

@@ -24,6 +24,8 @@ pub(crate) struct Patient {
     app: Shared,
     /// Runs while something waits to be written.
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Set once that was too long: nothing is written any more.
+    over: bool,
 }
 
 impl Patient {
@@ -32,6 +34,7 @@ impl Patient {
             stream,
             app,
             waiting: None,
+            over: false,
         }
     }
 
@@ -54,6 +57,7 @@ impl Patient {
         if waiting.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
+        self.over = true;
         self.app.metrics.slow.inc();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -71,6 +75,9 @@ impl AsyncRead for Patient {
 
 impl AsyncWrite for Patient {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.over {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.within_time(cx, written)
     }
@@ -80,6 +87,9 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.over {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
         self.within_time(cx, written)
     }

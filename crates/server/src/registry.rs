@@ -1,14 +1,19 @@
 //! The collections of a service: one directory each, opened when the service starts.
 //!
 //! A collection that cannot be opened is set aside with its reason, and the others are served.
+//!
+//! Collections are made and deleted one at a time, each in its [turn](Registry::turn). The list itself is locked for a look or a change in
+//! memory, never while the disk works, so the others are served meanwhile.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::json;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use twinprint::collection::{Collection, CollectionError, Settings};
 
 use crate::ServeError;
@@ -21,10 +26,14 @@ const MOST: usize = 1000;
 /// What the directory of a collection is called while it is deleted, before its name.
 const DELETED: &str = ".deleted-";
 
+type Collections = BTreeMap<String, Result<Collection, CollectionError>>;
+
 /// The open collections, by name.
 pub(crate) struct Registry {
     dir: PathBuf,
-    collections: RwLock<BTreeMap<String, Result<Collection, CollectionError>>>,
+    collections: RwLock<Collections>,
+    /// Held by who makes or deletes one.
+    turn: Arc<Mutex<()>>,
     /// Deletions so far.
     deleted: AtomicU64,
 }
@@ -69,6 +78,7 @@ impl Registry {
         Ok(Self {
             dir: dir.to_owned(),
             collections: RwLock::new(collections),
+            turn: Arc::default(),
             deleted: AtomicU64::new(0),
         })
     }
@@ -78,30 +88,35 @@ impl Registry {
         Problem::new(StatusCode::NOT_FOUND, format!("no collection {shown:?}"))
     }
 
+    fn read(&self) -> Result<RwLockReadGuard<'_, Collections>, Problem> {
+        self.collections.read().map_err(|_| poisoned())
+    }
+
+    /// Waits until nobody else makes or deletes a collection.
+    pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+
     /// The collection of a name.
     pub(crate) fn get(&self, name: &str) -> Result<Collection, Problem> {
-        let collections = self.collections.read().map_err(|_| poisoned())?;
-        match collections.get(name) {
+        match self.read()?.get(name) {
             Some(Ok(collection)) => Ok(collection.clone()),
-            Some(Err(error)) => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
+            Some(Err(error)) => Err(Problem::unavailable(error.to_string())),
             None => Err(Self::not_there(name)),
         }
     }
 
     /// All of them, with what keeps one from being served.
     pub(crate) fn list(&self) -> Vec<(String, Result<Collection, CollectionError>)> {
-        let collections = self.collections.read();
-        collections
-            .map(|collections| {
-                let pairs = collections.iter();
-                pairs
-                    .map(|(name, opened)| (name.clone(), opened.clone()))
-                    .collect()
-            })
-            .unwrap_or_default()
+        let collections = self.read();
+        let pair = |(name, opened): (&String, &Result<_, _>)| (name.clone(), opened.clone());
+        collections.map_or_else(
+            |_| Vec::new(),
+            |collections| collections.iter().map(pair).collect(),
+        )
     }
 
-    /// Makes a collection; tells whether it is new. One of the same settings may be there already.
+    /// Makes a collection; tells whether it is new. One of the same settings may be there already. Belongs in a [turn](Self::turn).
     pub(crate) fn create(&self, name: &str, settings: Settings) -> Result<bool, Problem> {
         if !is_name(name) {
             return Err(Problem::unprocessable(
@@ -109,31 +124,34 @@ impl Registry {
             ));
         }
         settings.check()?;
-        let mut collections = self.collections.write().map_err(|_| poisoned())?;
-        match collections.get(name) {
-            Some(Ok(there)) if *there.settings() == settings => return Ok(false),
-            Some(_) => {
-                return Err(Problem::new(
+        {
+            let collections = self.read()?;
+            match collections.get(name) {
+                Some(Ok(there)) if *there.settings() == settings => return Ok(false),
+                Some(_) => {
+                    return Err(Problem::new(
+                        StatusCode::CONFLICT,
+                        format!("collection {name:?} is there with other settings, which cannot be changed"),
+                    ));
+                }
+                None => {}
+            }
+            if collections.len() >= MOST {
+                return Err(Problem::limit(
                     StatusCode::CONFLICT,
-                    format!("collection {name:?} is there with other settings, which cannot be changed"),
+                    "collections of one service",
+                    MOST as u64,
+                    None,
                 ));
             }
-            None => {}
-        }
-        if collections.len() >= MOST {
-            return Err(Problem::limit(
-                StatusCode::CONFLICT,
-                "collections of one service",
-                MOST as u64,
-                None,
-            ));
         }
         let made = Collection::create(&self.dir.join(name), settings)?;
+        let mut collections = self.collections.write().map_err(|_| poisoned())?;
         collections.insert(name.to_owned(), Ok(made));
         Ok(true)
     }
 
-    /// Deletes a collection and all that is in it.
+    /// Deletes a collection and all that is in it. Belongs in a [turn](Self::turn).
     pub(crate) fn delete(&self, name: &str) -> Result<(), Problem> {
         let failed = |error: std::io::Error| {
             Problem::new(
@@ -141,16 +159,16 @@ impl Registry {
                 format!("collection {name:?}: {error}"),
             )
         };
+        if !self.read()?.contains_key(name) {
+            return Err(Self::not_there(name));
+        }
         let number = self.deleted.fetch_add(1, Ordering::Relaxed);
         let doomed = self.dir.join(format!("{DELETED}{number}-{name}"));
-        {
-            let mut collections = self.collections.write().map_err(|_| poisoned())?;
-            if !collections.contains_key(name) {
-                return Err(Self::not_there(name));
-            }
-            // Renamed first: what is half deleted must not be found at the next start. Requests that still have it end on their own.
-            std::fs::rename(self.dir.join(name), &doomed).map_err(failed)?;
-            collections.remove(name);
+        // Renamed first: what is half deleted must not be found at the next start. Requests that still have it end on their own.
+        std::fs::rename(self.dir.join(name), &doomed).map_err(failed)?;
+        let removed = self.collections.write().map_err(|_| poisoned())?.remove(name);
+        if let Some(Ok(collection)) = removed {
+            tokio::task::spawn_blocking(move || close_last(collection));
         }
         std::fs::remove_dir_all(&doomed).map_err(failed)
     }
@@ -163,11 +181,16 @@ impl Registry {
     }
 }
 
+/// Closes a collection that is served no more, once no request has it: that waits for the disk, which no serving thread may do.
+fn close_last(collection: Collection) {
+    while collection.is_shared() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(collection);
+}
+
 fn poisoned() -> Problem {
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "the list of collections is lost; restart the service",
-    )
+    Problem::unavailable("the list of collections is lost; restart the service")
 }
 
 #[cfg(test)]

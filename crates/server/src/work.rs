@@ -54,14 +54,24 @@ impl Work {
         &self,
         f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        self.run_with(std::future::ready(()), f).await
+    }
+
+    /// As [`run`](Self::run), once it has something that is given back when `f` has ended. While it waits for that it takes no thread.
+    pub(crate) async fn run_with<G: Send + 'static, T: Send + 'static>(
+        &self,
+        turn: impl Future<Output = G>,
+        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
         let admitted = Arc::clone(&self.admitted)
             .try_acquire_owned()
             .map_err(|_| self.full())?;
         let working = Arc::clone(&self.working);
         let work = async move {
+            let turn = turn.await;
             let permit = working.acquire_owned().await.map_err(|_| self.full())?;
             let done = tokio::task::spawn_blocking(move || {
-                let _held = (permit, admitted);
+                let _held = (permit, admitted, turn);
                 f()
             });
             done.await.unwrap_or_else(|_| Err(broken()))

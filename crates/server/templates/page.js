@@ -11,7 +11,7 @@ let storied = new Set();
 const words = {
   documents: ["documents", "篇文档"], groups: ["groups", "个分组"], removed: ["followers in groups", "篇重复文档"], seq: ["last change", "最新变更号"],
   new: ["new", "新"], exact: ["a copy", "相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有的标识"],
-  none: ["There is no collection yet. Make one: curl -X PUT http://…/v1/collections/NAME", "还没有集合。创建一个：curl -X PUT http://…/v1/collections/NAME"],
+  none: ["There is no collection yet. Make one: curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME", "还没有集合。创建一个：curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME"],
   of: ["of", "与"], bits: ["bits differ", "位不同"], jaccard: ["Jaccard", "Jaccard 相似度"], group: ["group", "组"], show: ["show", "展开"],
   ended: ["ended", "已结束"], members: ["its documents", "相关文档"], untitled: ["(without a title)", "（无标题）"],
   missed: ["near miss", "接近但不重复"], limited: ["more lay near than were compared", "附近还有未比较的文档"],

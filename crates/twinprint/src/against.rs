@@ -133,7 +133,7 @@ pub(crate) struct AskedInput<'a> {
     pub(crate) names: Names<'a>,
 }
 
-/// Something that knows texts. A collection stays locked as long as this is held.
+/// Something that knows texts. As long as this is held, nobody writes to a collection, and if this run does, nobody asks it.
 pub(crate) enum Against {
     #[cfg(feature = "collections")]
     Collection(Box<Collection>),
@@ -160,7 +160,15 @@ impl Against {
                     "a collection is asked with texts; leave out --no-verify".to_owned(),
                 ));
             }
-            let collection = Collection::open(path).map_err(|error| refuse(error.to_string()))?;
+            let open = if options.append {
+                Collection::open
+            } else {
+                Collection::open_read_only
+            };
+            let collection = open(path).map_err(|error| refuse(error.to_string()))?;
+            if let (true, Some(error)) = (options.append, collection.refusal()) {
+                return Err(refuse(error.to_string()));
+            }
             let least = collection.settings().threshold;
             if collection.settings().store != Store::None && options.threshold < least {
                 return Err(refuse(format!(

@@ -136,7 +136,7 @@ fn the_map_has_a_heading_for_every_directory() {
         .map(|heading| heading.trim().trim_matches('`').trim_end_matches('/'))
         .collect();
     let parts = crates().into_iter().map(|name| format!("crates/{name}"));
-    let others = ["bench", "docs", "fuzz", "tests"].map(str::to_owned);
+    let others = ["bench", "docs", "fuzz", "integrations", "tests"].map(str::to_owned);
     for part in parts.chain(others) {
         assert!(
             headings.contains(part.as_str()),

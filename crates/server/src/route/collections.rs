@@ -11,7 +11,7 @@ use crate::body::Sent;
 use crate::idempotency::Reply;
 use crate::model::{CollectionInfo, CollectionList, Job};
 use crate::problem::Problem;
-use crate::route::documents::{once, request};
+use crate::route::documents::{once, once_with, request};
 
 /// The collections of the service
 #[utoipa::path(get, operation_id = "list_collections", path = "/v1/collections", tag = "collections", responses(
@@ -54,7 +54,8 @@ pub(crate) async fn show(
 ///
 /// The body holds the settings that are to differ from the defaults. The same again is no error; other settings are.
 #[utoipa::path(put, operation_id = "create_collection", path = "/v1/collections/{collection}", tag = "collections",
-    params(("collection" = String, Path, description = "1 to 64 lower-case letters, digits, '-' and '_'")),
+    params(("collection" = String, Path, description = "1 to 64 lower-case letters, digits, '-' and '_'"),
+        ("X-Twinprint" = Option<String>, Header, description = "Any value, where there is no body: tells the request from what a web page of another site could send")),
     request_body(content = Option<Settings>, description = "The settings that are to differ", content_type = "application/json"), responses(
     (status = 200, description = "It was there", body = CollectionInfo), (status = 201, description = "Made", body = CollectionInfo)))]
 pub(crate) async fn create(
@@ -76,12 +77,13 @@ pub(crate) async fn create(
         };
         Ok((status, Json(info)))
     };
-    app.work.run(work).await
+    app.work.run_with(app.registry.turn(), work).await
 }
 
 /// Delete a collection with all its documents
 #[utoipa::path(delete, operation_id = "delete_collection", path = "/v1/collections/{collection}", tag = "collections",
     params(("collection" = String, Path, description = "Its name"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
     responses((status = 204, description = "Gone")))]
 pub(crate) async fn remove(
@@ -97,7 +99,8 @@ pub(crate) async fn remove(
         shared.registry.delete(&name)?;
         Ok(Reply::empty(StatusCode::NO_CONTENT))
     };
-    once(&app, headers, request, Sent::nothing(), work).await
+    let turn = app.registry.turn();
+    once_with(turn, &app, headers, request, Sent::nothing(), work).await
 }
 
 /// Copy a collection to the service's backups, as a job
@@ -107,6 +110,7 @@ pub(crate) async fn remove(
 /// it. A job that ends early leaves no directory.
 #[utoipa::path(post, operation_id = "back_up_collection", path = "/v1/collections/{collection}/backup", tag = "collections",
     params(("collection" = String, Path, description = "Its name"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
     responses((status = 202, description = "The job that does it", body = Job),
         (status = 409, description = "The service was started without a directory for backups", body = Problem,

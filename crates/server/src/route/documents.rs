@@ -151,6 +151,18 @@ pub(crate) async fn once(
     sent: Sent,
     work: impl FnOnce(&Shared, &Sent) -> Result<Reply, Problem> + Send + 'static,
 ) -> Result<Reply, Problem> {
+    once_with(std::future::ready(()), app, headers, request, sent, work).await
+}
+
+/// As [`once`], once it has something that is given back when the write is done.
+pub(crate) async fn once_with<G: Send + 'static>(
+    turn: impl Future<Output = G>,
+    app: &Shared,
+    headers: HeaderMap,
+    request: String,
+    sent: Sent,
+    work: impl FnOnce(&Shared, &Sent) -> Result<Reply, Problem> + Send + 'static,
+) -> Result<Reply, Problem> {
     let shared = Shared::clone(app);
     let work = move || {
         let key = key(&headers, &request)?;
@@ -164,7 +176,7 @@ pub(crate) async fn once(
         }
         Ok(reply)
     };
-    app.work.run(work).await
+    app.work.run_with(turn, work).await
 }
 
 /// Refuses a batch that is too long.
@@ -261,6 +273,7 @@ pub(crate) async fn show(
 /// Delete a document
 #[utoipa::path(delete, operation_id = "delete_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
     responses((status = 200, description = "It is gone", body = Deleted)))]
 pub(crate) async fn remove(
@@ -287,6 +300,7 @@ pub(crate) async fn remove(
 /// Asked again after the job ended early, it goes on with what is left.
 #[utoipa::path(delete, operation_id = "delete_source", path = "/v1/collections/{collection}/sources/{source}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
     responses((status = 202, description = "The job that does it", body = Job)))]
 pub(crate) async fn remove_source(

@@ -12,13 +12,14 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use serde_json::json;
 
 use crate::Shared;
+use crate::origin;
 use crate::page;
 use crate::problem::{Detail, Problem};
 use crate::tokens::Scope;
@@ -122,29 +123,12 @@ async fn authorise(
 ) -> Result<Response, Problem> {
     match &app.tokens {
         Some(tokens) => tokens.check(request.headers(), scope)?,
-        None => require_own_host(&request)?,
+        None => origin::require_own_host(request.headers())?,
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        origin::require_own_page(request.headers())?;
     }
     Ok(next.run(request).await)
-}
-
-/// Without tokens, a page of another site must not get at the service by a name of its own that leads to this machine (DNS rebinding).
-fn require_own_host(request: &Request) -> Result<(), Problem> {
-    let host = request
-        .headers()
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    let host = host.unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => host.split(':').next(),
-    };
-    if matches!(name, Some("localhost" | "127.0.0.1" | "::1")) {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::MISDIRECTED_REQUEST,
-        "without tokens the service answers to localhost, 127.0.0.1 and [::1] alone",
-    ))
 }
 
 /// Counts and logs, and gives errors that come from below the form of a problem.

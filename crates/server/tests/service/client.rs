@@ -75,7 +75,7 @@ impl Running {
     /// Sends JSON, or nothing.
     pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Response {
         let kind = if body.is_empty() {
-            ""
+            "X-Twinprint: 1\r\n"
         } else {
             "Content-Type: application/json\r\n"
         };

@@ -290,3 +290,48 @@ fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_asid
     running.get("/v1/collections/broken/stats").is(503);
     assert_eq!(running.get("/readyz").status, 503);
 }
+
+#[test]
+fn collections_made_and_deleted_by_many_at_once_are_there_or_not() {
+    let running = Running::new();
+    let count = |all: &[u16], status: u16| all.iter().filter(|&&one| one == status).count();
+    let at_once = |calls: &[(&str, &str)]| -> Vec<u16> {
+        std::thread::scope(|scope| {
+            let one = |&(method, body)| {
+                let running = &running;
+                scope.spawn(move || running.call(method, "/v1/collections/d", body).status)
+            };
+            let threads: Vec<_> = calls.iter().map(one).collect();
+            let statuses = threads.into_iter().map(|thread| thread.join().unwrap());
+            statuses.collect()
+        })
+    };
+    for _ in 0..5 {
+        // One makes it, the others find it; who wants other settings is told so.
+        let told = at_once(&[("PUT", "{}"); 6]);
+        assert_eq!((count(&told, 201), count(&told, 200)), (1, 5), "{told:?}");
+        assert_eq!(at_once(&[("PUT", "{\"k\": 5}"); 3]), [409; 3]);
+        let told = at_once(&[("DELETE", ""); 3]);
+        assert_eq!((count(&told, 204), count(&told, 404)), (1, 2), "{told:?}");
+        // In whatever order these come, each deletion that did something had one to delete.
+        let told = at_once(&[
+            ("PUT", ""),
+            ("DELETE", ""),
+            ("PUT", ""),
+            ("DELETE", ""),
+            ("PUT", ""),
+        ]);
+        let there = running.get("/v1/collections/d").status == 200;
+        assert_eq!(
+            count(&told, 201),
+            count(&told, 204) + usize::from(there),
+            "{told:?}"
+        );
+        let last = running.call("DELETE", "/v1/collections/d", "").status;
+        assert_eq!(last, if there { 204 } else { 404 });
+    }
+    let left = std::fs::read_dir(running.dir.path().join("collections")).unwrap();
+    let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["c"]);
+    running.get("/v1/collections/c/stats").is(200);
+}

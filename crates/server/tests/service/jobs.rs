@@ -221,3 +221,24 @@ fn a_job_that_is_cancelled_ends_and_keeps_what_it_did() {
         .json();
     assert_eq!(ended(&running, &again)["done"], left);
 }
+
+#[test]
+fn backups_do_not_lie_among_the_collections() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = |backups| twinprint_server::Options {
+        dir: dir.path().join("collections"),
+        backups,
+        listen: "127.0.0.1:0".parse().unwrap(),
+        tokens: None,
+        limits: twinprint_server::Limits::default(),
+        log: twinprint_server::LogForm::Quiet,
+    };
+    let inside = options(Some(dir.path().join("collections/backups")));
+    let refused = twinprint_server::Service::start(&inside)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(refused.contains("among the collections"), "{refused}");
+    let without = twinprint_server::Service::start(&options(None)).unwrap();
+    drop(without);
+}

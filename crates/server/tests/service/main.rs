@@ -9,5 +9,6 @@ mod imports;
 mod jobs;
 mod lists;
 mod model;
+mod raw;
 mod stories;
 mod tokens;

@@ -28,7 +28,7 @@ fn a_token_allows_its_scopes_and_no_more() {
         let headers = if token.is_empty() {
             String::new()
         } else {
-            format!("Authorization: Bearer {token}\r\n")
+            format!("Authorization: Bearer {token}\r\nX-Twinprint: 1\r\n")
         };
         running.call_with(method, path, &headers, b"")
     };

@@ -11,7 +11,7 @@ use super::prepare::Prepared;
 use super::query::MAX_LIST;
 use super::row::Row;
 use super::settings::Store;
-use super::verify::{Found, Match, Stored, find, find_from};
+use super::verify::{Asked, Found, Match, Rule, Stored, find};
 use super::{Collection, Inner};
 
 /// A leader near a text: a duplicate of it, or a near miss.
@@ -62,7 +62,10 @@ impl Collection {
         };
         inner.consistent(|live, transaction| {
             let answer = |prepared: &Result<Prepared, CollectionError>| match prepared {
-                Ok(prepared) => inner.answer(live, transaction, prepared, now).map(Ok),
+                Ok(prepared) => {
+                    let answer = || inner.answer(live, transaction, prepared, now);
+                    inner.store.guard(answer).map(Ok)
+                }
                 Err(error) => Ok(Err(error.clone())),
             };
             if few {
@@ -96,14 +99,13 @@ impl Collection {
         let now = inner.now();
         let prepared = inner.workshop.prepare(document, now)?;
         inner.consistent(|live, transaction| {
-            let mut found = find_from(
-                0.0,
-                &prepared,
-                live,
-                &inner.shingles(transaction),
-                (&inner.settings, k),
-                now,
-            )?;
+            // From 0 on, every candidate that can be verified is told.
+            let rule = Rule {
+                k,
+                threshold: 0.0,
+                ..Rule::of(&inner.settings)
+            };
+            let mut found = inner.find(live, transaction, &prepared, rule, now)?;
             let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
             let duplicate =
                 |hit: &Match| hit.similarity.is_none() || jaccard(hit) >= inner.settings.threshold;
@@ -154,7 +156,10 @@ impl Collection {
             let group = if let Some(group) = same {
                 Some(group)
             } else {
-                let found = find(document, &live, &prepared, (settings, settings.k), now)?;
+                let asked = Asked::new(document, settings);
+                let found = find(asked, &live, &prepared, Rule::of(settings), |row| {
+                    !row.is_expired(now)
+                })?;
                 found
                     .best()
                     .and_then(|best| live.row(best.ordinal))
@@ -188,11 +193,12 @@ impl Inner {
         live: &Live,
         transaction: &ReadTransaction,
         prepared: &Prepared,
-        k: u32,
+        rule: Rule,
         now: i64,
     ) -> Result<Found, CollectionError> {
+        let asked = Asked::new(prepared, &self.settings);
         let shingles = self.shingles(transaction);
-        find(prepared, live, &shingles, (&self.settings, k), now)
+        find(asked, live, &shingles, rule, |row| !row.is_expired(now))
     }
 
     fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> Stored<'a> {
@@ -220,6 +226,7 @@ impl Inner {
             canonical: None,
             best: None,
             moved: None,
+            unchanged: false,
             verified,
             limited: false,
             seq: None,
@@ -228,6 +235,7 @@ impl Inner {
         let known = live.by_id(prepared.row.id).filter(|row| !row.is_expired(now));
         if let Some(known) = known {
             answer.moved = Some((known.fingerprint ^ prepared.row.fingerprint).count_ones());
+            answer.unchanged = known.text == prepared.row.text;
         }
         let same = live
             .by_text(prepared.row.text)
@@ -237,7 +245,7 @@ impl Inner {
             let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
             Some((same.ordinal, 0, similarity))
         } else {
-            let found = self.find(live, transaction, prepared, self.settings.k, now)?;
+            let found = self.find(live, transaction, prepared, Rule::of(&self.settings), now)?;
             answer.limited = found.limited;
             found.best().map(|best| {
                 answer.verdict = Verdict::Near;
@@ -257,8 +265,7 @@ impl Inner {
             containment: similarity.map(|(_, containment)| containment),
         });
         if let Some(row) = live.row(ordinal) {
-            let group = self.store.read_group(transaction, row.group)?;
-            let group = group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))?;
+            let group = self.group_of(transaction, row)?;
             answer.group_id = Some(row.group);
             answer.story_id = live.story(row.story);
             answer.canonical = Some(self.named(transaction, group.canonical)?);

@@ -16,6 +16,7 @@ use super::settings::Settings;
 use super::store::{self, Config, FORMATS, Store as Disk};
 use super::stories::{self, Kept};
 use super::tables::Tables;
+use crate::made_dirs::MadeDirs;
 
 /// Reads the rows and the stories, at once.
 pub(super) fn load(
@@ -54,24 +55,63 @@ fn arranged(store: &Disk, profile: &Profile, settings: &Settings) -> Result<Live
     })
 }
 
-/// Where the store of a new collection goes.
-pub(super) fn new_file(dir: &Path) -> Result<PathBuf, CollectionError> {
-    storage::Disk
-        .create_dir_all(dir)
-        .map_err(|error| CollectionError::io(dir, &error))?;
-    let mut entries = fs::read_dir(dir).map_err(|error| CollectionError::io(dir, &error))?;
-    let unfinished = Path::new(FILE).with_extension("new");
-    let in_the_way =
-        entries.any(|entry| entry.is_ok_and(|entry| Path::new(&entry.file_name()) != unfinished));
-    if in_the_way {
-        return Err(CollectionError::NotEmpty { path: dir.to_owned() });
+/// The store of a new collection while it is made. Unless it is published, nothing of it stays.
+pub(super) struct NewStore {
+    path: PathBuf,
+    unfinished: PathBuf,
+    published: bool,
+    /// Last, so that the directories are empty by then.
+    _made: MadeDirs,
+}
+
+impl NewStore {
+    /// Makes room for a store in a directory that is not there or empty.
+    pub(super) fn begin(dir: &Path) -> Result<Self, CollectionError> {
+        let made = MadeDirs::missing(dir);
+        storage::Disk
+            .create_dir_all(dir)
+            .map_err(|error| CollectionError::io(dir, &error))?;
+        let mut entries = fs::read_dir(dir).map_err(|error| CollectionError::io(dir, &error))?;
+        let name = Path::new(FILE).with_extension("new");
+        let in_the_way = entries.any(|entry| entry.is_ok_and(|entry| Path::new(&entry.file_name()) != name));
+        if in_the_way {
+            return Err(CollectionError::NotEmpty { path: dir.to_owned() });
+        }
+        let unfinished = dir.join(name);
+        delete_unfinished(&unfinished).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => CollectionError::InUse { path: dir.to_owned() },
+            _ => CollectionError::io(&unfinished, &error),
+        })?;
+        Ok(Self {
+            path: dir.join(FILE),
+            unfinished,
+            published: false,
+            _made: made,
+        })
     }
-    let unfinished = dir.join(unfinished);
-    delete_unfinished(&unfinished).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => CollectionError::InUse { path: dir.to_owned() },
-        _ => CollectionError::io(&unfinished, &error),
-    })?;
-    Ok(dir.join(FILE))
+
+    /// The file to make the store in.
+    pub(super) fn unfinished(&self) -> &Path {
+        &self.unfinished
+    }
+
+    /// Gives the finished file its name, for good.
+    pub(super) fn publish(mut self) -> Result<(), CollectionError> {
+        storage::Disk
+            .publish(&self.unfinished, &self.path)
+            .map_err(|error| CollectionError::io(&self.path, &error))?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl Drop for NewStore {
+    fn drop(&mut self) {
+        if !self.published {
+            // What cannot be deleted is in the way of a second attempt, which then says so.
+            let _left = fs::remove_file(&self.unfinished);
+        }
+    }
 }
 
 /// Deletes the file that a killed run left, unless somebody is still writing it: what is in it may be anything.
@@ -84,13 +124,6 @@ fn delete_unfinished(path: &Path) -> io::Result<()> {
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Ok(()) | Err(TryLockError::Error(_)) => fs::remove_file(path),
     }
-}
-
-/// Gives a finished file its name, for good.
-pub(super) fn publish(unfinished: &Path, path: &Path) -> Result<(), CollectionError> {
-    storage::Disk
-        .publish(unfinished, path)
-        .map_err(|error| CollectionError::io(path, &error))
 }
 
 /// Writes settings and empty tables.
@@ -107,12 +140,14 @@ pub(super) fn configure(store: &Disk, settings: &Settings) -> Result<(), Collect
 
 pub(super) fn write_config(store: &Disk, config: &Config) -> Result<(), CollectionError> {
     let json = serde_json::to_vec(config).map_err(|error| CollectionError::Invalid(error.to_string()))?;
-    let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
-    transaction.set_quick_repair(true);
-    let mut tables = Tables::open(store, &transaction, config.settings.stories)?;
-    tables.put_meta("config", json)?;
-    tables.finish()?;
-    transaction.commit().map_err(|error| store.unreadable(error))
+    store.writing(|db| {
+        let mut transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
+        transaction.set_quick_repair(true);
+        let mut tables = Tables::open(store, &transaction, config.settings.stories)?;
+        tables.put_meta("config", json)?;
+        tables.finish()?;
+        transaction.commit().map_err(|error| store.unreadable(error))
+    })
 }
 
 /// A word that nobody can foresee: the keys of the standard library's maps come from the system's source of randomness.

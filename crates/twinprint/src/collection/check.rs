@@ -1,14 +1,15 @@
 //! Whether everything on disk fits together.
 
-use redb::ReadableTableMetadata;
+use std::path::Path;
+
 use rustc_hash::FxHashMap;
 use text::Analyzer;
 
 use super::error::CollectionError;
 use super::prepare::decompress;
 use super::settings::Store;
-use super::store::{BY_SOURCE, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, SOURCES, TEXTS};
-use super::{Collection, Inner};
+use super::store::{BY_SOURCE, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, SOURCES, Store as Disk, TEXTS};
+use super::{Collection, Inner, stored_in};
 
 /// What was looked at, and found whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -35,6 +36,21 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Collection {
+    /// Reads the collection in a directory as [`verify`](Self::verify) does, and compares every page of the store that is in use with its
+    /// checksum. The file is not changed and need not be writable.
+    ///
+    /// # Errors
+    /// No collection there, one that a process writes to, or the first thing that does not fit.
+    pub fn verify_in(dir: &Path) -> Result<Checked, CollectionError> {
+        stored_in(dir, Self::verify_file)
+    }
+
+    /// The same of a store that may not have its name yet.
+    pub(super) fn verify_file(path: &Path) -> Result<Checked, CollectionError> {
+        Disk::check_pages(path)?;
+        Self::over(Disk::read(path)?)?.verify()
+    }
+
     /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents, and
     /// stories with documents and with what doing their log again comes to. Linear in what is stored; others may read and write
     /// meanwhile, but for the stories, whose writes wait while these are looked at.
@@ -60,6 +76,7 @@ impl Inner {
             let documents = store.table(transaction, DOCUMENTS)?;
             let texts = store.table(transaction, TEXTS)?;
             let by_source = store.table(transaction, BY_SOURCE)?;
+            let members = store.table(transaction, MEMBERS)?;
             let mut groups: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
             let mut sources: FxHashMap<String, u64> = FxHashMap::default();
             let mut rows = Vec::new();
@@ -92,6 +109,9 @@ impl Inner {
                         checked.texts += 1;
                     }
                 }
+                let member = members.get((row.group, row.ordinal));
+                let member = member.map_err(|error| store.unreadable(error))?;
+                member.ok_or_else(|| lost("lost its place in its group"))?;
                 let group = groups.entry(row.group).or_default();
                 group.0 += 1;
                 if row.leads {
@@ -105,17 +125,17 @@ impl Inner {
             checked.groups = groups.len() as u64;
             let table = store.table(transaction, GROUPS)?;
             let counts = [
-                (table.len(), checked.groups, "groups"),
-                (documents.len(), checked.documents, "documents"),
+                (store.entries(&table)?, checked.groups, "groups"),
+                (store.entries(&documents)?, checked.documents, "documents"),
+                (store.entries(&members)?, checked.documents, "members"),
                 (
-                    store.table(transaction, MEMBERS)?.len(),
-                    checked.documents,
-                    "members",
+                    store.entries(&by_source)?,
+                    sources.values().sum(),
+                    "places under sources",
                 ),
-                (by_source.len(), sources.values().sum(), "places under sources"),
             ];
+            store.entries(&texts)?;
             for (there, expected, what) in counts {
-                let there = there.map_err(|error| store.unreadable(error))?;
                 if there != expected {
                     return Err(
                         store.damaged(format!("there are {there} {what}, and {expected} belong there"))
@@ -133,6 +153,7 @@ impl Inner {
                 }
             }
             let counted = store.table(transaction, SOURCES)?;
+            store.entries(&counted)?;
             for (source, documents) in sources {
                 if store.source(&counted, &source)?.map(|counts| counts.documents) != Some(documents) {
                     return Err(store.damaged(format!(

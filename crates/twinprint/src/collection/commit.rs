@@ -6,8 +6,11 @@
 //!
 //! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier), or
 //! leads a group, known by the number of the change that brought its first leader. Only leaders are candidates: no chains. When a
-//! leader goes, the earliest member left leads; the members stay, verified against the leader of their time.
+//! leader goes, its members are placed again ([`groups`]). So every member is at any time a verified duplicate of its leader.
 
+mod groups;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,14 +23,10 @@ use super::live::Live;
 use super::prepare::Prepared;
 use super::record::{Change, ChangeKind, DocumentRecord};
 use super::row::Row;
-use super::settings::{CanonicalBy, Settings};
-use super::store::GroupRecord;
+use super::settings::{Settings, Store};
 use super::stories::Kept;
 use super::tables::Tables;
-use super::verify::{Found, Match, Shingles, find};
-
-/// Members looked at when a group needs another canonical document.
-const MEMBERS_COMPARED: usize = 1000;
+use super::verify::{Asked, Found, Match, Rule, Shingles, find};
 
 /// What a group of writes is decided on, and what it changes.
 pub(crate) struct Commit<'a, 't, S> {
@@ -45,6 +44,8 @@ pub(crate) struct Commit<'a, 't, S> {
     pub(crate) fresh: Live,
     /// Settled rows that are gone or changed.
     pub(crate) removed: FxHashSet<u64>,
+    /// Groups whose leaders are gone, with the texts these had.
+    pub(crate) orphans: BTreeMap<u64, u128>,
     /// Documents of the group, whose shingles need no reading.
     pub(crate) prepared: FxHashMap<u64, Arc<Prepared>>,
 }
@@ -95,27 +96,24 @@ impl<S: Shingles> Commit<'_, '_, S> {
             .settled
             .by_text(text)
             .find(|row| !self.removed.contains(&row.ordinal) && !row.is_expired(self.now));
-        let fresh = self.fresh.by_text(text).next();
+        let mut fresh = self.fresh.by_text(text);
+        let fresh = fresh.find(|row| !row.is_expired(self.now));
         settled.into_iter().chain(fresh).min_by_key(|row| row.ordinal)
     }
 
     /// The duplicate that decides where a document belongs.
-    fn decide(&self, prepared: &Prepared, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
-        if let Some(same) = self.by_text(prepared.row.text) {
-            let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
+    fn decide(&self, asked: Asked<'_>, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
+        if let Some(same) = self.by_text(asked.row().text) {
             let decided = Match {
                 ordinal: same.ordinal,
                 distance: 0,
-                similarity,
+                similarity: asked.likeness_to_copy(),
             };
             return Ok((Some(decided), false));
         }
-        let shingles = Fresh {
-            prepared: &self.prepared,
-            settled: self.shingles,
-        };
-        let rule = (self.settings, self.settings.k);
-        let mut found = find(prepared, &self.fresh, &shingles, rule, self.now)?;
+        let rule = Rule::of(self.settings);
+        let there = |row: &Row| !row.is_expired(self.now);
+        let mut found = find(asked, &self.fresh, &self.shingles(), rule, there)?;
         found.limited |= settled.limited;
         let there = settled
             .matches
@@ -123,6 +121,13 @@ impl<S: Shingles> Commit<'_, '_, S> {
             .filter(|m| !self.removed.contains(&m.ordinal));
         found.matches.extend(there);
         Ok((found.best(), found.limited))
+    }
+
+    fn shingles(&self) -> Fresh<'_, S> {
+        Fresh {
+            prepared: &self.prepared,
+            settled: self.shingles,
+        }
     }
 
     /// Takes in a document. `settled` is what was found among settled documents. With `only_new`, what is not new is answered and not kept.
@@ -135,7 +140,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let mut kept_group = None;
         let mut moved = None;
         let mut left = None;
-        if let Some(old) = self.by_id(prepared.row.id).cloned() {
+        self.place_orphans()?;
+        let known = self.by_id(prepared.row.id).cloned();
+        if known.as_ref().is_some_and(|old| old.is_expired(self.now)) {
+            self.delete(prepared.row.id, ChangeKind::Expired)?;
+            self.place_orphans()?;
+        } else if let Some(old) = known {
             if old.text == prepared.row.text {
                 return self.refresh(&old, prepared);
             }
@@ -148,9 +158,10 @@ impl<S: Shingles> Commit<'_, '_, S> {
             let group = self.tables.group(old.group)?;
             kept_group = (group.size == 1).then_some(old.group);
             self.remove(&old)?;
+            self.place_orphans()?;
             left = Some(old);
         }
-        let (decided, limited) = self.decide(prepared, settled)?;
+        let (decided, limited) = self.decide(Asked::new(prepared, self.settings), settled)?;
         let verdict = match decided {
             None => Verdict::New,
             Some(_) if self.by_text(prepared.row.text).is_some() => Verdict::Exact,
@@ -158,7 +169,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         };
         let best = decided.map(|decided| self.best(decided)).transpose()?;
         let joined = decided.and_then(|decided| self.row(decided.ordinal)).cloned();
-        let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
+        let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
         if only_new && joined.is_some() && moved.is_none() {
             return Ok(Answer {
                 id: prepared.id.clone(),
@@ -168,6 +179,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
                 canonical: joined.map(|row| self.canonical(row.group)).transpose()?,
                 best,
                 moved,
+                unchanged: false,
                 verified,
                 limited,
                 seq: None,
@@ -193,7 +205,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             id: prepared.id.clone(),
             details: prepared.details.clone(),
             verdict,
-            best: best.clone(),
+            best: decided.map(|decided| self.followed(decided)).transpose()?,
             seq: ordinal,
             added: self.now,
             changed: self.now,
@@ -225,6 +237,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             canonical: Some(self.canonical(group)?),
             best,
             moved,
+            unchanged: false,
             verified,
             limited,
             seq: Some(ordinal),
@@ -256,15 +269,16 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.choose_canonical(old.group)?;
         }
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
-        let verified = prepared.canonical.is_some() && self.settings.store != super::settings::Store::None;
+        let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
         Ok(Answer {
             id: prepared.id.clone(),
             verdict: Verdict::Updated,
             group_id: Some(old.group),
             story_id: self.story(old.story),
             canonical: Some(self.canonical(old.group)?),
-            best: before.best,
+            best: self.followed_by(old, &before)?,
             moved: Some(0),
+            unchanged: true,
             verified,
             limited: false,
             seq: Some(seq),
@@ -272,7 +286,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// Deletes the document of an id; tells the number of the change, or that there was none.
+    /// Deletes the document of an id; tells the number of the change, or that there was none. Members that lose their leader wait for
+    /// [`place_orphans`](Self::place_orphans).
     pub(crate) fn delete(&mut self, id: u128, kind: ChangeKind) -> Result<Option<u64>, CollectionError> {
         let Some(row) = self.by_id(id).cloned() else {
             return Ok(None);
@@ -285,7 +300,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(Some(seq))
     }
 
-    /// Deletes what has expired, at most so many.
+    /// Deletes what has expired, at most so many, and places again what that leaves without leaders.
     pub(crate) fn expire(&mut self, most: usize) -> Result<(), CollectionError> {
         for ordinal in self.settled.expired(self.now, most) {
             if let Some(row) = self.row(ordinal).filter(|row| row.is_expired(self.now)) {
@@ -293,7 +308,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
                 self.delete(id, ChangeKind::Expired)?;
             }
         }
-        Ok(())
+        self.place_orphans()
     }
 
     fn note(&mut self, seq: u64, change: ChangeKind, id: &str, group: u64) -> Result<(), CollectionError> {
@@ -315,47 +330,11 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.tables.put_row(row)?;
         self.tables.put_document(ordinal, record)?;
         self.tables.place(record, ordinal, true)?;
-        if self.settings.store != super::settings::Store::None {
+        if self.settings.store != Store::None {
             self.tables.put_text(ordinal, &prepared.stored)?;
         }
-        self.tables.add_member(row.group, ordinal)?;
-        if row.leads {
-            let record = GroupRecord {
-                leader: ordinal,
-                canonical: ordinal,
-                size: 1,
-                story: row.story,
-            };
-            return self.tables.put_group(row.group, record);
-        }
-        let group = self.tables.group(row.group)?;
-        let stands = self.tables.document(group.canonical)?;
-        let better = stands_better(
-            (record, ordinal),
-            (&stands, group.canonical),
-            self.settings.canonical,
-        );
-        let canonical = if better { ordinal } else { group.canonical };
-        let size = group.size + 1;
-        self.tables.put_group(
-            row.group,
-            GroupRecord {
-                canonical,
-                size,
-                story: row.story,
-                ..group
-            },
-        )
-    }
-
-    /// Puts a changed row in place of the one of its number.
-    fn replace(&mut self, row: Row) -> Result<(), CollectionError> {
-        self.tables.put_row(&row)?;
-        if self.fresh.remove(row.ordinal).is_none() {
-            self.removed.insert(row.ordinal);
-        }
-        self.fresh.insert(row);
-        Ok(())
+        self.enter_group(row, record)?;
+        self.pass_story_on(row)
     }
 
     fn remove(&mut self, row: &Row) -> Result<DocumentRecord, CollectionError> {
@@ -363,53 +342,13 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let record = self.tables.document(ordinal)?;
         self.tables.remove_row(ordinal)?;
         self.tables.remove_document(ordinal, &record)?;
-        self.tables.remove_member(row.group, ordinal)?;
         if self.settled.row(ordinal).is_some() {
             self.removed.insert(ordinal);
         }
         self.fresh.remove(ordinal);
         self.prepared.remove(&ordinal);
-        let mut group = self.tables.group(row.group)?;
-        group.size = group.size.saturating_sub(1);
-        let Some(&first) = self.tables.members(row.group, 1)?.first() else {
-            self.tables.remove_group(row.group)?;
-            return Ok(record);
-        };
-        if group.leader == ordinal {
-            group.leader = first;
-            if let Some(member) = self.row(first).cloned() {
-                self.replace(Row {
-                    leads: true,
-                    ..member
-                })?;
-            }
-        }
-        let stood = group.canonical == ordinal;
-        if stood {
-            group.canonical = first;
-        }
-        self.tables.put_group(row.group, group)?;
-        if stood {
-            self.choose_canonical(row.group)?;
-        }
+        self.leave_group(row)?;
         Ok(record)
-    }
-
-    /// Chooses among the first members of a group the one that stands for it.
-    fn choose_canonical(&mut self, number: u64) -> Result<(), CollectionError> {
-        let group = self.tables.group(number)?;
-        let mut best: Option<(u64, DocumentRecord)> = None;
-        for member in self.tables.members(number, MEMBERS_COMPARED)? {
-            let record = self.tables.document(member)?;
-            let better = best.as_ref().is_none_or(|(at, stands)| {
-                stands_better((&record, member), (stands, *at), self.settings.canonical)
-            });
-            if better {
-                best = Some((member, record));
-            }
-        }
-        let canonical = best.map_or(group.canonical, |(member, _)| member);
-        self.tables.put_group(number, GroupRecord { canonical, ..group })
     }
 
     fn canonical(&self, group: u64) -> Result<Named, CollectionError> {
@@ -428,27 +367,4 @@ impl<S: Shingles> Commit<'_, '_, S> {
             containment: decided.similarity.map(|(_, containment)| containment),
         })
     }
-}
-
-/// Whether a member stands for its group rather than another; ties go to the earlier.
-fn stands_better(
-    (a, a_at): (&DocumentRecord, u64),
-    (b, b_at): (&DocumentRecord, u64),
-    by: CanonicalBy,
-) -> bool {
-    let earlier = a_at < b_at;
-    let order = match by {
-        CanonicalBy::First => return earlier,
-        CanonicalBy::Score => {
-            let score = |record: &DocumentRecord| record.details.score.unwrap_or(f64::NEG_INFINITY);
-            score(a).total_cmp(&score(b))
-        }
-        CanonicalBy::Newest => a.details.time.cmp(&b.details.time),
-        CanonicalBy::ShortestUrl => {
-            let length =
-                |record: &DocumentRecord| record.details.url.as_ref().map_or(usize::MAX, String::len);
-            length(b).cmp(&length(a))
-        }
-    };
-    order.is_gt() || order.is_eq() && earlier
 }

@@ -232,6 +232,9 @@ pub struct Answer {
     /// Of an update: bits by which the fingerprint moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<u32>,
+    /// It is an update whose canonical text is the one that was there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
     /// Whether a text was compared, or fingerprints alone.
     pub verified: bool,
     /// The limit of texts looked at was reached, so a duplicate farther away may have been missed.

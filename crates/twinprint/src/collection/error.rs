@@ -1,6 +1,6 @@
 //! What a collection refuses or cannot do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a call on a collection failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -60,8 +60,18 @@ pub enum CollectionError {
     #[error("no group {0}")]
     NoGroup(u64),
     /// The stored bytes are not what was written.
-    #[error("{}: damaged: {what}; restore a backup, or save what is whole with twinprint collection repair", .path.display())]
+    #[error(
+        "{}: damaged: {what}; restore a backup, or save what is whole with twinprint collection repair {} TO", .path.display(), dir(.path)
+    )]
     Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// A damaged collection of which no document can be saved.
+    #[error("{}: damaged: {what}; no document can be saved, and nothing was written; restore a backup", .path.display())]
+    BeyondRepair {
         /// The file.
         path: PathBuf,
         /// What does not fit.
@@ -107,8 +117,13 @@ pub enum CollectionError {
     Closed,
 }
 
+/// The directory of a collection's file.
+fn dir(file: &Path) -> std::path::Display<'_> {
+    file.parent().unwrap_or(file).display()
+}
+
 impl CollectionError {
-    pub(crate) fn io(path: &std::path::Path, error: &std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &std::io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),
             why: error.to_string(),

@@ -87,7 +87,7 @@ impl Live {
     }
 
     /// The documents of a text, the first that came first.
-    pub(crate) fn by_text(&self, text: u128) -> impl Iterator<Item = &Row> {
+    pub(crate) fn by_text(&self, text: u128) -> impl DoubleEndedIterator<Item = &Row> {
         let (one, many) = match self.texts.get(&text) {
             None => (None, None),
             Some(Same::One(ordinal)) => (Some(ordinal), None),

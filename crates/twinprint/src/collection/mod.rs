@@ -22,12 +22,14 @@ mod copy;
 mod document;
 mod error;
 mod feed;
+mod frozen;
 mod live;
 mod near;
 mod prepare;
 mod query;
 mod read;
 mod record;
+mod repair;
 mod row;
 pub(crate) mod runs;
 mod seal;
@@ -41,7 +43,6 @@ mod tests;
 mod verify;
 mod writer;
 
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -52,7 +53,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rayon::prelude::*;
 use text::Profile;
 
-use self::begin::{configure, keys, load, new_file, publish};
+use self::begin::{NewStore, configure, keys, load};
 use self::commit::Effects;
 use self::live::Live;
 use self::prepare::Workshop;
@@ -69,6 +70,7 @@ pub(crate) use feed::feed_from;
 pub use feed::{Fed, feed};
 pub use query::{Document, Group, GroupList};
 pub use record::{Change, ChangeKind, SourceRecord};
+pub use repair::Repaired;
 pub(crate) use runs::Objection;
 pub use settings::{CanonicalBy, Settings, Store};
 pub use stats::{SourceStats, Stats};
@@ -108,7 +110,7 @@ struct Inner {
     opening: u64,
 }
 
-/// The writing thread and the way to it.
+/// The writing thread and the way to it; neither where the store is read only.
 struct Writer {
     requests: Mutex<Option<SyncSender<Request>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -159,13 +161,9 @@ impl Collection {
     #[expect(clippy::needless_pass_by_value, reason = "they become the collection's")]
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CollectionError> {
         settings.check()?;
-        let path = new_file(dir)?;
-        let unfinished = path.with_extension("new");
-        let made = Disk::create(&unfinished).and_then(|store| configure(&store, &settings));
-        made.and_then(|()| publish(&unfinished, &path)).inspect_err(|_| {
-            // What cannot be deleted is in the way of a second attempt, which then says so.
-            let _left = fs::remove_file(&unfinished);
-        })?;
+        let new = NewStore::begin(dir)?;
+        configure(&Disk::create(new.unfinished())?, &settings)?;
+        new.publish()?;
         Self::open(dir)
     }
 
@@ -174,23 +172,21 @@ impl Collection {
         dir.join(FILE).is_file()
     }
 
-    /// Opens a collection. Reads all rows.
+    /// Opens a collection. Reads all rows. On a medium that cannot be written it answers questions and [refuses](Self::refusal) writes.
     ///
     /// # Errors
     /// No collection there, one that is open elsewhere, or damage.
     pub fn open(dir: &Path) -> Result<Self, CollectionError> {
-        let path = dir.join(FILE);
-        if !path.is_file() {
-            return Err(CollectionError::NotThere {
-                path: dir.to_owned(),
-                why: format!("it has no {FILE}"),
-            });
-        }
-        let store = Disk::open(&path).map_err(|error| match error {
-            CollectionError::InUse { .. } => CollectionError::InUse { path: dir.to_owned() },
-            error => error,
-        })?;
-        Self::over(store)
+        Self::over(stored_in(dir, Disk::open)?)
+    }
+
+    /// Opens a collection for questions alone. Its file is not changed and need not be writable. Several processes may have it open so, and
+    /// none may write meanwhile.
+    ///
+    /// # Errors
+    /// No collection there, one that a process writes to, or damage.
+    pub fn open_read_only(dir: &Path) -> Result<Self, CollectionError> {
+        Self::over(stored_in(dir, Disk::read)?)
     }
 
     /// A collection over any storage, made where there is nothing in it: for tests that let storage fail.
@@ -225,6 +221,7 @@ impl Collection {
         let settings = config.settings.clone();
         let workshop = Workshop::new(&settings, profile, keys(&config));
         let (live, stories) = load(&store, workshop.profile(), &settings)?;
+        let poisoned = store.unwritable.clone().map(OnceLock::from);
         let inner = Arc::new(Inner {
             store,
             settings,
@@ -234,22 +231,27 @@ impl Collection {
             cache: SetCache::default(),
             version: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
-            poisoned: OnceLock::new(),
+            poisoned: poisoned.unwrap_or_default(),
             commits: Mutex::default(),
             clock: AtomicU64::new(0),
             opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         });
-        let (sender, requests) = sync_channel(QUEUE as usize);
-        let shared = Arc::clone(&inner);
-        let thread = std::thread::Builder::new()
-            .name("twinprint-writer".to_owned())
-            .spawn(move || writer::run(&shared, &requests))
-            .map_err(|error| CollectionError::io(&inner.store.path, &error))?;
+        let (sender, thread) = if inner.store.is_read_only() {
+            (None, None)
+        } else {
+            let (sender, requests) = sync_channel(QUEUE as usize);
+            let shared = Arc::clone(&inner);
+            let thread = std::thread::Builder::new()
+                .name("twinprint-writer".to_owned())
+                .spawn(move || writer::run(&shared, &requests))
+                .map_err(|error| CollectionError::io(&inner.store.path, &error))?;
+            (Some(sender), Some(thread))
+        };
         Ok(Self {
             inner,
             writer: Arc::new(Writer {
-                requests: Mutex::new(Some(sender)),
-                thread: Mutex::new(Some(thread)),
+                requests: Mutex::new(sender),
+                thread: Mutex::new(thread),
             }),
         })
     }
@@ -257,6 +259,11 @@ impl Collection {
     /// A number that no other opening of a collection in this process has.
     pub fn opening(&self) -> u64 {
         self.inner.opening
+    }
+
+    /// Whether other handles of this opening are held. Dropping the last one closes the collection, which waits for the disk.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.writer) > 1
     }
 
     /// The settings it was made with.
@@ -351,6 +358,9 @@ impl Collection {
         if let Some(error) = self.inner.refusal() {
             return Err(error);
         }
+        if self.inner.store.is_read_only() {
+            return Err(self.inner.store.read_only());
+        }
         if ops.is_empty() {
             return Ok(Vec::new());
         }
@@ -410,6 +420,24 @@ impl Collection {
     fn set_clock(&self, unix_seconds: u64) {
         self.inner.clock.store(unix_seconds, Ordering::Relaxed);
     }
+}
+
+/// Opens the store in a directory.
+fn stored_in<T>(
+    dir: &Path,
+    open: impl FnOnce(&Path) -> Result<T, CollectionError>,
+) -> Result<T, CollectionError> {
+    let path = dir.join(FILE);
+    if !path.is_file() {
+        return Err(CollectionError::NotThere {
+            path: dir.to_owned(),
+            why: format!("it has no {FILE}"),
+        });
+    }
+    open(&path).map_err(|error| match error {
+        CollectionError::InUse { .. } => CollectionError::InUse { path: dir.to_owned() },
+        error => error,
+    })
 }
 
 impl Inner {

@@ -48,7 +48,7 @@ pub struct Document {
     pub leads: bool,
     /// What it was when its text came in.
     pub verdict: Verdict,
-    /// The document that decided so.
+    /// The leader of its group, which it was verified against; none of a leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
     /// The last change to it.
@@ -286,6 +286,16 @@ impl Inner {
         record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
     }
 
+    /// The group of a document.
+    pub(super) fn group_of(
+        &self,
+        transaction: &ReadTransaction,
+        row: &Row,
+    ) -> Result<GroupRecord, CollectionError> {
+        let group = self.store.read_group(transaction, row.group)?;
+        group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))
+    }
+
     pub(super) fn named(&self, transaction: &ReadTransaction, number: u64) -> Result<Named, CollectionError> {
         let record = self.record(transaction, number)?;
         Ok(Named {
@@ -312,6 +322,14 @@ impl Inner {
             }
             _ => None,
         };
+        let best = match record.best.filter(|_| !row.leads) {
+            Some(best) => {
+                let group = self.group_of(transaction, row)?;
+                let id = self.record(transaction, group.leader)?.id;
+                Some(Best { id, ..best })
+            }
+            None => None,
+        };
         let bits = self.workshop.profile().bits();
         Ok(Document {
             id: record.id,
@@ -322,7 +340,7 @@ impl Inner {
             story_id,
             leads: row.leads,
             verdict: record.verdict,
-            best: record.best,
+            best,
             seq: record.seq,
             added: record.added,
             changed: record.changed,

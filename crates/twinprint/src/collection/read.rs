@@ -1,6 +1,6 @@
 //! Reading sealed values out of the tables, inside a transaction of either kind.
 
-use redb::{ReadTransaction, ReadableTable};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
 use super::error::CollectionError;
 use super::record::{DocumentRecord, SourceRecord};
@@ -151,12 +151,27 @@ impl Store {
         Ok(())
     }
 
+    /// Reads a whole table; the number of its entries.
+    pub(crate) fn entries<K: redb::Key + 'static, V: redb::Value + 'static>(
+        &self,
+        table: &ReadOnlyTable<K, V>,
+    ) -> Result<u64, CollectionError> {
+        let mut entries = 0;
+        for entry in table.iter().map_err(|error| self.unreadable(error))? {
+            let (key, value) = entry.map_err(|error| self.unreadable(error))?;
+            // Both panic on bytes that are none of their type.
+            (key.value(), value.value());
+            entries += 1;
+        }
+        Ok(entries)
+    }
+
     /// A table of a reading transaction.
     pub(crate) fn table<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         transaction: &ReadTransaction,
         table: redb::TableDefinition<'_, K, V>,
-    ) -> Result<redb::ReadOnlyTable<K, V>, CollectionError> {
+    ) -> Result<ReadOnlyTable<K, V>, CollectionError> {
         transaction
             .open_table(table)
             .map_err(|error| self.unreadable(error))
@@ -167,7 +182,7 @@ impl Store {
         &self,
         transaction: &ReadTransaction,
         table: redb::TableDefinition<'_, K, V>,
-    ) -> Result<Option<redb::ReadOnlyTable<K, V>>, CollectionError> {
+    ) -> Result<Option<ReadOnlyTable<K, V>>, CollectionError> {
         match transaction.open_table(table) {
             Ok(table) => Ok(Some(table)),
             Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),

@@ -12,6 +12,7 @@ pub(crate) struct DocumentRecord {
     pub(crate) details: Details,
     /// What it was when its text came in.
     pub(crate) verdict: Verdict,
+    /// The likeness to the leader of its group; none of a leader. The id may be that of an earlier leader of the same text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) best: Option<Best>,
     /// The last change to it.
@@ -60,6 +61,8 @@ pub enum ChangeKind {
     Deleted,
     /// A document reached its time.
     Expired,
+    /// The leader of a document's group has gone, and the document was placed again: it leads the group named, or was verified against its leader.
+    Regrouped,
 }
 
 impl From<Verdict> for ChangeKind {

@@ -28,14 +28,17 @@
 //! page it stood on is noticed when the collection is opened. The store commits atomically and syncs before it says so; it is
 //! the write-ahead log of everything in memory.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use redb::{Database, ReadableDatabase, TableDefinition};
+use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, TableDefinition};
 use serde::{Deserialize, Serialize};
 
 use super::error::CollectionError;
+use super::frozen::Frozen;
 use super::settings::Settings;
+use crate::guard::guarded;
 
 /// The format of a collection without stories, and of one with them, which is the newest known.
 pub(crate) const FORMATS: [u32; 2] = [1, 2];
@@ -137,18 +140,63 @@ pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
 /// An open store.
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
-    pub(crate) db: Database,
+    /// Why the medium takes no writes, if it takes none.
+    pub(crate) unwritable: Option<String>,
+    /// None while it is closed.
+    db: Option<Db>,
+}
+
+enum Db {
+    Writing(Database),
+    Reading(ReadOnlyDatabase),
 }
 
 impl Store {
-    /// Opens the store in a file. redb may panic on a file that something else wrote to: that is damage as well.
+    /// Opens the store in a file, for reading only if the medium takes no writes.
     pub(crate) fn open(path: &Path) -> Result<Self, CollectionError> {
-        Self::guarded(path, || builder().open(path))
+        match File::options().read(true).write(true).open(path) {
+            Err(error) if refuses_writes(&error) => {
+                let mut store = Self::read(path)?;
+                store.unwritable = Some(format!("it cannot be written ({error})"));
+                Ok(store)
+            }
+            _ => Self::guarded(path, || builder().open(path).map(Db::Writing)),
+        }
+    }
+
+    /// Opens the store in a file and never changes the file.
+    ///
+    /// redb opens a store that was not closed only to repair it, and one with damaged pages of its own bookkeeping not at all. A reader
+    /// beside a writing process needs neither: it follows the last commit, which is durable.
+    pub(crate) fn read(path: &Path) -> Result<Self, CollectionError> {
+        let frozen = Frozen::open(path)?;
+        Self::guarded(path, || {
+            let mut builder = builder();
+            builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
+            builder.open_read_only_with_backend(frozen).map(Db::Reading)
+        })
+    }
+
+    /// Compares every page in use with its checksum, without changing the file.
+    pub(crate) fn check_pages(path: &Path) -> Result<(), CollectionError> {
+        let frozen = Frozen::open(path)?;
+        let open = || {
+            let mut builder = builder();
+            builder.set_check_integrity_on_open(true);
+            builder.create_with_backend(frozen).map(Db::Writing)
+        };
+        Self::guarded(path, open).map(drop).map_err(|error| match error {
+            CollectionError::Damaged { path, what } => CollectionError::Damaged {
+                path,
+                what: format!("its pages do not fit their checksums ({what})"),
+            },
+            error => error,
+        })
     }
 
     /// Makes a store in a file that is not there.
     pub(crate) fn create(path: &Path) -> Result<Self, CollectionError> {
-        Self::guarded(path, || builder().create(path))
+        Self::guarded(path, || builder().create(path).map(Db::Writing))
     }
 
     /// A store over anything that holds bytes, made where there are none.
@@ -157,41 +205,43 @@ impl Store {
         path: &Path,
         backend: impl redb::StorageBackend,
     ) -> Result<Self, CollectionError> {
-        Self::guarded(path, || builder().create_with_backend(backend))
+        Self::guarded(path, || builder().create_with_backend(backend).map(Db::Writing))
     }
 
     fn guarded(
         path: &Path,
-        open: impl FnOnce() -> Result<Database, redb::DatabaseError>,
+        open: impl FnOnce() -> Result<Db, redb::DatabaseError>,
     ) -> Result<Self, CollectionError> {
-        let opened = catch_unwind(AssertUnwindSafe(open)).map_err(|_| CollectionError::Damaged {
+        let damaged = |what: String| CollectionError::Damaged {
             path: path.to_owned(),
-            what: "the store cannot be read".to_owned(),
-        })?;
+            what,
+        };
+        let opened = guarded(open).ok_or_else(|| damaged("the store cannot be read".to_owned()))?;
         match opened {
             Ok(db) => Ok(Self {
                 path: path.to_owned(),
-                db,
+                unwritable: None,
+                db: Some(db),
             }),
             Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(CollectionError::InUse {
                 path: path.to_owned(),
             }),
-            Err(redb::DatabaseError::Storage(redb::StorageError::Io(error)))
-                if error.kind() != std::io::ErrorKind::InvalidData =>
-            {
+            Err(redb::DatabaseError::Storage(redb::StorageError::Io(error))) if !is_damage(&error) => {
                 Err(CollectionError::io(path, &error))
             }
-            Err(error) => Err(CollectionError::Damaged {
-                path: path.to_owned(),
-                what: error.to_string(),
-            }),
+            Err(error) => Err(damaged(error.to_string())),
         }
+    }
+
+    /// True if it was opened for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self.db, Some(Db::Reading(_)))
     }
 
     /// What stands for a failure while reading.
     pub(crate) fn unreadable(&self, error: impl Into<redb::Error>) -> CollectionError {
         match error.into() {
-            redb::Error::Io(error) => CollectionError::io(&self.path, &error),
+            redb::Error::Io(error) if !is_damage(&error) => CollectionError::io(&self.path, &error),
             error => self.damaged(error.to_string()),
         }
     }
@@ -203,18 +253,73 @@ impl Store {
         }
     }
 
-    /// Runs what reads the store; a panic of the store on damaged pages is an error.
+    /// Runs what calls redb, on this thread. redb panics on damaged pages: that is an error.
+    pub(crate) fn guard<T>(
+        &self,
+        f: impl FnOnce() -> Result<T, CollectionError>,
+    ) -> Result<T, CollectionError> {
+        guarded(f).unwrap_or_else(|| Err(self.damaged("a page of the store makes no sense")))
+    }
+
+    /// Runs what reads the store.
     pub(crate) fn reading<T>(
         &self,
-        read: impl FnOnce(&redb::ReadTransaction) -> Result<T, CollectionError>,
+        read: impl FnOnce(&ReadTransaction) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
-        let run = || {
-            let transaction = self.db.begin_read().map_err(|error| self.unreadable(error))?;
-            read(&transaction)
-        };
-        catch_unwind(AssertUnwindSafe(run))
-            .unwrap_or_else(|_| Err(self.damaged("a page of the store makes no sense")))
+        self.guard(|| {
+            let transaction = match &self.db {
+                Some(Db::Writing(db)) => db.begin_read(),
+                Some(Db::Reading(db)) => db.begin_read(),
+                None => return Err(CollectionError::Closed),
+            };
+            read(&transaction.map_err(|error| self.unreadable(error))?)
+        })
     }
+
+    /// Runs what writes to the store.
+    pub(crate) fn writing<T>(
+        &self,
+        write: impl FnOnce(&Database) -> Result<T, CollectionError>,
+    ) -> Result<T, CollectionError> {
+        self.guard(|| match &self.db {
+            Some(Db::Writing(db)) => write(db),
+            Some(Db::Reading(_)) => Err(self.read_only()),
+            None => Err(CollectionError::Closed),
+        })
+    }
+
+    /// The answer to a write if it was opened for reading only.
+    pub(crate) fn read_only(&self) -> CollectionError {
+        let why = self.unwritable.clone();
+        CollectionError::ReadOnly {
+            path: self.path.clone(),
+            why: why.unwrap_or_else(|| "it is open for reading only".to_owned()),
+        }
+    }
+}
+
+impl Drop for Store {
+    /// Closing writes as well, and may panic.
+    fn drop(&mut self) {
+        let db = self.db.take();
+        let _panicked = guarded(|| drop(db));
+    }
+}
+
+/// True if opening a file for writing failed because of its medium or its mode.
+fn refuses_writes(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+    )
+}
+
+/// True if the bytes are to blame for an error, and not the medium: they make no sense, or the file is too short.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
 }
 
 fn builder() -> redb::Builder {

@@ -72,6 +72,10 @@ impl<'t> Tables<'t> {
         })
     }
 
+    pub(crate) fn store(&self) -> &'t Store {
+        self.store
+    }
+
     fn failed(&self, error: redb::StorageError) -> CollectionError {
         self.store.unreadable(error)
     }
@@ -113,6 +117,11 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
+    /// What stands for a row that is not there.
+    pub(crate) fn lost(&self, number: u64) -> CollectionError {
+        self.store.damaged(format!("row {number} is lost"))
+    }
+
     pub(crate) fn remove_row(&mut self, number: u64) -> Result<(), CollectionError> {
         let before = self
             .rows
@@ -120,7 +129,7 @@ impl<'t> Tables<'t> {
             .map_err(|error| self.store.unreadable(error))?
             .map(|before| seal_of(before.value()));
         let Some(before) = before else {
-            return Err(self.store.damaged(format!("row {number} is lost")));
+            return Err(self.lost(number));
         };
         self.state.digest ^= before;
         self.state.rows = self.state.rows.saturating_sub(1);

@@ -1,15 +1,12 @@
-//! Collections against a map and brute force, and through reopening, backup, expiry and repair.
+//! Collections through concurrent writes, backup, expiry and repair.
 
+mod damage;
 mod faults;
 mod faulty_store;
+mod groups;
+mod read_only;
 mod runs;
 mod stories;
-
-use std::collections::BTreeMap;
-
-use fingerprint::HashKey;
-use proptest::prelude::*;
-use text::overlap::{Shingler, overlap};
 
 use super::*;
 
@@ -55,169 +52,6 @@ fn add(collection: &Collection, id: &str, text: String) -> Answer {
         .add(vec![document(id, text)], false, Durability::Synced)
         .unwrap();
     answers.pop().unwrap().unwrap()
-}
-
-/// What a document would be beside leaders, all of which are compared.
-fn brute_force<'m>(
-    text: &str,
-    leaders: impl Iterator<Item = (&'m u64, &'m (String, String))>,
-    threshold: f64,
-) -> Option<(f64, u64)> {
-    let mut shingler = Shingler::new(HashKey::PUBLIC);
-    let mut best: Option<(f64, u64)> = None;
-    let mine = text::canonical(text);
-    let profile = Profile::parse(&Settings::default().profile).unwrap();
-    let mut analyzer = text::Analyzer::new(&profile, HashKey::PUBLIC);
-    let mut fingerprint = |canonical: &str| analyzer.analyze_canonical(canonical).fingerprint;
-    let (asked, mut nearest) = (fingerprint(&mine), u32::MAX);
-    for (&seq, (_, other)) in leaders {
-        let theirs = text::canonical(other);
-        let measure = text::Measure::of(&mine).with(text::Measure::of(&theirs));
-        let jaccard = overlap(
-            &shingler.shingle(&mine, measure),
-            &shingler.shingle(&theirs, measure),
-        )
-        .jaccard();
-        let distance = (asked ^ fingerprint(&theirs)).count_ones();
-        // Leaders come in order of their numbers, so that the first of equals stays.
-        let better = |(most, _): (f64, u64)| jaccard > most || jaccard >= most && distance < nearest;
-        if jaccard >= threshold && best.is_none_or(better) {
-            best = Some((jaccard, seq));
-            nearest = distance;
-        }
-    }
-    best
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Add { id: u8, text: (u64, u64, u64) },
-    Delete { id: u8 },
-    Check { text: (u64, u64, u64) },
-    Reopen,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let text = (
-        0u64..6,
-        prop_oneof![Just(3u64), Just(20), Just(70), Just(200)],
-        0u64..60,
-    );
-    prop_oneof![
-        8 => (0u8..24, text.clone()).prop_map(|(id, text)| Step::Add { id, text }),
-        2 => (0u8..24).prop_map(|id| Step::Delete { id }),
-        3 => text.prop_map(|text| Step::Check { text }),
-        1 => Just(Step::Reopen),
-    ]
-}
-
-/// What a collection is to hold, found the slow way.
-#[derive(Default)]
-struct Model {
-    /// Id and text by the number that brought them.
-    documents: BTreeMap<u64, (String, String)>,
-    group: BTreeMap<u64, u64>,
-    leads: BTreeMap<u64, u64>,
-}
-
-impl Model {
-    fn decide(&self, text: &str, threshold: f64) -> Option<(Verdict, u64)> {
-        let canonical = text::canonical(text);
-        let same = self
-            .documents
-            .iter()
-            .find(|(_, (_, other))| text::canonical(other) == canonical);
-        if let Some((seq, _)) = same {
-            return Some((Verdict::Exact, *seq));
-        }
-        let leaders = self
-            .documents
-            .iter()
-            .filter(|(seq, _)| self.leads.values().any(|leader| leader == *seq));
-        brute_force(text, leaders, threshold).map(|(_, seq)| (Verdict::Near, seq))
-    }
-
-    fn remove(&mut self, id: &str) -> Option<(u64, String)> {
-        let (&seq, _) = self.documents.iter().find(|(_, (other, _))| other == id)?;
-        let (_, text) = self.documents.remove(&seq)?;
-        let group = self.group.remove(&seq)?;
-        let first = self.group.iter().find(|&(_, g)| *g == group).map(|(&seq, _)| seq);
-        match first {
-            None => {
-                self.leads.remove(&group);
-            }
-            Some(first) if self.leads.get(&group) == Some(&seq) => {
-                self.leads.insert(group, first);
-            }
-            Some(_) => {}
-        }
-        Some((group, text))
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-    #[test]
-    fn a_collection_is_a_map_with_brute_force(steps in prop::collection::vec(step(), 1..60)) {
-        let dir = tempfile::tempdir().unwrap();
-        let place = dir.path().join("c");
-        // A radius that misses nothing among so few texts: the promise is the radius, not the Jaccard.
-        let settings = Settings { k: 24, max_texts: 10_000, ..Settings::default() };
-        let threshold = settings.threshold;
-        let mut collection = Collection::create(&place, settings).unwrap();
-        let mut model = Model::default();
-        for step in steps {
-            match step {
-                Step::Add { id, text: (n, words, edit) } => {
-                    let (id, text) = (id.to_string(), text(n, words, edit));
-                    let old = model.documents.iter().find(|(_, (other, _))| *other == id).map(|(&seq, _)| seq);
-                    let answer = add(&collection, &id, text.clone());
-                    if let Some(old) = old {
-                        prop_assert_eq!(answer.verdict, Verdict::Updated);
-                        if text::canonical(&model.documents[&old].1) == text::canonical(&text) {
-                            prop_assert_eq!(answer.moved, Some(0));
-                            continue;
-                        }
-                    }
-                    let before = model.remove(&id);
-                    let decided = model.decide(&text, threshold);
-                    let seq = answer.seq.unwrap();
-                    let alone = before.filter(|(group, _)| !model.leads.contains_key(group)).map(|(group, _)| group);
-                    let group = decided.map_or(alone.unwrap_or(seq), |(_, leader)| model.group[&leader]);
-                    prop_assert_eq!(answer.group_id, Some(group));
-                    if old.is_none() {
-                        prop_assert_eq!(answer.verdict, decided.map_or(Verdict::New, |(verdict, _)| verdict));
-                    }
-                    model.documents.insert(seq, (id, text));
-                    model.group.insert(seq, group);
-                    model.leads.entry(group).or_insert(seq);
-                }
-                Step::Delete { id } => {
-                    let there = model.remove(&id.to_string()).is_some();
-                    let deleted = collection.delete(&[id.to_string()], Durability::Synced).unwrap();
-                    prop_assert_eq!(deleted[0].is_some(), there);
-                }
-                Step::Check { text: (n, words, edit) } => {
-                    let text = text(n, words, edit);
-                    let answer = collection.check(vec![document("nobody", text.clone())]).unwrap().remove(0).unwrap();
-                    let decided = model.decide(&text, threshold);
-                    prop_assert_eq!(answer.verdict, decided.map_or(Verdict::New, |(verdict, _)| verdict));
-                    prop_assert_eq!(answer.group_id, decided.map(|(_, leader)| model.group[&leader]));
-                }
-                Step::Reopen => {
-                    drop(collection);
-                    collection = Collection::open(&place).unwrap();
-                }
-            }
-        }
-        prop_assert_eq!(collection.verify().unwrap().documents as usize, model.documents.len());
-        for (seq, (id, text)) in &model.documents {
-            let stored = collection.get(id).unwrap();
-            prop_assert_eq!(stored.text.as_ref(), Some(text));
-            prop_assert_eq!(stored.group_id, model.group[seq]);
-            prop_assert_eq!(stored.leads, model.leads[&stored.group_id] == *seq);
-        }
-    }
 }
 
 #[test]
@@ -286,6 +120,7 @@ fn documents_expire_and_their_groups_live_on() {
             ChangeKind::New,
             ChangeKind::Near,
             ChangeKind::Expired,
+            ChangeKind::Regrouped,
             ChangeKind::Exact
         ]
     );
@@ -326,7 +161,10 @@ fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        (restored.documents, 0)
+        Repaired {
+            saved: restored.documents,
+            lost: Some(0)
+        }
     );
 }
 

@@ -11,7 +11,7 @@ use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::{Prepared, Workshop};
 use super::row::Row;
-use super::settings::Settings;
+use super::settings::{Settings, Store as Keep};
 use super::store::Store;
 
 /// Bytes of shingle sets held, in two generations of so many.
@@ -47,45 +47,95 @@ impl Found {
     }
 }
 
-/// Where the shingles of a leader come from.
-pub(crate) trait Shingles {
-    /// Its set by a measure; none where it cannot be told.
+/// Where the shingles of documents come from.
+pub(crate) trait Shingles: Sync {
+    /// The set of a document by a measure; none where it cannot be told.
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError>;
 }
 
-/// The candidates of a document among `live`, verified. `now` leaves out what has expired.
-pub(crate) fn find(
-    prepared: &Prepared,
-    live: &Live,
-    shingles: &impl Shingles,
-    (settings, k): (&Settings, u32),
-    now: i64,
-) -> Result<Found, CollectionError> {
-    find_from(settings.threshold, prepared, live, shingles, (settings, k), now)
+/// A document that is compared with leaders.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    row: &'a Row,
+    /// Where its own shingles come from; none where there is nothing to verify on.
+    own: Option<&'a dyn Shingles>,
+    /// Whether it is known to be a text, and no fingerprint alone.
+    is_text: bool,
 }
 
-/// As [`find`], with another least Jaccard than the collection's. From 0 on, every candidate that can be verified is a match.
-pub(crate) fn find_from(
-    least: f64,
-    prepared: &Prepared,
+impl<'a> Asked<'a> {
+    /// A document that is not stored yet.
+    pub(crate) fn new(prepared: &'a Prepared, settings: &Settings) -> Self {
+        let is_text = prepared.canonical.is_some();
+        Self {
+            row: &prepared.row,
+            own: (is_text && settings.store != Keep::None).then_some(prepared),
+            is_text,
+        }
+    }
+
+    pub(crate) fn row(&self) -> &'a Row {
+        self.row
+    }
+
+    /// Its likeness to a document of the same text.
+    pub(crate) fn likeness_to_copy(&self) -> Option<(f64, f64)> {
+        self.is_text.then_some((1.0, 1.0))
+    }
+
+    /// A stored document.
+    pub(crate) fn stored(row: &'a Row, shingles: &'a dyn Shingles, settings: &Settings) -> Self {
+        let is_text = settings.store != Keep::None;
+        Self {
+            row,
+            own: is_text.then_some(shingles),
+            is_text,
+        }
+    }
+}
+
+/// Who counts as a duplicate.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
+    /// Bits in which the fingerprints of candidates differ at most.
+    pub(crate) k: u32,
+    /// Jaccard from which on a candidate is a match.
+    pub(crate) threshold: f64,
+    /// Candidates compared at most, the nearest first.
+    pub(crate) compared: usize,
+}
+
+impl Rule {
+    /// The rule of a collection.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self {
+            k: settings.k,
+            threshold: settings.threshold,
+            compared: settings.max_texts as usize,
+        }
+    }
+}
+
+/// Verifies the candidates of a document among those leaders in `live` that are there for it.
+pub(crate) fn find(
+    asked: Asked<'_>,
     live: &Live,
     shingles: &impl Shingles,
-    (settings, k): (&Settings, u32),
-    now: i64,
+    rule: Rule,
+    there: impl Fn(&Row) -> bool,
 ) -> Result<Found, CollectionError> {
     let mut candidates = Vec::new();
-    live.candidates(&prepared.row, k, &mut candidates);
+    live.candidates(asked.row, rule.k, &mut candidates);
     let mut rows: Vec<(u32, &Row)> = candidates
         .iter()
         .filter_map(|&(ordinal, distance)| Some((distance, live.row(ordinal)?)))
-        .filter(|(_, row)| !row.is_expired(now) && row.id != prepared.row.id)
+        .filter(|(_, row)| row.id != asked.row.id && there(row))
         .collect();
     rows.sort_unstable_by_key(|(distance, row)| (*distance, row.ordinal));
     let mut found = Found::default();
-    let most = settings.max_texts as usize;
-    if rows.len() > most {
+    if rows.len() > rule.compared {
         found.limited = true;
-        rows.truncate(most);
+        rows.truncate(rule.compared);
     }
     for (distance, row) in rows {
         let unverified = Match {
@@ -93,15 +143,15 @@ pub(crate) fn find_from(
             distance,
             similarity: None,
         };
-        let measure = prepared.row.measure.with(row.measure);
-        let Some(mine) = verifiable(prepared, settings, measure) else {
+        let Some(own) = asked.own else {
             found.matches.push(unverified);
             continue;
         };
-        let Some(theirs) = shingles.of(row, measure)? else {
+        let measure = asked.row.measure.with(row.measure);
+        let (Some(mine), Some(theirs)) = (own.of(asked.row, measure)?, shingles.of(row, measure)?) else {
             continue;
         };
-        if let Some(overlap) = mine.overlap_at_least(&theirs, least) {
+        if let Some(overlap) = mine.overlap_at_least(&theirs, rule.threshold) {
             found.matches.push(Match {
                 similarity: Some((overlap.jaccard(), overlap.containment())),
                 ..unverified
@@ -111,11 +161,11 @@ pub(crate) fn find_from(
     Ok(found)
 }
 
-fn verifiable(prepared: &Prepared, settings: &Settings, measure: Measure) -> Option<Arc<ShingleSet>> {
-    if settings.store == super::settings::Store::None {
-        return None;
+/// Its own shingles: of a document at hand there are no others.
+impl Shingles for Prepared {
+    fn of(&self, _: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
+        Ok(self.set(measure))
     }
-    prepared.set(measure)
 }
 
 /// Shingles of documents at hand, which are numbered by their places.

@@ -7,7 +7,7 @@
 //! Writes that are [`Held`](Commitment::Held) are committed in memory only, so that later writes see them, until the next write that is
 //! [`Synced`](Durability::Synced) makes all of them durable at once. If no such write comes, they are rolled back ([`Hold`]).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
@@ -27,7 +27,8 @@ use super::record::ChangeKind;
 use super::runs::{self, RunEntry};
 use super::stories::{self, Kept};
 use super::tables::Tables;
-use super::verify::{Found, Stored, find};
+use super::verify::{Asked, Found, Rule, Stored, find};
+use crate::guard::guarded;
 
 /// Documents committed together at most, but for a single request of more.
 const GROUP: usize = 2000;
@@ -150,12 +151,12 @@ impl Hold<'_> {
     /// Notes the state to go back to. A collection that cannot do so refuses writes.
     fn begin(&mut self) {
         let store = &self.inner.store;
-        let begun = || {
-            let transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
+        let begun = store.writing(|db| {
+            let transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
             let savepoint = transaction.ephemeral_savepoint();
             savepoint.map_err(|error| store.unreadable(error))
-        };
-        match begun() {
+        });
+        match begun {
             Ok(savepoint) => self.before = Some(savepoint),
             Err(error) => self.inner.poison(&error),
         }
@@ -165,17 +166,22 @@ impl Hold<'_> {
     /// nothing durable any more.
     fn end(&mut self) {
         if self.inner.refusal().is_none() {
-            self.before = None;
+            let before = self.before.take();
+            let _panicked = guarded(|| drop(before));
         }
     }
 
-    fn roll_back(&self, savepoint: &redb::Savepoint) -> Result<(), CollectionError> {
+    fn roll_back(&self, savepoint: redb::Savepoint) -> Result<(), CollectionError> {
         let store = &self.inner.store;
-        let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
-        transaction.set_quick_repair(true);
-        let restored = transaction.restore_savepoint(savepoint);
-        restored.map_err(|error| store.unreadable(error))?;
-        transaction.commit().map_err(|error| store.unreadable(error))
+        store.writing(|db| {
+            let mut transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
+            transaction.set_quick_repair(true);
+            let restored = transaction.restore_savepoint(&savepoint);
+            restored.map_err(|error| store.unreadable(error))?;
+            let committed = transaction.commit();
+            drop(savepoint);
+            committed.map_err(|error| store.unreadable(error))
+        })
     }
 }
 
@@ -187,7 +193,7 @@ impl Drop for Hold<'_> {
         // Memory holds what the disk does not.
         self.inner.poison(&CollectionError::Closed);
         // After a failed write the store makes nothing durable any more, which comes to the same.
-        let _failed = catch_unwind(AssertUnwindSafe(|| self.roll_back(&savepoint)));
+        let _failed = self.roll_back(savepoint);
     }
 }
 
@@ -222,9 +228,9 @@ fn commit(inner: &Inner, group: &[Request], manner: Manner) -> Result<Outcome, C
     let stories = inner.stories.as_ref();
     let mut stories = stories.map(|stories| stories.write().unwrap_or_else(PoisonError::into_inner));
     let kept = stories.as_mut().and_then(|stories| stories.as_mut());
-    let run = || decide_and_commit(inner, group, manner, kept);
-    let result = catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Err(inner.store.damaged("a page of the store makes no sense")));
+    let result = inner
+        .store
+        .writing(|db| decide_and_commit(inner, db, group, manner, kept));
     if let (Err(_), Some(stories)) = (&result, &mut stories) {
         let again = inner
             .store
@@ -236,6 +242,7 @@ fn commit(inner: &Inner, group: &[Request], manner: Manner) -> Result<Outcome, C
 
 fn decide_and_commit(
     inner: &Inner,
+    db: &redb::Database,
     group: &[Request],
     (sync, closing): Manner,
     kept: Option<&mut Kept>,
@@ -243,14 +250,14 @@ fn decide_and_commit(
     let store = &inner.store;
     let now = inner.now();
     let settled = inner.live.read().map_err(|_| CollectionError::Closed)?;
-    let snapshot = store.db.begin_read().map_err(|error| store.unreadable(error))?;
+    let snapshot = db.begin_read().map_err(|error| store.unreadable(error))?;
     let shingles = Stored {
         store,
         transaction: &snapshot,
         workshop: &inner.workshop,
         cache: &inner.cache,
     };
-    let mut transaction = store.db.begin_write().map_err(|error| store.unreadable(error))?;
+    let mut transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
     let durability = if sync {
         redb::Durability::Immediate
     } else {
@@ -301,6 +308,7 @@ fn decide(
         merged: Vec::new(),
         fresh: Live::new(inner.workshop.profile().bits(), settings.k, settings.threshold),
         removed: FxHashSet::default(),
+        orphans: BTreeMap::new(),
         prepared: FxHashMap::default(),
     };
     commit.expire(EXPIRED)?;
@@ -323,6 +331,8 @@ fn decide(
                 }
             });
         }
+        // What one request deletes leaves together.
+        commit.place_orphans()?;
         done.push(answers);
     }
     let Commit {
@@ -365,13 +375,10 @@ fn find_all(
         .collect();
     let one = |prepared: &&Prepared| {
         // An equal text decides by itself; should it be deleted in this group, its group is looked for after all.
-        find(
-            prepared,
-            settled,
-            shingles,
-            (&inner.settings, inner.settings.k),
-            now,
-        )
+        let rule = Rule::of(&inner.settings);
+        let asked = Asked::new(prepared, &inner.settings);
+        let find = || find(asked, settled, shingles, rule, |row| !row.is_expired(now));
+        inner.store.guard(find)
     };
     if puts.len() < 4 {
         puts.iter().map(one).collect()

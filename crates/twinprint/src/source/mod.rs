@@ -62,8 +62,6 @@ pub(crate) use record::IntegerType;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
-#[cfg(feature = "tables")]
-pub use table::catches_panics;
 pub use text::charset::Charset;
 pub(crate) use walk::root_of;
 

@@ -1,6 +1,5 @@
 //! Whether what is told of stories fits together.
 
-use redb::ReadableTableMetadata;
 use rustc_hash::FxHashMap;
 
 use super::super::Inner;
@@ -25,18 +24,15 @@ impl Inner {
                 *sizes.entry(kept.engine.resolve(story)).or_default() += 1;
             }
             let ended = store.table(transaction, STORIES)?;
-            let stories = kept.engine.live().len() as u64 + ended.len().map_err(failed)?;
+            let ended = store.entries(&ended)?;
+            let stories = kept.engine.live().len() as u64 + ended;
+            let times = store.entries(&store.table(transaction, STORY_TIMES)?)?;
             let counts = [
-                (members.len(), rows.len() as u64, "places in stories"),
-                (
-                    store.table(transaction, STORY_TIMES)?.len(),
-                    ended.len().map_err(failed)?,
-                    "times of ended stories",
-                ),
-                (Ok(stories), sizes.len() as u64, "stories"),
+                (store.entries(&members)?, rows.len() as u64, "places in stories"),
+                (times, ended, "times of ended stories"),
+                (stories, sizes.len() as u64, "stories"),
             ];
             for (there, expected, what) in counts {
-                let there = there.map_err(failed)?;
                 if there != expected {
                     return Err(
                         store.damaged(format!("there are {there} {what}, and {expected} belong there"))

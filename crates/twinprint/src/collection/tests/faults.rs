@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::damage::{panics_let_out, watch_panics};
 use super::faulty_store::FaultyStore;
 use crate::collection::{
     Collection, CollectionError, Content, Details, Durability, NewDocument, Settings, Verdict,
@@ -224,8 +225,7 @@ fn damage_everywhere(stories: bool) {
         .filter(|&at| whole[at] != 0 || at % 4099 == 0)
         .collect();
     assert!(places.len() > 1000, "{}", places.len());
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    watch_panics();
     let (mut harmless, mut named) = (0, 0);
     for at in places.into_iter().step_by(211) {
         let mut bytes = whole.clone();
@@ -265,6 +265,6 @@ fn damage_everywhere(stories: bool) {
             Err(error) => panic!("byte {at}: {error}"),
         }
     }
-    std::panic::set_hook(hook);
+    assert_eq!(panics_let_out(), 0);
     assert!(named > 10 && harmless > 10, "{named} named, {harmless} harmless");
 }

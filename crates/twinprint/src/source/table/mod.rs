@@ -12,11 +12,9 @@ mod arrow;
 mod parquet;
 mod row;
 
-use std::cell::Cell;
 use std::fmt::Display;
 use std::fs::File;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::format::{Codec, Format};
@@ -228,10 +226,6 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
     ))
 }
 
-thread_local! {
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
 /// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
 /// after a panic.
@@ -239,15 +233,7 @@ pub(crate) fn guarded<T>(
     format: Format,
     f: impl FnOnce() -> Result<T, RejectReason>,
 ) -> Result<T, RejectReason> {
-    let before = GUARDED.replace(true);
-    let done = catch_unwind(AssertUnwindSafe(f));
-    GUARDED.set(before);
-    done.unwrap_or_else(|_| Err(damaged(format, "the decoder gave up on it")))
-}
-
-/// Whether a panic of this thread would be caught and told as a reject, so that a hook need say nothing of it.
-pub fn catches_panics() -> bool {
-    GUARDED.get()
+    crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder gave up on it")))
 }
 
 /// Opens the file anew: a handle's position is shared by its clones.

@@ -1,6 +1,7 @@
 //! What is told of stories: as lists, through endings of every kind, after documents have gone.
 
 use super::*;
+use crate::collection::Repaired;
 
 /// Reports an hour apart: on two subjects in the first half of `hours`, on three others in the second.
 fn hourly(hours: u64) -> Vec<NewDocument> {
@@ -232,7 +233,10 @@ fn copies_have_the_stories_and_repair_makes_them_anew() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        (120, 0)
+        Repaired {
+            saved: 120,
+            lost: Some(0)
+        }
     );
     assert_eq!(
         Collection::open(&place("mended")).unwrap().stories(&all).unwrap(),

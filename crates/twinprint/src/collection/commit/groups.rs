@@ -1,0 +1,276 @@
+//! Groups while writes are decided: members come and go, and those whose leader has gone are placed again.
+//!
+//! **When a leader goes.** A member of the very same text takes its place, the latest of them; nothing changes for the others. Otherwise
+//! the group is taken apart, and its members are placed one after the other as if they came in now, the latest first: each joins the leader of
+//! highest Jaccard among all there are, or leads. The first that leads keeps the number of the group; another is known by its own. A
+//! member stays in its story. Each placement is a change that the feed tells.
+//!
+//! **What it costs.** Of each member one text is read, and compared with at most `max_texts` leaders; a chunk of members at a time, so
+//! that memory does not grow with the group. The latest leads because it will probably stay longest: documents expire, and are fetched
+//! again, in the order in which they came. So a crowd of n pages is placed again once while all of them expire or change, and not n
+//! times, as it would be if the earliest led. What one request deletes leaves together, and what is left is placed once.
+
+use rayon::prelude::*;
+
+use super::Commit;
+use crate::collection::document::Best;
+use crate::collection::error::CollectionError;
+use crate::collection::record::{ChangeKind, DocumentRecord};
+use crate::collection::row::Row;
+use crate::collection::settings::CanonicalBy;
+use crate::collection::store::GroupRecord;
+use crate::collection::verify::{Asked, Found, Match, Rule, Shingles, find};
+
+/// Members looked at when a group needs another canonical document.
+const MEMBERS_COMPARED: usize = 1000;
+/// Members compared with settled leaders at a time.
+const AT_A_TIME: usize = 256;
+
+impl<S: Shingles> Commit<'_, '_, S> {
+    /// Enters a document into its group, which begins with its leader.
+    pub(super) fn enter_group(&mut self, row: &Row, record: &DocumentRecord) -> Result<(), CollectionError> {
+        let ordinal = row.ordinal;
+        self.tables.add_member(row.group, ordinal)?;
+        if row.leads {
+            let record = GroupRecord {
+                leader: ordinal,
+                canonical: ordinal,
+                size: 1,
+                story: row.story,
+            };
+            return self.tables.put_group(row.group, record);
+        }
+        let group = self.tables.group(row.group)?;
+        let stands = self.tables.document(group.canonical)?;
+        let better = stands_better(
+            (record, ordinal),
+            (&stands, group.canonical),
+            self.settings.canonical,
+        );
+        let canonical = if better { ordinal } else { group.canonical };
+        let size = group.size + 1;
+        self.tables.put_group(
+            row.group,
+            GroupRecord {
+                canonical,
+                size,
+                ..group
+            },
+        )
+    }
+
+    /// Lets further members of a document's group come to its story.
+    pub(super) fn pass_story_on(&mut self, row: &Row) -> Result<(), CollectionError> {
+        let story = row.story;
+        if story == 0 {
+            return Ok(());
+        }
+        let group = self.tables.group(row.group)?;
+        self.tables.put_group(row.group, GroupRecord { story, ..group })
+    }
+
+    /// Takes a document that has been removed out of its group. Without its leader a group is an orphan.
+    pub(super) fn leave_group(&mut self, row: &Row) -> Result<(), CollectionError> {
+        let (number, ordinal) = (row.group, row.ordinal);
+        self.tables.remove_member(number, ordinal)?;
+        let mut group = self.tables.group(number)?;
+        group.size = group.size.saturating_sub(1);
+        if group.size == 0 {
+            self.orphans.remove(&number);
+            return self.tables.remove_group(number);
+        }
+        self.tables.put_group(number, group)?;
+        if group.leader == ordinal {
+            self.orphans.insert(number, row.text);
+        }
+        if group.canonical == ordinal {
+            self.choose_canonical(number)?;
+        }
+        Ok(())
+    }
+
+    /// Gives every group without a leader one, or takes it apart.
+    pub(crate) fn place_orphans(&mut self) -> Result<(), CollectionError> {
+        while let Some((number, text)) = self.orphans.pop_first() {
+            let heir = self.latest_of_text(text).filter(|row| row.group == number);
+            match heir.cloned() {
+                Some(heir) => self.inherit(heir)?,
+                None => self.take_apart(number)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The latest document of a text.
+    fn latest_of_text(&self, text: u128) -> Option<&Row> {
+        let there = |row: &&Row| !row.is_expired(self.now);
+        let mut settled = self.settled.by_text(text).rev();
+        let settled = settled.find(|row| !self.removed.contains(&row.ordinal) && there(row));
+        let fresh = self.fresh.by_text(text).rev().find(there);
+        settled.into_iter().chain(fresh).max_by_key(|row| row.ordinal)
+    }
+
+    /// Makes a member the leader in place of one of its text.
+    fn inherit(&mut self, heir: Row) -> Result<(), CollectionError> {
+        let group = self.tables.group(heir.group)?;
+        let leader = heir.ordinal;
+        self.tables
+            .put_group(heir.group, GroupRecord { leader, ..group })?;
+        self.note_placement(&heir, None)?;
+        self.replace(Row { leads: true, ..heir })
+    }
+
+    /// Places the members of a group again.
+    fn take_apart(&mut self, number: u64) -> Result<(), CollectionError> {
+        let mut members = Vec::new();
+        for ordinal in self.tables.members(number, usize::MAX)? {
+            let Some(row) = self.row(ordinal).cloned() else {
+                return Err(self.tables.lost(ordinal));
+            };
+            self.tables.remove_member(number, ordinal)?;
+            self.withdraw(ordinal);
+            members.push(row);
+        }
+        self.tables.remove_group(number)?;
+        members.reverse();
+        let mut free = Some(number);
+        for members in members.chunks(AT_A_TIME) {
+            let found = self.find_settled(members)?;
+            for (row, found) in members.iter().zip(found) {
+                self.place_again(row, &found, &mut free)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What members find among settled leaders.
+    fn find_settled(&self, members: &[Row]) -> Result<Vec<Found>, CollectionError> {
+        let (settings, settled, removed, now) = (self.settings, self.settled, &self.removed, self.now);
+        let shingles = self.shingles();
+        let there = |row: &Row| !row.is_expired(now) && !removed.contains(&row.ordinal);
+        let store = self.tables.store();
+        let one = |row: &Row| {
+            let asked = Asked::stored(row, &shingles, settings);
+            store.guard(|| find(asked, settled, &shingles, Rule::of(settings), there))
+        };
+        members.par_iter().map(one).collect()
+    }
+
+    /// Places a member whose group has been taken apart; the first that leads takes the number that is free.
+    fn place_again(
+        &mut self,
+        row: &Row,
+        found: &Found,
+        free: &mut Option<u64>,
+    ) -> Result<(), CollectionError> {
+        let (decided, _) = {
+            let shingles = self.shingles();
+            self.decide(Asked::stored(row, &shingles, self.settings), found)?
+        };
+        let joined = decided.and_then(|decided| self.row(decided.ordinal));
+        let group = joined.map(|row| row.group);
+        let row = Row {
+            group: group.or_else(|| free.take()).unwrap_or(row.ordinal),
+            leads: group.is_none(),
+            ..row.clone()
+        };
+        let best = decided.map(|decided| self.followed(decided)).transpose()?;
+        let record = self.note_placement(&row, best)?;
+        self.tables.put_row(&row)?;
+        self.enter_group(&row, &record)?;
+        self.fresh.insert(row);
+        Ok(())
+    }
+
+    /// Writes and tells where a document stands now.
+    fn note_placement(&mut self, row: &Row, best: Option<Best>) -> Result<DocumentRecord, CollectionError> {
+        let seq = self.tables.next();
+        let record = DocumentRecord {
+            best,
+            seq,
+            ..self.tables.document(row.ordinal)?
+        };
+        self.tables.put_document(row.ordinal, &record)?;
+        self.note(seq, ChangeKind::Regrouped, &record.id, row.group)?;
+        Ok(record)
+    }
+
+    /// Takes a row out of sight; it stays on the disk until another is put in its place.
+    fn withdraw(&mut self, ordinal: u64) {
+        if self.fresh.remove(ordinal).is_none() {
+            self.removed.insert(ordinal);
+        }
+    }
+
+    /// Puts a changed row in place of the one of its number.
+    pub(super) fn replace(&mut self, row: Row) -> Result<(), CollectionError> {
+        self.tables.put_row(&row)?;
+        self.withdraw(row.ordinal);
+        self.fresh.insert(row);
+        Ok(())
+    }
+
+    /// The likeness of a document that was decided to the leader of its group: a copy of a member is as like it as that member.
+    pub(super) fn followed(&self, decided: Match) -> Result<Best, CollectionError> {
+        let row = self.row(decided.ordinal).filter(|row| !row.leads);
+        let member = match row {
+            Some(row) => self.followed_by(row, &self.tables.document(row.ordinal)?)?,
+            None => None,
+        };
+        member.map_or_else(|| self.best(decided), Ok)
+    }
+
+    /// The likeness of a member to the leader of its group; none of a leader.
+    pub(super) fn followed_by(
+        &self,
+        row: &Row,
+        record: &DocumentRecord,
+    ) -> Result<Option<Best>, CollectionError> {
+        let Some(best) = record.best.clone().filter(|_| !row.leads) else {
+            return Ok(None);
+        };
+        let leader = self.tables.group(row.group)?.leader;
+        let id = self.tables.document(leader)?.id;
+        Ok(Some(Best { id, ..best }))
+    }
+
+    /// Chooses among the first members of a group the one that stands for it.
+    pub(super) fn choose_canonical(&mut self, number: u64) -> Result<(), CollectionError> {
+        let group = self.tables.group(number)?;
+        let mut best: Option<(u64, DocumentRecord)> = None;
+        for member in self.tables.members(number, MEMBERS_COMPARED)? {
+            let record = self.tables.document(member)?;
+            let better = best.as_ref().is_none_or(|(at, stands)| {
+                stands_better((&record, member), (stands, *at), self.settings.canonical)
+            });
+            if better {
+                best = Some((member, record));
+            }
+        }
+        let canonical = best.map_or(group.canonical, |(member, _)| member);
+        self.tables.put_group(number, GroupRecord { canonical, ..group })
+    }
+}
+
+/// Whether a member stands for its group rather than another; ties go to the earlier.
+fn stands_better(
+    (a, a_at): (&DocumentRecord, u64),
+    (b, b_at): (&DocumentRecord, u64),
+    by: CanonicalBy,
+) -> bool {
+    let earlier = a_at < b_at;
+    let order = match by {
+        CanonicalBy::First => return earlier,
+        CanonicalBy::Score => {
+            let score = |record: &DocumentRecord| record.details.score.unwrap_or(f64::NEG_INFINITY);
+            score(a).total_cmp(&score(b))
+        }
+        CanonicalBy::Newest => a.details.time.cmp(&b.details.time),
+        CanonicalBy::ShortestUrl => {
+            let length =
+                |record: &DocumentRecord| record.details.url.as_ref().map_or(usize::MAX, String::len);
+            length(b).cmp(&length(a))
+        }
+    };
+    order.is_gt() || order.is_eq() && earlier
+}

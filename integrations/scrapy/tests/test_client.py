@@ -1,0 +1,203 @@
+"""The client without a service: a clock that is turned by hand, and replies that are written down."""
+
+import json
+import unittest
+from collections import Counter
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.error import ConnectionRefusedError
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+
+from scrapy_twinprint.client import BATCH_BYTES, BATCH_DOCUMENTS, BATCH_SECONDS, Away, Client, Misused, Refused
+from scrapy_twinprint.http import Reply
+from scrapy_twinprint.middleware import likeness
+
+
+def answered(body):
+    """Answers each document of a batch; one whose html is "bad" has a problem."""
+    def item(document):
+        if document["html"] == "bad":
+            return {"problem": {"status": 422, "detail": "too bad"}}
+        return {"answer": {"id": document["id"], "verdict": "updated", "unchanged": True}}
+
+    items = [item(document) for document in json.loads(body)["documents"]]
+    return reply(200, {"items": items})
+
+
+def reply(code, body=None, retry_after=0.0):
+    return Reply(code, retry_after, json.dumps(body or {"detail": "because"}).encode())
+
+
+class Http:
+    """Gives the replies that are written down, then answers."""
+
+    def __init__(self):
+        self.replies, self.sent = [], []
+
+    def request(self, method, path="", body=None):
+        self.sent.append((method, path, body))
+        next_one = self.replies.pop(0) if self.replies else None
+        if isinstance(next_one, Deferred):
+            return next_one
+        if isinstance(next_one, Exception):
+            return fail(next_one)
+        return succeed(next_one or (answered(body) if method == b"POST" else reply(200)))
+
+    def close(self):
+        return succeed(None)
+
+
+class ClientTest(unittest.TestCase):
+    def setUp(self):
+        self.clock, self.http, self.counts = Clock(), Http(), Counter()
+        self.client = self.make()
+
+    def make(self, **how):
+        return Client(self.clock, self.http, lambda name, by: self.counts.update({name: by}), **how)
+
+    def ask(self, name="a", html="text"):
+        """What comes of a question, once it comes."""
+        got = []
+        self.client.ask({"id": name, "html": html}).addBoth(
+            lambda result: got.append(result.value if isinstance(result, Failure) else result))
+        return got
+
+    def test_pages_that_come_together_go_together_and_in_order(self):
+        got = [self.ask(str(n)) for n in range(5)]
+        self.assertEqual(self.http.sent, [])
+        self.clock.advance(BATCH_SECONDS)
+        self.assertEqual([each[0]["id"] for each in got], list("01234"))
+        self.assertEqual(len(self.http.sent), 1)
+
+    def test_a_batch_holds_so_many_pages_and_so_many_bytes(self):
+        got = [self.ask(str(n)) for n in range(BATCH_DOCUMENTS + 1)]
+        self.clock.advance(BATCH_SECONDS)
+        self.assertTrue(all(got))
+        self.assertEqual(self.counts, {"batches": 2, "documents": BATCH_DOCUMENTS + 1})
+        got = [self.ask(name, "x" * (BATCH_BYTES // 2)) for name in "abc"] + [self.ask("d", "x" * 2 * BATCH_BYTES)]
+        self.clock.advance(BATCH_SECONDS)
+        self.assertEqual([each[0]["id"] for each in got], list("abcd"))
+        self.assertEqual(self.counts["batches"], 6)
+
+    def test_one_batch_is_under_way_at_a_time(self):
+        slow = Deferred()
+        self.http.replies = [slow]
+        first = self.ask("1")
+        self.clock.advance(BATCH_SECONDS)
+        later = [self.ask("2"), self.ask("3")]
+        self.clock.advance(1)
+        self.assertEqual(len(self.http.sent), 1)
+        slow.callback(answered(self.http.sent[0][2]))
+        self.assertTrue(first and all(later))
+        self.assertEqual(len(self.http.sent), 2)
+
+    def test_a_problem_concerns_its_page_alone(self):
+        got = [self.ask("1"), self.ask("2", "bad"), self.ask("3")]
+        self.clock.advance(BATCH_SECONDS)
+        self.assertIsInstance(got[1][0], Refused)
+        self.assertEqual((got[0][0]["id"], got[2][0]["id"]), ("1", "3"))
+
+    def test_a_batch_that_is_refused_is_sent_page_by_page(self):
+        self.http.replies = [reply(413), reply(413)]
+        got = [self.ask("1"), self.ask("2")]
+        self.clock.advance(BATCH_SECONDS)
+        self.assertIsInstance(got[0][0], Refused)
+        self.assertEqual(got[1][0]["id"], "2")
+
+    def test_the_time_the_service_asks_for_is_waited(self):
+        self.http.replies = [reply(429, retry_after=3.0)]
+        got = self.ask()
+        self.clock.advance(BATCH_SECONDS)
+        self.clock.advance(2.9)
+        self.assertEqual((got, len(self.http.sent)), ([], 1))
+        self.clock.advance(0.2)
+        # A request that was refused was not done, so the answer counts as it is.
+        self.assertTrue(got[0]["unchanged"])
+        self.assertEqual(self.counts["retries"], 1)
+
+    def test_after_a_lost_reply_a_page_does_not_count_as_unchanged(self):
+        self.http.replies = [ConnectionResetError()]
+        got = self.ask()
+        self.clock.pump([BATCH_SECONDS, 1])
+        self.assertFalse(got[0]["unchanged"])
+
+    def test_a_service_that_is_away_costs_no_time_until_it_is_back(self):
+        self.http.replies = [ConnectionRefusedError()] * 100
+        got = self.ask()
+        with self.assertLogs("scrapy_twinprint", "INFO") as log:
+            self.clock.pump([0.1] * 100)
+            self.assertIsInstance(got[0], Away)
+            sent = len(self.http.sent)
+            self.assertTrue(4 <= sent <= 8, sent)
+            for _ in range(100):
+                self.assertIsInstance(self.ask()[0], Away)
+            # One look whether it is back, for which no page waits. Looks become rare.
+            self.assertEqual(len(self.http.sent), sent + 1)
+            for _ in range(300):
+                self.clock.advance(1)
+                self.assertIsInstance(self.ask()[0], Away)
+            self.assertTrue(7 <= len(self.http.sent) - sent <= 12, len(self.http.sent) - sent)
+            self.http.replies.clear()
+            self.clock.advance(60)
+            self.ask()
+            got = self.ask()
+            self.clock.advance(BATCH_SECONDS)
+        self.assertEqual(got[0]["id"], "a")
+        self.assertEqual([line.split(":")[0] for line in log.output], ["WARNING", "INFO"])
+
+    def test_all_who_wait_are_told_that_the_service_is_away(self):
+        slow = Deferred()
+        self.http.replies = [slow]
+        got = [self.ask("1")]
+        self.clock.advance(BATCH_SECONDS)
+        got.append(self.ask("2"))
+        # More than patience allows is asked for.
+        with self.assertLogs("scrapy_twinprint", "WARNING"):
+            slow.callback(reply(503, retry_after=30.0))
+        self.assertTrue(all(isinstance(each[0], Away) for each in got))
+        self.clock.advance(29)
+        self.ask()
+        self.assertEqual(len(self.http.sent), 1, "asked before the time that the service named")
+
+    def test_what_the_settings_have_wrong_ends_all_questions(self):
+        for code in (401, 403, 404, 302):
+            self.client = self.make()
+            self.http.replies = [reply(code)]
+            got = self.ask()
+            self.clock.advance(BATCH_SECONDS)
+            sent = len(self.http.sent)
+            self.assertIsInstance(got[0], Misused)
+            self.assertIsInstance(self.ask()[0], Misused)
+            self.assertEqual(len(self.http.sent), sent)
+
+    def test_what_is_no_twinprint_service_is_told(self):
+        for body in ({}, {"items": []}, []):
+            self.client = self.make()
+            self.http.replies = [Reply(200, 0.0, json.dumps(body).encode())]
+            got = self.ask()
+            self.clock.advance(BATCH_SECONDS)
+            self.assertIsInstance(got[0], Misused)
+
+    def test_a_collection_is_made_only_where_that_is_asked_for(self):
+        self.client = self.make(create=True)
+        self.http.replies = [reply(404), reply(201)]
+        got = self.ask()
+        self.clock.advance(BATCH_SECONDS)
+        self.assertEqual([method for method, _, _ in self.http.sent], [b"POST", b"PUT", b"POST"])
+        self.assertEqual(got[0]["id"], "a")
+
+
+class LikenessTest(unittest.TestCase):
+    def test_an_update_is_judged_as_it_would_be_new(self):
+        def of(**best):
+            return likeness({"verdict": "updated", "best": best})
+
+        self.assertIsNone(likeness({"verdict": "updated", "moved": 3}))
+        self.assertEqual(of(id="b", hamming=0, jaccard=1.0), "exact")
+        self.assertEqual(of(id="b", hamming=2, jaccard=1.0), "near")
+        self.assertEqual(of(id="b", hamming=0), "near")
+
+
+if __name__ == "__main__":
+    unittest.main()
