@@ -178,10 +178,9 @@ fn a_job_that_was_under_way_when_the_service_ended_is_told_as_interrupted() {
 #[test]
 fn a_job_that_is_cancelled_ends_and_keeps_what_it_did() {
     let running = Running::new();
-    let text = page(1, 0);
     for batch in 0..6 {
         let documents: Vec<Value> = (0..1000)
-            .map(|n| json!({"id": format!("{batch}/{n}"), "text": text, "source": "s"}))
+            .map(|n| json!({"id": format!("{batch}/{n}"), "text": format!("a{batch} b{n} c{batch}{n}"), "source": "s"}))
             .collect();
         running
             .post("documents", &json!({"documents": documents}))
