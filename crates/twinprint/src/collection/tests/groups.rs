@@ -274,12 +274,10 @@ impl Twin {
                 let follows = before.follows.map(|leader| self.documents[&leader].id.clone());
                 return (Verdict::Updated, before.group, follows);
             }
+            let mut members = self.documents.values();
+            let others = members.any(|other| other.group == before.group && other.id != before.id);
+            alone = (!others).then_some(before.group);
             self.remove(&[old]);
-            let left = self
-                .documents
-                .values()
-                .any(|document| document.group == before.group);
-            alone = (!left && before.follows.is_none()).then_some(before.group);
         }
         let decided = self.decide(&document);
         let verdict = match (old, decided) {
