@@ -61,7 +61,8 @@ pub(crate) async fn show(State(app): State<Shared>, Path(id): Path<u64>) -> Resu
 /// It ends at its next step and is `cancelled` then. What was done stays done; a backup leaves no directory. A job that has ended stays as it
 /// is. Cancelling a backup needs the scope that making one needs.
 #[utoipa::path(delete, operation_id = "cancel_job", path = "/v1/jobs/{job}", tag = "jobs",
-    params(("job" = u64, Path, description = "Its number")), responses(
+    params(("job" = u64, Path, description = "Its number"),
+        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send")), responses(
     (status = 200, description = "It had ended", body = Job),
     (status = 202, description = "It will end", body = Job)))]
 pub(crate) async fn cancel(
