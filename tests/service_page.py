@@ -54,6 +54,9 @@ def fill(host, hostile):
     for n in range(hostile):
         documents.append({"id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "time": "2024-05-20",
                           "fields": {"title": ATTACK}, "text": f"{ATTACK} {ATTACK} {n}"})
+    # More members of one group and more sources than a part of their lists has.
+    for n in range(120 if hostile else 0):
+        documents.append({"id": f"copy-{n}", "source": f"site{n % 60}.example", "time": "2024-05-20", "text": "the same notice on every site " * 5})
     connection = http.client.HTTPConnection(host)
 
     def call(method, path, body):
@@ -95,6 +98,7 @@ def visit(browser, address, documents, language, width, dark, shots):
     page.wait_for_selector("#answer .verdict")
     verdict = page.locator("#answer .verdict").first.inner_text()
     assert verdict == ("近似重复" if chinese else "near-duplicate"), verdict
+    assert page.locator("#answer li").count() > 0, "nothing near it"
 
     page.fill("#size", "3")
     page.click("#filter button")
@@ -104,6 +108,16 @@ def visit(browser, address, documents, language, width, dark, shots):
     page.locator("#groups li button").last.click()
     page.wait_for_selector("#comparison .texts")
     assert page.locator("#comparison mark").count() > 0, "nothing marked between two editions"
+    if any(d["id"].startswith("copy-") for d in documents):
+        page.locator("#groups button").last.click()
+        members = page.locator("#groups tr:last-child li").count
+        soon(page, lambda: members() == 100)
+        page.locator("#groups tr:last-child td > button").click()
+        soon(page, lambda: members() == 120)
+        assert page.locator("#sources tr").count() == 50
+        page.click("#more-sources")
+        soon(page, lambda: page.locator("#sources tr").count() > 60)
+        assert page.locator("#more-sources").is_hidden()
     assert page.locator("#stories > li").count() > 3, "no stories"
     page.locator("#stories > li > button").first.click()
     page.wait_for_selector("#stories ul li")

@@ -81,6 +81,8 @@ struct Twin {
     labels: BTreeMap<u64, u64>,
     /// Ids ever told for stories.
     told: BTreeSet<u64>,
+    /// The last change of the feed that was looked at.
+    seen: u64,
 }
 
 impl Twin {
@@ -92,6 +94,31 @@ impl Twin {
             texts: BTreeMap::new(),
             labels: BTreeMap::new(),
             told: BTreeSet::new(),
+            seen: 0,
+        }
+    }
+
+    /// Follows the members of a group that were placed again before change `until`, because a document of that text had gone. They stay in
+    /// their stories; a group that one of them founds goes on with the story of that.
+    fn follow(&mut self, collection: &Collection, (left, text): (u64, &Content), until: u64) {
+        let changes = collection.changes(self.seen + 1, 10_000).unwrap();
+        let placed: Vec<Change> = changes
+            .into_iter()
+            .filter(|told| told.seq < until && told.change == ChangeKind::Regrouped)
+            .collect();
+        // A member of the same text takes the place of its leader, and nothing else changes.
+        if let [heir] = &placed[..]
+            && self.texts[&heir.id] == *text
+        {
+            return;
+        }
+        if !placed.is_empty() {
+            self.labels.remove(&left);
+        }
+        for Change { id, group_id, .. } in placed {
+            let (_, group, story) = self.documents.get_mut(&id).unwrap();
+            *group = group_id;
+            self.labels.entry(group_id).or_insert(*story);
         }
     }
 
@@ -103,6 +130,10 @@ impl Twin {
         }
         let (seq, group) = (answer.seq.unwrap(), answer.group_id.unwrap());
         let old = self.documents.remove(&document.id);
+        if let (Some((_, left, _)), Some(text)) = (old, &before) {
+            self.follow(collection, (left, text), seq);
+        }
+        self.seen = seq;
         let time = crate::stream::parse_time(document.details.time.as_deref().unwrap()).unwrap();
         self.clock = self.clock.max(time);
         self.engine.advance(self.clock);
@@ -125,8 +156,10 @@ impl Twin {
         }
     }
 
-    fn delete(&mut self, id: &str) {
-        if let Some(old) = self.documents.remove(id) {
+    fn delete(&mut self, collection: &Collection, id: &str) {
+        if let (Some(old), Some(text)) = (self.documents.remove(id), self.texts.remove(id)) {
+            self.follow(collection, (old.1, &text), u64::MAX);
+            self.seen = collection.stats(None, None, 0).unwrap().seq;
             self.leave(old);
         }
     }
@@ -236,7 +269,7 @@ proptest! {
                 }
                 Step::Delete(id) => {
                     collection.delete(&[id.to_string()], Durability::Synced).unwrap();
-                    twin.delete(&id.to_string());
+                    twin.delete(&collection, &id.to_string());
                 }
                 Step::Close => {
                     drop(collection);
