@@ -63,10 +63,7 @@ class Http:
 
     async def _exchange(self, method: bytes, path: str, body: bytes | None) -> Reply:
         headers, producer = self._headers, None
-        if body is None:
-            # Tells it from what a web page could send.
-            headers = {**headers, "X-Twinprint": ["1"]}
-        else:
+        if body is not None:
             headers = {**headers, "Content-Type": ["application/json"]}
             producer = FileBodyProducer(BytesIO(body))
         url = (self._collection + path).encode()
