@@ -234,10 +234,7 @@ fn backups_do_not_lie_among_the_collections() {
         log: LogForm::Quiet,
     };
     let inside = options(Some(dir.path().join("collections/backups")));
-    let refused = Service::start(&inside)
-        .err()
-        .unwrap()
-        .to_string();
+    let refused = Service::start(&inside).err().unwrap().to_string();
     assert!(refused.contains("among the collections"), "{refused}");
     let without = Service::start(&options(None)).unwrap();
     drop(without);
