@@ -37,7 +37,9 @@ struct Entry {
 
 /// The jobs of a service.
 pub(crate) struct Jobs {
-    file: PathBuf,
+    /// Where the list is written. Held from a change until it is written, so that the file has the changes in order.
+    file: Mutex<PathBuf>,
+    /// Held for a look or a change in memory alone: who asks about jobs does not wait for the disk.
     jobs: Mutex<BTreeMap<u64, Entry>>,
     stopping: Arc<AtomicBool>,
     log: Log,
@@ -85,7 +87,7 @@ impl Jobs {
             jobs.insert(job.id, Entry { job, cancelled });
         }
         Ok(Self {
-            file,
+            file: Mutex::new(file),
             jobs: Mutex::new(jobs),
             stopping,
             log,
@@ -126,23 +128,26 @@ impl Jobs {
     }
 
     fn change(&self, id: u64, change: impl FnOnce(&mut Job)) {
-        if let Ok(mut jobs) = self.jobs.lock()
-            && let Some(entry) = jobs.get_mut(&id)
+        let Ok(file) = self.file.lock() else {
+            return;
+        };
+        let changed = self.jobs.lock().ok().and_then(|mut jobs| {
+            change(&mut jobs.get_mut(&id)?.job);
+            Some(list(&jobs))
+        });
+        if let Some(list) = changed
+            && let Err(error) = write(&file, &list)
         {
-            change(&mut entry.job);
-            if let Err(error) = write(&self.file, &jobs) {
-                // The job goes on. After a restart it may be told as it was before.
-                self.log.error("jobs", json!({"error": error.to_string()}));
-            }
+            // The job goes on. After a restart it may be told as it was before.
+            self.log.error("jobs", json!({"error": error.to_string()}));
         }
     }
 
     /// Notes a job, which `describe` makes of its number.
     fn begin(&self, describe: impl FnOnce(u64) -> Job) -> Result<(Job, Arc<AtomicBool>), Problem> {
-        let mut jobs = self
-            .jobs
-            .lock()
-            .map_err(|_| Problem::busy("the list of jobs is lost"))?;
+        let lost = || Problem::busy("the list of jobs is lost");
+        let file = self.file.lock().map_err(|_| lost())?;
+        let mut jobs = self.jobs.lock().map_err(|_| lost())?;
         if running(&jobs) >= RUNNING {
             return Err(Problem {
                 limit: Some(RUNNING as u64),
@@ -164,9 +169,11 @@ impl Jobs {
                 jobs.remove(&id);
             }
         }
-        if let Err(error) = write(&self.file, &jobs) {
+        let list = list(&jobs);
+        drop(jobs);
+        if let Err(error) = write(&file, &list) {
             // A number that is not kept could come again.
-            jobs.remove(&id);
+            self.jobs.lock().map_err(|_| lost())?.remove(&id);
             let why = format!("the job cannot be noted: {error}");
             return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, why));
         }
@@ -315,12 +322,15 @@ fn read(file: &Path) -> io::Result<Vec<Job>> {
     }
 }
 
+fn list(jobs: &BTreeMap<u64, Entry>) -> Vec<Job> {
+    jobs.values().map(|entry| entry.job.clone()).collect()
+}
+
 /// Writes the list beside its file and then in its place, so that there is a whole one at any time.
-fn write(file: &Path, jobs: &BTreeMap<u64, Entry>) -> io::Result<()> {
-    let list: Vec<&Job> = jobs.values().map(|entry| &entry.job).collect();
+fn write(file: &Path, list: &[Job]) -> io::Result<()> {
     let new = file.with_extension("new");
     let mut to = File::create(&new)?;
-    to.write_all(&serde_json::to_vec(&list)?)?;
+    to.write_all(&serde_json::to_vec(list)?)?;
     to.sync_all()?;
     std::fs::rename(&new, file)?;
     // Where a directory cannot be synced, the system does so by itself.

@@ -59,7 +59,7 @@ impl Metrics {
             connections: IntGauge::new("twinprint_connections", "Connections open.")?,
             refused: IntCounter::new(
                 "twinprint_connections_refused_total",
-                "Connections closed at once because too many were open.",
+                "Connections closed or told to come again because too many were open.",
             )?,
             slow: IntCounter::new(
                 "twinprint_connections_slow_total",
