@@ -133,7 +133,7 @@ pub(crate) struct AskedInput<'a> {
     pub(crate) names: Names<'a>,
 }
 
-/// Something that knows texts. As long as this is held, nobody writes to a collection, and if this run does, nobody asks it.
+/// Something that knows texts. It holds the lock of a collection: no other process may write to that, and with `--append` none may open it.
 pub(crate) enum Against {
     #[cfg(feature = "collections")]
     Collection(Box<Collection>),

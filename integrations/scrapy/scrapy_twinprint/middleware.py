@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
 
@@ -126,8 +125,8 @@ class TwinprintMiddleware:
     def _count(self, name: str, by: int = 1) -> None:
         self._crawler.stats.inc_value(f"twinprint/{name}", by)
 
-    def _closed(self) -> Deferred[None]:
-        return self._client.close()
+    async def _closed(self) -> None:
+        await maybe_deferred_to_future(self._client.close())
 
 
 def _among(name: str, values: list[str], allowed: set[str]) -> set[str]:

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::corpus::Corpus;
-use crate::sandbox::{Sandbox, TWINPRINT};
+use crate::sandbox::{Run, Sandbox, TWINPRINT, skip};
 
 fn with_collection() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -93,6 +93,132 @@ fn a_source_is_deleted_and_a_damaged_store_repaired() {
         "6 documents saved, 0 lost\n"
     );
     sandbox.run("collection check mended").ok();
+}
+
+/// The library's tests damage every page; these see that nothing but the error is told.
+#[test]
+fn a_damaged_page_is_named_and_the_rest_is_saved() {
+    const PAGE: usize = 4096;
+    let sandbox = with_collection();
+    sandbox.put("many.jsonl", Corpus::new(7).jsonl(400));
+    sandbox.run("collection add seen many.jsonl --quiet").ok();
+    let whole = std::fs::read(sandbox.path("seen/collection.redb")).unwrap();
+    let used = |page: &usize| whole[page * PAGE..][..PAGE].iter().any(|&byte| byte != 0);
+    let pages: Vec<usize> = (0..whole.len() / PAGE).filter(used).step_by(9).collect();
+    let (mut saved, mut refused) = (0, 0);
+    for page in pages {
+        let mut bytes = whole.clone();
+        bytes[page * PAGE..][..PAGE].fill(0);
+        sandbox.put("seen/collection.redb", &bytes);
+        let told = |command: &str, said: &str| {
+            let run = sandbox.run(command);
+            if run.code == Some(0) {
+                return true;
+            }
+            run.fails(1, &["seen/collection.redb: damaged: ", said]);
+            false
+        };
+        let advice = "twinprint collection repair seen TO";
+        let is_whole = told("collection check seen", advice);
+        told("collection query seen many.jsonl --summary --quiet", advice);
+        told("collection export seen", advice);
+        told(
+            "dedup many.jsonl -o out --against seen --overwrite --quiet",
+            advice,
+        );
+        if told("collection repair seen mended", "nothing was written") {
+            let rest = sandbox
+                .run("collection export mended")
+                .ok()
+                .stdout
+                .lines()
+                .count();
+            assert!(rest == 400 || !is_whole, "page {page}");
+            sandbox.run("collection check mended").ok();
+            sandbox.bash("rm -r mended").ok();
+            saved += usize::from(rest < 400);
+        } else {
+            assert!(!is_whole && !sandbox.path("mended").exists(), "page {page}");
+            refused += 1;
+        }
+        assert!(
+            std::fs::read(sandbox.path("seen/collection.redb")).unwrap() == bytes,
+            "page {page}"
+        );
+    }
+    assert!(
+        saved > 0 && refused > 0,
+        "{saved} saved in part, {refused} refused"
+    );
+}
+
+#[test]
+fn a_collection_on_a_read_only_medium_answers_and_refuses_writes() {
+    let sandbox = with_collection();
+    sandbox
+        .bash("mkdir collections\nmv seen collections/seen\ntwinprint collection add collections/seen news.jsonl --quiet")
+        .ok();
+    let script = r#"
+        { mount --bind collections collections && mount -o remount,bind,ro collections; } || exit 99
+        set -eu
+        seen=collections/seen
+        "$0" collection query $seen news.jsonl --summary --quiet > asked
+        "$0" collection stat $seen > stat
+        "$0" collection check $seen
+        "$0" collection export $seen > exported
+        "$0" collection backup $seen copy
+        "$0" collection restore copy again
+        "$0" collection repair $seen mended
+        "$0" dedup news.jsonl -o out --against $seen --quiet
+        for refused in "collection add $seen news.jsonl" "collection delete $seen a" \
+            "dedup news.jsonl -o kept --against $seen --append"
+        do
+            ! "$0" $refused 2> refused
+            grep -q "cannot be written (Read-only file system" refused
+        done
+        test ! -e kept
+        "$0" serve collections --listen 127.0.0.1:0 --log quiet > told & process=$!
+        trap 'kill $process; wait $process' EXIT
+        until grep -qs '^http.*:[0-9]' told; do sleep 0.1; done
+        service=$(sed 's|^http://||' told)
+        ask() {
+            exec 3<> "/dev/tcp/${service%:*}/${service#*:}"
+            printf '%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$1" "$2" "$service" >&3
+            head -n 1 <&3 | cut -d ' ' -f 2
+        }
+        ask GET /readyz
+        ask GET /v1/collections/seen/groups
+        ask DELETE /v1/collections/seen/documents/a
+        "#;
+    let run = |rights: &[&str]| {
+        let mut command = sandbox.command("unshare");
+        command
+            .args(rights)
+            .args(["--mount", "bash", "-c", script, TWINPRINT]);
+        command.output().ok().map(Run::of)
+    };
+    let mounted = |run: &Run| run.code != Some(99) && !run.stderr.contains("unshare: ");
+    let run = run(&[])
+        .filter(mounted)
+        .or_else(|| run(&["--user", "--map-root-user"]).filter(mounted));
+    let Some(run) = run else {
+        return skip(
+            "a_collection_on_a_read_only_medium_answers_and_refuses_writes",
+            "nothing can be mounted here; the library's own tests open collections for reading alone",
+        );
+    };
+    let told = run.ok().stdout;
+    for part in [
+        "whole: ",
+        "backed up: ",
+        "restored: ",
+        "80 documents saved, 0 lost",
+    ] {
+        assert!(told.contains(part), "no {part:?} in {told}");
+    }
+    assert!(told.ends_with("503\n200\n503\n"), "{told}");
+    assert_eq!(sandbox.text("asked"), "{\"updated\":80}\n");
+    assert_eq!(sandbox.text("exported").lines().count(), 80);
 }
 
 #[test]

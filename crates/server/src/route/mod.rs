@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
@@ -125,7 +125,7 @@ async fn authorise(
         Some(tokens) => tokens.check(request.headers(), scope)?,
         None => origin::require_own_host(request.headers())?,
     }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    if !request.method().is_safe() {
         origin::require_own_page(request.headers())?;
     }
     Ok(next.run(request).await)

@@ -84,7 +84,7 @@ fn new_near_exact_updated_explained_and_deleted() {
         .iter()
         .map(|c| c["change"].as_str().unwrap())
         .collect();
-    assert_eq!(kinds, ["new", "near", "exact", "updated", "deleted"]);
+    assert_eq!(kinds, ["new", "near", "exact", "updated", "deleted", "regrouped"]);
 }
 
 #[test]

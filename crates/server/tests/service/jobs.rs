@@ -225,20 +225,17 @@ fn a_job_that_is_cancelled_ends_and_keeps_what_it_did() {
 #[test]
 fn backups_do_not_lie_among_the_collections() {
     let dir = tempfile::tempdir().unwrap();
-    let options = |backups| twinprint_server::Options {
+    let options = |backups| Options {
         dir: dir.path().join("collections"),
         backups,
         listen: "127.0.0.1:0".parse().unwrap(),
         tokens: None,
-        limits: twinprint_server::Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
+        limits: Limits::default(),
+        log: LogForm::Quiet,
     };
     let inside = options(Some(dir.path().join("collections/backups")));
-    let refused = twinprint_server::Service::start(&inside)
-        .err()
-        .unwrap()
-        .to_string();
+    let refused = Service::start(&inside).err().unwrap().to_string();
     assert!(refused.contains("among the collections"), "{refused}");
-    let without = twinprint_server::Service::start(&options(None)).unwrap();
+    let without = Service::start(&options(None)).unwrap();
     drop(without);
 }

@@ -5,7 +5,7 @@ use twinprint_server::{Limits, Options, Service};
 use crate::client::Running;
 
 /// The hashes of "reader", "writer", "admin" and "old".
-const TOKENS: &str = r#"
+pub(crate) const TOKENS: &str = r#"
 [[token]]
 name = "reader"
 scopes = ["read"]
@@ -64,6 +64,52 @@ fn a_token_allows_its_scopes_and_no_more() {
     call("GET", "/livez", "").is(200);
     call("GET", "/readyz", "").is(200);
     call("GET", "/", "").is(200);
+}
+
+#[test]
+fn a_page_of_another_site_can_neither_write_nor_ask() {
+    let running = Running::new();
+    let path = |rest: &str| format!("/v1/collections/c{rest}");
+    let calls = [
+        ("PUT", "", ""),
+        ("POST", "/check-and-insert", "{}"),
+        ("POST", "/check", "{}"),
+        ("POST", "/similar", "{}"),
+        ("POST", "/collapse", "{}"),
+        ("POST", "/import", "{}"),
+        ("POST", "/backup", ""),
+        ("DELETE", "/documents/a", ""),
+        ("DELETE", "/sources/a", ""),
+        ("DELETE", "", ""),
+    ];
+    for (method, rest, body) in calls {
+        let send = |headers: &str| running.call_with(method, &path(rest), headers, body.as_bytes());
+        for simple in [
+            "",
+            "Content-Type: text/plain\r\n",
+            "Content-Type: multipart/form-data\r\n",
+        ] {
+            send(simple).is(415);
+        }
+        for foreign in [
+            "Origin: https://a.example",
+            "Origin: null",
+            "Sec-Fetch-Site: cross-site",
+        ] {
+            for own in ["Content-Type: application/json", "X-Twinprint: 1"] {
+                send(&format!("{own}\r\n{foreign}\r\n")).is(403);
+            }
+        }
+        // A browser that asks first is allowed nothing.
+        let asked = running.call_with("OPTIONS", &path(rest), "Origin: https://a.example\r\n", b"");
+        assert!(!asked.is(405).head.contains("access-control"));
+    }
+    // The service's own page may, behind a proxy with TLS too.
+    for origin in ["http://localhost", "https://localhost"] {
+        let own = format!("X-Twinprint: 1\r\nOrigin: {origin}\r\nSec-Fetch-Site: same-origin\r\n");
+        running.call_with("POST", &path("/backup"), &own, b"").is(202);
+    }
+    running.get("/v1/collections/c").is(200);
 }
 
 #[test]

@@ -18,6 +18,24 @@ use super::stories::{self, Kept};
 use super::tables::Tables;
 use crate::made_dirs::MadeDirs;
 
+/// Opens the store in a directory.
+pub(super) fn stored_in<T>(
+    dir: &Path,
+    open: impl FnOnce(&Path) -> Result<T, CollectionError>,
+) -> Result<T, CollectionError> {
+    let path = dir.join(FILE);
+    if !path.is_file() {
+        return Err(CollectionError::NotThere {
+            path: dir.to_owned(),
+            why: format!("it has no {FILE}"),
+        });
+    }
+    open(&path).map_err(|error| match error {
+        CollectionError::InUse { .. } => CollectionError::InUse { path: dir.to_owned() },
+        error => error,
+    })
+}
+
 /// Reads the rows and the stories, at once.
 pub(super) fn load(
     store: &Disk,

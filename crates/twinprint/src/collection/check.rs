@@ -5,11 +5,12 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 use text::Analyzer;
 
+use super::begin::stored_in;
 use super::error::CollectionError;
 use super::prepare::decompress;
 use super::settings::Store;
 use super::store::{BY_SOURCE, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, SOURCES, Store as Disk, TEXTS};
-use super::{Collection, Inner, stored_in};
+use super::{Collection, Inner};
 
 /// What was looked at, and found whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]

@@ -226,7 +226,7 @@ pub struct Answer {
     /// The document that stands for the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<Named>,
-    /// The document that decided; none where the verdict is new.
+    /// The document that decided; none where there was none like it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
     /// Of an update: bits by which the fingerprint moved.

@@ -20,8 +20,8 @@ pub enum CollectionError {
         /// The directory.
         path: PathBuf,
     },
-    /// Another process has the collection open.
-    #[error("{}: the collection is open in another process; a collection has one at a time", .path.display())]
+    /// Another process writes to the collection, or reads it while this one would write.
+    #[error("{}: the collection is open in another process; while one writes to it, no other may have it open", .path.display())]
     InUse {
         /// The directory.
         path: PathBuf,

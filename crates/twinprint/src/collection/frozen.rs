@@ -108,8 +108,9 @@ impl StorageBackend for Frozen {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let of_file = self.written().of_file;
+        self.read_file(of_file, offset, out);
         let written = self.written();
-        self.read_file(written.of_file, offset, out);
         if written.pages.is_empty() {
             return Ok(());
         }

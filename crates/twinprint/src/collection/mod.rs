@@ -53,7 +53,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rayon::prelude::*;
 use text::Profile;
 
-use self::begin::{NewStore, configure, keys, load};
+use self::begin::{NewStore, configure, keys, load, stored_in};
 use self::commit::Effects;
 use self::live::Live;
 use self::prepare::Workshop;
@@ -420,24 +420,6 @@ impl Collection {
     fn set_clock(&self, unix_seconds: u64) {
         self.inner.clock.store(unix_seconds, Ordering::Relaxed);
     }
-}
-
-/// Opens the store in a directory.
-fn stored_in<T>(
-    dir: &Path,
-    open: impl FnOnce(&Path) -> Result<T, CollectionError>,
-) -> Result<T, CollectionError> {
-    let path = dir.join(FILE);
-    if !path.is_file() {
-        return Err(CollectionError::NotThere {
-            path: dir.to_owned(),
-            why: format!("it has no {FILE}"),
-        });
-    }
-    open(&path).map_err(|error| match error {
-        CollectionError::InUse { .. } => CollectionError::InUse { path: dir.to_owned() },
-        error => error,
-    })
 }
 
 impl Inner {

@@ -160,7 +160,7 @@ impl Store {
         for entry in table.iter().map_err(|error| self.unreadable(error))? {
             let (key, value) = entry.map_err(|error| self.unreadable(error))?;
             // Both panic on bytes that are none of their type.
-            (key.value(), value.value());
+            let _ = (key.value(), value.value());
             entries += 1;
         }
         Ok(entries)

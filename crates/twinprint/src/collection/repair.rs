@@ -7,7 +7,7 @@ use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition};
 
-use super::begin::{NewStore, write_config};
+use super::begin::{NewStore, stored_in, write_config};
 use super::document::{Content, Durability, NewDocument};
 use super::error::CollectionError;
 use super::prepare::decompress;
@@ -15,7 +15,7 @@ use super::record::DocumentRecord;
 use super::row::Row;
 use super::seal::unseal;
 use super::store::{CHANGES, DOCUMENTS, META, ROWS, Store as Disk, TEXTS};
-use super::{Collection, Store, stored_in};
+use super::{Collection, Store};
 
 /// Documents read and taken in at a time.
 const AT_A_TIME: usize = 500;
@@ -112,7 +112,7 @@ impl Wreck<'_> {
         if saved == 0 && lost != Some(0) {
             return Err(CollectionError::BeyondRepair {
                 path: self.store.path.clone(),
-                what: "none of its documents can be read".to_owned(),
+                what: "the documents or their texts cannot be read".to_owned(),
             });
         }
         Ok(Repaired { saved, lost })

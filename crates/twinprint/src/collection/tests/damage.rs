@@ -207,7 +207,7 @@ fn all(collection: &Collection) -> BTreeMap<String, Document> {
     let (documents, _) = collection.documents(0, 10_000).unwrap();
     let documents = documents.into_iter();
     documents
-        .map(|document| (document.doc_id.clone(), document))
+        .map(|document| (document.id.clone(), document))
         .collect()
 }
 

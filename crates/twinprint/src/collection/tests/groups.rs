@@ -601,7 +601,7 @@ fn members_that_never_were_duplicates_part_when_their_leader_goes() {
     }
     let between = collection.explain("a", "b").unwrap().jaccard;
     assert!(between < 0.75, "{between}");
-    let before = collection.stats(None, 0).unwrap().seq;
+    let before = collection.stats(None, None, 0).unwrap().seq;
     collection.delete(&["leader"], Durability::Synced).unwrap();
     let (a, b) = (collection.get("a").unwrap(), collection.get("b").unwrap());
     assert!(a.leads && b.leads && a.best.is_none() && b.best.is_none());
@@ -636,7 +636,7 @@ fn a_page_that_drifts_while_its_past_is_deleted_does_not_stay_in_one_group() {
             .delete(&[(n - 1).to_string()], Durability::Synced)
             .unwrap();
         let group = collection.get(&n.to_string()).unwrap().group_id;
-        let members = collection.group(group, 100).unwrap();
+        let members = collection.group(group, 0, 100).unwrap();
         assert_eq!(members.size, 1);
     }
     // And where some stay, each is a duplicate of its leader.
@@ -648,7 +648,7 @@ fn a_page_that_drifts_while_its_past_is_deleted_does_not_stay_in_one_group() {
             .delete(&[format!("past {n}")], Durability::Synced)
             .unwrap();
         for document in collection.documents(0, 100).unwrap().0 {
-            let leader = collection.group(document.group_id, 0).unwrap().leader.id;
+            let leader = collection.group(document.group_id, 0, 0).unwrap().leader.id;
             assert!(
                 collection.explain(&document.id, &leader).unwrap().jaccard >= 0.8,
                 "{} and {leader}",
@@ -684,7 +684,7 @@ fn copies_of_a_leader_take_its_place_and_nothing_else_changes() {
             (ChangeKind::Regrouped, "copy 49".to_owned())
         ]
     );
-    let group = collection.group(group, 100).unwrap();
+    let group = collection.group(group, 0, 100).unwrap();
     assert_eq!(
         (group.size, group.leader.id.as_str(), group.canonical.id.as_str()),
         (51, "copy 49", "copy 0")
