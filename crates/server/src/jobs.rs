@@ -38,7 +38,7 @@ struct Entry {
 /// The jobs of a service.
 pub(crate) struct Jobs {
     file: PathBuf,
-    jobs: Mutex<BTreeMap<u64, Entry>>,
+    entries: Mutex<BTreeMap<u64, Entry>>,
     stopping: Arc<AtomicBool>,
     log: Log,
 }
@@ -86,7 +86,7 @@ impl Jobs {
         }
         Ok(Self {
             file,
-            jobs: Mutex::new(jobs),
+            entries: Mutex::new(jobs),
             stopping,
             log,
         })
@@ -94,12 +94,12 @@ impl Jobs {
 
     /// A job of a number.
     pub(crate) fn get(&self, id: u64) -> Option<Job> {
-        Some(self.jobs.lock().ok()?.get(&id)?.job.clone())
+        Some(self.entries.lock().ok()?.get(&id)?.job.clone())
     }
 
     /// Jobs before a number, the newest first, at most `limit`, and the number to go on after.
     pub(crate) fn list(&self, after: Option<u64>, limit: usize) -> (Vec<Job>, Option<u64>) {
-        let Ok(jobs) = self.jobs.lock() else {
+        let Ok(jobs) = self.entries.lock() else {
             return (Vec::new(), None);
         };
         let mut rest = jobs.range(..after.unwrap_or(u64::MAX)).rev();
@@ -114,19 +114,19 @@ impl Jobs {
 
     /// Jobs under way.
     pub(crate) fn running(&self) -> usize {
-        self.jobs.lock().map_or(0, |jobs| running(&jobs))
+        self.entries.lock().map_or(0, |jobs| running(&jobs))
     }
 
     /// Tells a job to end; it does so at its next step.
     pub(crate) fn cancel(&self, id: u64) -> Option<Job> {
-        let jobs = self.jobs.lock().ok()?;
+        let jobs = self.entries.lock().ok()?;
         let entry = jobs.get(&id)?;
         entry.cancelled.store(true, Ordering::Relaxed);
         Some(entry.job.clone())
     }
 
     fn change(&self, id: u64, change: impl FnOnce(&mut Job)) {
-        if let Ok(mut jobs) = self.jobs.lock()
+        if let Ok(mut jobs) = self.entries.lock()
             && let Some(entry) = jobs.get_mut(&id)
         {
             change(&mut entry.job);
@@ -140,7 +140,7 @@ impl Jobs {
     /// Notes a job, which `describe` makes of its number.
     fn begin(&self, describe: impl FnOnce(u64) -> Job) -> Result<(Job, Arc<AtomicBool>), Problem> {
         let mut jobs = self
-            .jobs
+            .entries
             .lock()
             .map_err(|_| Problem::busy("the list of jobs is lost"))?;
         if running(&jobs) >= RUNNING {
