@@ -115,17 +115,47 @@ impl Model {
         best
     }
 
-    fn remove(&mut self, id: &str) -> Option<u64> {
+    /// Takes a document out. Its copy leads what it led, or else that is placed again.
+    fn remove(&mut self, id: &str, pairs: &mut Pairs) -> Option<u64> {
         let seq = self.number(id)?;
-        self.documents.remove(&seq);
+        let (_, text) = self.documents.remove(&seq)?;
         let group = self.group.remove(&seq)?;
-        let next = self.group.iter().find(|&(_, g)| *g == group).map(|(&seq, _)| seq);
-        match next {
-            None => self.leads.remove(&group),
-            Some(next) if self.leads[&group] == seq => self.leads.insert(group, next),
-            Some(_) => None,
-        };
+        if self.leads[&group] == seq {
+            let mut members = self.group.iter().rev().filter(|&(_, other)| *other == group);
+            if let Some((&copy, _)) = members.find(|(seq, _)| self.documents[seq].1 == text) {
+                self.leads.insert(group, copy);
+            } else {
+                let members = self.disband(group);
+                self.place(members, pairs);
+            }
+        }
         Some(group)
+    }
+
+    /// The members of a group, taken out of sight, the latest first.
+    fn disband(&mut self, group: u64) -> Vec<(u64, (String, String))> {
+        self.leads.remove(&group);
+        let members: Vec<u64> = self
+            .group
+            .iter()
+            .filter(|&(_, other)| *other == group)
+            .map(|(&seq, _)| seq)
+            .collect();
+        self.group.retain(|_, other| *other != group);
+        let members = members.into_iter().rev();
+        members
+            .filter_map(|seq| Some((seq, self.documents.remove(&seq)?)))
+            .collect()
+    }
+
+    fn place(&mut self, members: Vec<(u64, (String, String))>, pairs: &mut Pairs) {
+        for (seq, document) in members {
+            let decided = self.decide(&document.1, pairs);
+            let group = decided.map_or(seq, |decided| self.group[&decided.leader]);
+            self.documents.insert(seq, document);
+            self.group.insert(seq, group);
+            self.leads.entry(group).or_insert(seq);
+        }
     }
 
     /// Holds an answer to a document that came in against what it is to be, and takes the document in.
@@ -138,7 +168,16 @@ impl Model {
             );
             return;
         }
-        let before = self.remove(id);
+        // What it led is placed after it; if it leads again, it keeps its number.
+        let (mut number, mut members) = (None, Vec::new());
+        if let Some(old) = old {
+            self.documents.remove(&old);
+            let group = self.group.remove(&old).unwrap();
+            if self.leads[&group] == old {
+                members = self.disband(group);
+                number = Some(group);
+            }
+        }
         let decided = self.decide(text, pairs);
         let verdict = decided.as_ref().map_or("new", |decided| decided.verdict);
         assert_eq!(
@@ -152,16 +191,14 @@ impl Model {
             return;
         }
         let seq = answer["seq"].as_u64().unwrap();
-        // Who was alone in a group keeps it.
-        let own = before
-            .filter(|group| !self.leads.contains_key(group))
-            .unwrap_or(seq);
+        let own = number.unwrap_or(seq);
         let group = decided.map_or(own, |decided| self.group[&decided.leader]);
         assert_eq!(answer["group_id"], group, "{answer}");
         self.documents.insert(seq, (id.to_owned(), text.to_owned()));
         self.group.insert(seq, group);
         self.story.insert(seq, answer["story_id"].as_u64().unwrap());
         self.leads.entry(group).or_insert(seq);
+        self.place(members, pairs);
     }
 
     fn best(&self, decided: Option<&Expected>, answer: &Value) {
@@ -296,7 +333,7 @@ fn the_service_is_a_map_with_brute_force() {
                 }
             }
             6 => {
-                let there = model.remove(&id).is_some();
+                let there = model.remove(&id, &mut pairs).is_some();
                 deleted += usize::from(there);
                 running
                     .call("DELETE", &path(&format!("documents/{id}")), "")

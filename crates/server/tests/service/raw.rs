@@ -296,6 +296,7 @@ fn bodies_end_where_they_say() {
 
 #[test]
 fn an_answer_before_the_body_was_read_loses_no_later_request() {
+    const KEPT: usize = 8;
     let running = Running::with(Limits::default(), Some(TOKENS));
     let admin = "Authorization: Bearer admin\r\n";
     let made = running.call_with(
@@ -310,7 +311,6 @@ fn an_answer_before_the_body_was_read_loses_no_later_request() {
     let small = json!({"doc_id": "x", "text": page(1, 0)}).to_string();
     let large = " ".repeat(400_000);
     // Each with the header and path that bring the error about, and a body.
-    const KEPT: usize = 8;
     let json = &format!("Content-Type: application/json\r\n{admin}");
     let check = "/v1/collections/c/check";
     let early: [(u16, &str, &str, &str, &String); 10] = [

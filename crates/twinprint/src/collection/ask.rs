@@ -226,6 +226,7 @@ impl Inner {
             canonical: None,
             best: None,
             moved: None,
+            as_new: None,
             unchanged: false,
             verified,
             limited: false,
@@ -253,6 +254,7 @@ impl Inner {
             })
         };
         if known.is_some() {
+            answer.as_new = Some(answer.verdict);
             answer.verdict = Verdict::Updated;
         }
         let Some((ordinal, hamming, similarity)) = decided else {

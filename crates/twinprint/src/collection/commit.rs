@@ -6,12 +6,12 @@
 //!
 //! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier), or
 //! leads a group, known by the number of the change that brought its leader. Only leaders are candidates: no chains. When a leader goes, its
-//! members are placed again ([`groups`]). So every member is at any time a verified duplicate of its leader. A document that is alone in its
-//! group keeps the group's number when its text changes.
+//! members are placed again ([`groups`]). So every member is at any time a verified duplicate of its leader. A leader whose text changes is
+//! placed before them, and keeps its number if it leads again.
 
 mod groups;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -47,6 +47,8 @@ pub(crate) struct Commit<'a, 't, S> {
     pub(crate) removed: FxHashSet<u64>,
     /// Groups whose leaders are gone, with the texts these had.
     pub(crate) orphans: BTreeMap<u64, u128>,
+    /// Groups whose canonical documents are gone.
+    pub(crate) without_canonical: BTreeSet<u64>,
     /// Documents of the group, whose shingles need no reading.
     pub(crate) prepared: FxHashMap<u64, Arc<Prepared>>,
 }
@@ -91,20 +93,27 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.by_id(id).or_else(settled)
     }
 
+    /// The settled documents of a text and the fresh ones, each in order.
+    fn by_text(&self, text: u128) -> [impl DoubleEndedIterator<Item = &Row>; 2] {
+        [self.settled, &self.fresh].map(|live| {
+            let gone = |row: &Row| std::ptr::eq(live, self.settled) && self.removed.contains(&row.ordinal);
+            let there = move |row: &&Row| !row.is_expired(self.now) && !gone(row);
+            live.by_text(text).filter(there)
+        })
+    }
+
     /// The earliest document of a text.
-    fn by_text(&self, text: u128) -> Option<&Row> {
-        let settled = self
-            .settled
+    fn first_of_text(&self, text: u128) -> Option<&Row> {
+        let first = self
             .by_text(text)
-            .find(|row| !self.removed.contains(&row.ordinal) && !row.is_expired(self.now));
-        let mut fresh = self.fresh.by_text(text);
-        let fresh = fresh.find(|row| !row.is_expired(self.now));
-        settled.into_iter().chain(fresh).min_by_key(|row| row.ordinal)
+            .into_iter()
+            .filter_map(|mut copies| copies.next());
+        first.min_by_key(|row| row.ordinal)
     }
 
     /// The duplicate that decides where a document belongs.
     fn decide(&self, asked: Asked<'_>, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
-        if let Some(same) = self.by_text(asked.row().text) {
+        if let Some(same) = self.first_of_text(asked.row().text) {
             let decided = Match {
                 ordinal: same.ordinal,
                 distance: 0,
@@ -139,6 +148,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         only_new: bool,
     ) -> Result<Answer, CollectionError> {
         let mut kept_group = None;
+        let mut members = Vec::new();
         let mut moved = None;
         let mut left = None;
         self.place_orphans()?;
@@ -156,16 +166,19 @@ impl<S: Shingles> Commit<'_, '_, S> {
             } else {
                 0
             });
-            let group = self.tables.group(old.group)?;
-            kept_group = (group.size == 1).then_some(old.group);
             self.remove(&old)?;
-            self.place_orphans()?;
+            if old.leads {
+                kept_group = Some(old.group);
+                members = self.disband(old.group)?;
+            } else {
+                self.place_orphans()?;
+            }
             left = Some(old);
         }
         let (decided, limited) = self.decide(Asked::new(prepared, self.settings), settled)?;
         let verdict = match decided {
             None => Verdict::New,
-            Some(_) if self.by_text(prepared.row.text).is_some() => Verdict::Exact,
+            Some(_) if self.first_of_text(prepared.row.text).is_some() => Verdict::Exact,
             Some(_) => Verdict::Near,
         };
         let best = decided.map(|decided| self.best(decided)).transpose()?;
@@ -180,6 +193,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
                 canonical: joined.map(|row| self.canonical(row.group)).transpose()?,
                 best,
                 moved,
+                as_new: None,
                 unchanged: false,
                 verified,
                 limited,
@@ -230,6 +244,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.note(ordinal, told.into(), &record.id, group)?;
         self.fresh.insert(row);
         self.prepared.insert(ordinal, Arc::clone(prepared));
+        self.place_again(&members)?;
         Ok(Answer {
             id: prepared.id.clone(),
             verdict: told,
@@ -238,6 +253,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             canonical: Some(self.canonical(group)?),
             best,
             moved,
+            as_new: moved.map(|_| verdict),
             unchanged: false,
             verified,
             limited,
@@ -270,6 +286,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.choose_canonical(old.group)?;
         }
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
+        let mut copies = self.by_text(old.text).into_iter().flatten();
+        let as_new = match copies.any(|row| row.ordinal != old.ordinal) {
+            _ if old.leads => Verdict::New,
+            true => Verdict::Exact,
+            false => Verdict::Near,
+        };
         let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
         Ok(Answer {
             id: prepared.id.clone(),
@@ -279,6 +301,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             canonical: Some(self.canonical(old.group)?),
             best: self.followed_by(old, &before)?,
             moved: Some(0),
+            as_new: Some(as_new),
             unchanged: true,
             verified,
             limited: false,

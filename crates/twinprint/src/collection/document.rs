@@ -212,6 +212,7 @@ pub struct Named {
 /// What was found out about one document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of its own in JSON")]
 pub struct Answer {
     /// The document asked about.
     pub id: String,
@@ -232,6 +233,9 @@ pub struct Answer {
     /// Of an update: bits by which the fingerprint moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<u32>,
+    /// Of an update: what the document is beside the others, as if it were new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_new: Option<Verdict>,
     /// It is an update whose canonical text is the one that was there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,

@@ -7,7 +7,7 @@
 //! Writes that are [`Held`](Commitment::Held) are committed in memory only, so that later writes see them, until the next write that is
 //! [`Synced`](Durability::Synced) makes all of them durable at once. If no such write comes, they are rolled back ([`Hold`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
@@ -309,6 +309,7 @@ fn decide(
         fresh: Live::new(inner.workshop.profile().bits(), settings.k, settings.threshold),
         removed: FxHashSet::default(),
         orphans: BTreeMap::new(),
+        without_canonical: BTreeSet::new(),
         prepared: FxHashMap::default(),
     };
     commit.expire(EXPIRED)?;

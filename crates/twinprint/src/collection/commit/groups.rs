@@ -1,14 +1,15 @@
 //! Groups while writes are decided: members come and go, and those whose leader has gone are placed again.
 //!
 //! **When a leader goes.** A member of the very same text takes its place, the latest of them; nothing changes for the others. Otherwise
-//! the group is taken apart, and its members are placed one after the other as if they came in now, the latest first: each joins the leader of
-//! highest Jaccard among all there are, or leads a group of its own number. So the number of a group stands for one text, and cannot drift
-//! from leader to leader. A member stays in its story. Each placement is a change that the feed tells.
+//! the group is disbanded, and its members are placed one after the other as if they came in now, the latest first: each joins the leader of
+//! highest Jaccard among all there are, or leads a group of its own number. So the number of a group stands for one document, and cannot
+//! drift from leader to leader. **When the text of a leader changes**, the new text is placed first, and then the members: so a page that
+//! changes a little goes on leading its copies. A member stays in its story. Each placement is a change that the feed tells.
 //!
 //! **What it costs.** Of each member one text is read, and compared with at most `max_texts` leaders; a chunk of members at a time, so
 //! that memory does not grow with the group. The latest leads because it will probably stay longest: documents expire, and are fetched
 //! again, in the order in which they came. So a crowd of n pages is placed again once while all of them expire or change, and not n
-//! times, as it would be if the earliest led. What one request deletes leaves together, and what is left is placed once.
+//! times, as it would be if the earliest led. A leader that changes again and again has its members placed each time. What one request deletes leaves together, and what is left is placed once.
 
 use rayon::prelude::*;
 
@@ -76,7 +77,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let mut group = self.tables.group(number)?;
         group.size = group.size.saturating_sub(1);
         if group.size == 0 {
-            self.orphans.remove(&number);
+            self.forget_group(number);
             return self.tables.remove_group(number);
         }
         self.tables.put_group(number, group)?;
@@ -84,18 +85,29 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.orphans.insert(number, row.text);
         }
         if group.canonical == ordinal {
-            self.choose_canonical(number)?;
+            self.without_canonical.insert(number);
         }
         Ok(())
     }
 
-    /// Gives every group without a leader one, or takes it apart.
+    fn forget_group(&mut self, number: u64) {
+        self.orphans.remove(&number);
+        self.without_canonical.remove(&number);
+    }
+
+    /// Gives every group that has lost them a leader and a canonical document, or disbands it.
     pub(crate) fn place_orphans(&mut self) -> Result<(), CollectionError> {
+        while let Some(number) = self.without_canonical.pop_first() {
+            self.choose_canonical(number)?;
+        }
         while let Some((number, text)) = self.orphans.pop_first() {
             let heir = self.latest_of_text(text).filter(|row| row.group == number);
             match heir.cloned() {
                 Some(heir) => self.inherit(heir)?,
-                None => self.take_apart(number)?,
+                None => {
+                    let members = self.disband(number)?;
+                    self.place_again(&members)?;
+                }
             }
         }
         Ok(())
@@ -103,11 +115,9 @@ impl<S: Shingles> Commit<'_, '_, S> {
 
     /// The latest document of a text.
     fn latest_of_text(&self, text: u128) -> Option<&Row> {
-        let there = |row: &&Row| !row.is_expired(self.now);
-        let mut settled = self.settled.by_text(text).rev();
-        let settled = settled.find(|row| !self.removed.contains(&row.ordinal) && there(row));
-        let fresh = self.fresh.by_text(text).rev().find(there);
-        settled.into_iter().chain(fresh).max_by_key(|row| row.ordinal)
+        let copies = self.by_text(text).into_iter();
+        let latest = copies.filter_map(|mut copies| copies.next_back());
+        latest.max_by_key(|row| row.ordinal)
     }
 
     /// Makes a member the leader in place of one of its text.
@@ -120,8 +130,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.replace(Row { leads: true, ..heir })
     }
 
-    /// Places the members of a group again.
-    fn take_apart(&mut self, number: u64) -> Result<(), CollectionError> {
+    /// Takes the members of a group out of it and out of sight, until they are placed again. The latest comes first.
+    pub(super) fn disband(&mut self, number: u64) -> Result<Vec<Row>, CollectionError> {
         let mut members = Vec::new();
         for ordinal in self.tables.members(number, usize::MAX)? {
             let Some(row) = self.row(ordinal).cloned() else {
@@ -131,12 +141,18 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.withdraw(ordinal);
             members.push(row);
         }
+        self.forget_group(number);
         self.tables.remove_group(number)?;
         members.reverse();
+        Ok(members)
+    }
+
+    /// Places members of a disbanded group.
+    pub(super) fn place_again(&mut self, members: &[Row]) -> Result<(), CollectionError> {
         for members in members.chunks(AT_A_TIME) {
             let found = self.find_settled(members)?;
             for (row, found) in members.iter().zip(found) {
-                self.place_again(row, &found)?;
+                self.place(row, &found)?;
             }
         }
         Ok(())
@@ -155,8 +171,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// Places a member whose group has been taken apart.
-    fn place_again(&mut self, row: &Row, found: &Found) -> Result<(), CollectionError> {
+    /// Places a member of a disbanded group.
+    fn place(&mut self, row: &Row, found: &Found) -> Result<(), CollectionError> {
         let (decided, _) = {
             let shingles = self.shingles();
             self.decide(Asked::stored(row, &shingles, self.settings), found)?
@@ -231,8 +247,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
     /// Chooses among the first members of a group the one that stands for it.
     pub(super) fn choose_canonical(&mut self, number: u64) -> Result<(), CollectionError> {
         let group = self.tables.group(number)?;
+        let compared = match self.settings.canonical {
+            CanonicalBy::First => 1,
+            _ => MEMBERS_COMPARED,
+        };
         let mut best: Option<(u64, DocumentRecord)> = None;
-        for member in self.tables.members(number, MEMBERS_COMPARED)? {
+        for member in self.tables.members(number, compared)? {
             let record = self.tables.document(member)?;
             let better = best.as_ref().is_none_or(|(at, stands)| {
                 stands_better((&record, member), (stands, *at), self.settings.canonical)

@@ -204,25 +204,31 @@ impl Twin {
                 self.tell(ChangeKind::Regrouped, &id, group);
                 continue;
             }
-            let waiting: Vec<(u64, Document)> = members
-                .into_iter()
-                .rev()
-                .map(|seq| (seq, self.documents.remove(&seq).unwrap()))
-                .collect();
-            for (seq, member) in waiting {
-                let decided = self.decide(&member);
-                let group = decided.map_or(seq, |(_, group, _)| group);
-                let follows = decided.map(|(_, _, leader)| leader);
-                self.tell(ChangeKind::Regrouped, &member.id, group);
-                self.documents.insert(
-                    seq,
-                    Document {
-                        group,
-                        follows,
-                        ..member
-                    },
-                );
-            }
+            let members = self.take_out(&members);
+            self.place(members);
+        }
+    }
+
+    /// Takes documents out of sight, the latest first.
+    fn take_out(&mut self, members: &[u64]) -> Vec<(u64, Document)> {
+        let members = members.iter().rev();
+        members
+            .map(|seq| (*seq, self.documents.remove(seq).unwrap()))
+            .collect()
+    }
+
+    fn place(&mut self, members: Vec<(u64, Document)>) {
+        for (seq, member) in members {
+            let decided = self.decide(&member);
+            let group = decided.map_or(seq, |(_, group, _)| group);
+            let follows = decided.map(|(_, _, leader)| leader);
+            self.tell(ChangeKind::Regrouped, &member.id, group);
+            let placed = Document {
+                group,
+                follows,
+                ..member
+            };
+            self.documents.insert(seq, placed);
         }
     }
 
@@ -264,7 +270,7 @@ impl Twin {
             follows: None,
         };
         let old = self.of_id(&document.id);
-        let mut alone = None;
+        let (mut number, mut members) = (None, Vec::new());
         if let Some(old) = old {
             let before = self.documents[&old].clone();
             if before.canonical == document.canonical {
@@ -274,10 +280,17 @@ impl Twin {
                 let follows = before.follows.map(|leader| self.documents[&leader].id.clone());
                 return (Verdict::Updated, before.group, follows);
             }
-            let mut members = self.documents.values();
-            let others = members.any(|other| other.group == before.group && other.id != before.id);
-            alone = (!others).then_some(before.group);
-            self.remove(&[old]);
+            if before.follows.is_none() {
+                // What it led is placed after it.
+                let led = self
+                    .documents
+                    .iter()
+                    .filter(|(_, member)| member.follows == Some(old));
+                let led: Vec<u64> = led.map(|(&seq, _)| seq).collect();
+                members = self.take_out(&led);
+                number = Some(before.group);
+            }
+            self.documents.remove(&old);
         }
         let decided = self.decide(&document);
         let verdict = match (old, decided) {
@@ -285,12 +298,13 @@ impl Twin {
             (None, decided) => decided.map_or(Verdict::New, |(verdict, _, _)| verdict),
         };
         let seq = self.next;
-        document.group = decided.map(|(_, group, _)| group).or(alone).unwrap_or(seq);
+        document.group = decided.map(|(_, group, _)| group).or(number).unwrap_or(seq);
         document.follows = decided.map(|(_, _, leader)| leader);
         let follows = document.follows.map(|leader| self.documents[&leader].id.clone());
         self.tell(verdict.into(), &document.id, document.group);
         let group = document.group;
         self.documents.insert(seq, document);
+        self.place(members);
         (verdict, group, follows)
     }
 
@@ -479,7 +493,7 @@ impl Pair {
                                 .iter()
                                 .zip(rows)
                                 .map(|(incoming, row)| twin.put(incoming, row)),
-                        )
+                        );
                     },
                 )?;
                 for (answer, expected) in answers.into_iter().flatten().zip(expected) {

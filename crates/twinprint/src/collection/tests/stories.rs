@@ -81,8 +81,6 @@ struct Twin {
     labels: BTreeMap<u64, u64>,
     /// Ids ever told for stories.
     told: BTreeSet<u64>,
-    /// The last change of the feed that was looked at.
-    seen: u64,
 }
 
 impl Twin {
@@ -94,25 +92,24 @@ impl Twin {
             texts: BTreeMap::new(),
             labels: BTreeMap::new(),
             told: BTreeSet::new(),
-            seen: 0,
         }
     }
 
-    /// Follows the members of a group that were placed again before change `until`, because a document of that text had gone. They stay in
-    /// their stories; a group that one of them founds goes on with the story of that.
-    fn follow(&mut self, collection: &Collection, (left, text): (u64, &Content), until: u64) {
-        let changes = collection.changes(self.seen + 1, 10_000).unwrap();
+    /// Follows the members of a group that were placed again after change `seq`, because its leader has gone or has another text. They stay
+    /// in their stories; a group that one of them founds goes on with the story of that. `text` is that of a leader that has gone.
+    fn follow(&mut self, collection: &Collection, left: u64, seq: u64, text: Option<&Content>) {
+        let changes = collection.changes(seq + 1, 10_000).unwrap();
         let placed: Vec<Change> = changes
             .into_iter()
-            .filter(|told| told.seq < until && told.change == ChangeKind::Regrouped)
+            .take_while(|told| told.change == ChangeKind::Regrouped)
             .collect();
         // A member of the same text takes the place of its leader, and nothing else changes.
         if let [heir] = &placed[..]
-            && self.texts[&heir.id] == *text
+            && text == Some(&self.texts[&heir.id])
         {
             return;
         }
-        if !placed.is_empty() {
+        if text.is_some() && !placed.is_empty() {
             self.labels.remove(&left);
         }
         for Change { id, group_id, .. } in placed {
@@ -130,10 +127,6 @@ impl Twin {
         }
         let (seq, group) = (answer.seq.unwrap(), answer.group_id.unwrap());
         let old = self.documents.remove(&document.id);
-        if let (Some((_, left, _)), Some(text)) = (old, &before) {
-            self.follow(collection, (left, text), seq);
-        }
-        self.seen = seq;
         let time = crate::stream::parse_time(document.details.time.as_deref().unwrap()).unwrap();
         self.clock = self.clock.max(time);
         self.engine.advance(self.clock);
@@ -152,14 +145,15 @@ impl Twin {
         self.labels.insert(group, story);
         self.documents.insert(document.id.clone(), (seq, group, story));
         if let Some(old) = old {
+            self.follow(collection, old.1, seq, None);
             self.leave(old);
         }
     }
 
-    fn delete(&mut self, collection: &Collection, id: &str) {
+    fn delete(&mut self, collection: &Collection, id: &str, seq: Option<u64>) {
         if let (Some(old), Some(text)) = (self.documents.remove(id), self.texts.remove(id)) {
-            self.follow(collection, (old.1, &text), u64::MAX);
-            self.seen = collection.stats(None, None, 0).unwrap().seq;
+            let seq = seq.unwrap();
+            self.follow(collection, old.1, seq, Some(&text));
             self.leave(old);
         }
     }
@@ -268,8 +262,8 @@ proptest! {
                     }
                 }
                 Step::Delete(id) => {
-                    collection.delete(&[id.to_string()], Durability::Synced).unwrap();
-                    twin.delete(&collection, &id.to_string());
+                    let deleted = collection.delete(&[id.to_string()], Durability::Synced).unwrap();
+                    twin.delete(&collection, &id.to_string(), deleted[0]);
                 }
                 Step::Close => {
                     drop(collection);
