@@ -102,12 +102,11 @@ impl<S: Shingles> Commit<'_, '_, S> {
         }
         while let Some((number, text)) = self.orphans.pop_first() {
             let heir = self.latest_of_text(text).filter(|row| row.group == number);
-            match heir.cloned() {
-                Some(heir) => self.inherit(heir)?,
-                None => {
-                    let members = self.disband(number)?;
-                    self.place_again(&members)?;
-                }
+            if let Some(heir) = heir.cloned() {
+                self.inherit(heir)?;
+            } else {
+                let members = self.disband(number)?;
+                self.place_again(&members)?;
             }
         }
         Ok(())
