@@ -40,7 +40,7 @@ pub(crate) struct Jobs {
     /// Where the list is written. Held from a change until it is written, so that the file has the changes in order.
     file: Mutex<PathBuf>,
     /// Held for a look or a change in memory alone: who asks about jobs does not wait for the disk.
-    jobs: Mutex<BTreeMap<u64, Entry>>,
+    entries: Mutex<BTreeMap<u64, Entry>>,
     stopping: Arc<AtomicBool>,
     log: Log,
 }
@@ -88,7 +88,7 @@ impl Jobs {
         }
         Ok(Self {
             file: Mutex::new(file),
-            jobs: Mutex::new(jobs),
+            entries: Mutex::new(jobs),
             stopping,
             log,
         })
@@ -96,12 +96,12 @@ impl Jobs {
 
     /// A job of a number.
     pub(crate) fn get(&self, id: u64) -> Option<Job> {
-        Some(self.jobs.lock().ok()?.get(&id)?.job.clone())
+        Some(self.entries.lock().ok()?.get(&id)?.job.clone())
     }
 
     /// Jobs before a number, the newest first, at most `limit`, and the number to go on after.
     pub(crate) fn list(&self, after: Option<u64>, limit: usize) -> (Vec<Job>, Option<u64>) {
-        let Ok(jobs) = self.jobs.lock() else {
+        let Ok(jobs) = self.entries.lock() else {
             return (Vec::new(), None);
         };
         let mut rest = jobs.range(..after.unwrap_or(u64::MAX)).rev();
@@ -116,12 +116,12 @@ impl Jobs {
 
     /// Jobs under way.
     pub(crate) fn running(&self) -> usize {
-        self.jobs.lock().map_or(0, |jobs| running(&jobs))
+        self.entries.lock().map_or(0, |jobs| running(&jobs))
     }
 
     /// Tells a job to end; it does so at its next step.
     pub(crate) fn cancel(&self, id: u64) -> Option<Job> {
-        let jobs = self.jobs.lock().ok()?;
+        let jobs = self.entries.lock().ok()?;
         let entry = jobs.get(&id)?;
         entry.cancelled.store(true, Ordering::Relaxed);
         Some(entry.job.clone())
@@ -131,7 +131,7 @@ impl Jobs {
         let Ok(file) = self.file.lock() else {
             return;
         };
-        let changed = self.jobs.lock().ok().and_then(|mut jobs| {
+        let changed = self.entries.lock().ok().and_then(|mut jobs| {
             change(&mut jobs.get_mut(&id)?.job);
             Some(list(&jobs))
         });
@@ -147,7 +147,7 @@ impl Jobs {
     fn begin(&self, describe: impl FnOnce(u64) -> Job) -> Result<(Job, Arc<AtomicBool>), Problem> {
         let lost = || Problem::busy("the list of jobs is lost");
         let file = self.file.lock().map_err(|_| lost())?;
-        let mut jobs = self.jobs.lock().map_err(|_| lost())?;
+        let mut jobs = self.entries.lock().map_err(|_| lost())?;
         if running(&jobs) >= RUNNING {
             return Err(Problem {
                 limit: Some(RUNNING as u64),
@@ -173,7 +173,7 @@ impl Jobs {
         drop(jobs);
         if let Err(error) = write(&file, &list) {
             // A number that is not kept could come again.
-            self.jobs.lock().map_err(|_| lost())?.remove(&id);
+            self.entries.lock().map_err(|_| lost())?.remove(&id);
             let why = format!("the job cannot be noted: {error}");
             return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, why));
         }

@@ -212,11 +212,11 @@ fn metrics(running: &Running) {
     for line in told.body.lines() {
         let words: Vec<&str> = line.splitn(4, ' ').collect();
         match words[..] {
-            ["#", "HELP", name, _] => help = name.to_owned(),
+            ["#", "HELP", name, _] => name.clone_into(&mut help),
             ["#", "TYPE", name, _] => {
                 assert_eq!(help, name);
                 assert!(seen.insert(name.to_owned()), "{name} comes twice");
-                family = name.to_owned();
+                name.clone_into(&mut family);
             }
             _ => assert!(line.starts_with(&family), "{line} stands under {family}"),
         }

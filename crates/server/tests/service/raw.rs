@@ -13,6 +13,9 @@ use crate::tokens::TOKENS;
 const HEAD: &str =
     "POST /v1/collections/c/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
+/// Early answers behind which the connection is kept, in the test of those.
+const KEPT: usize = 8;
+
 /// A question, as it is sent.
 fn question() -> Vec<u8> {
     let body = json!({"doc_id": "x", "text": "a few words"}).to_string();
@@ -310,7 +313,6 @@ fn an_answer_before_the_body_was_read_loses_no_later_request() {
     let small = json!({"doc_id": "x", "text": page(1, 0)}).to_string();
     let large = " ".repeat(400_000);
     // Each with the header and path that bring the error about, and a body.
-    const KEPT: usize = 8;
     let json = &format!("Content-Type: application/json\r\n{admin}");
     let check = "/v1/collections/c/check";
     let early: [(u16, &str, &str, &str, &String); 10] = [
