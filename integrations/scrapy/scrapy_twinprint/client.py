@@ -126,7 +126,8 @@ class Client:
 
     def _take(self) -> list[_Page]:
         """The next batch: as many pages as it holds, and one at least."""
-        batch, size = [], 0
+        batch: list[_Page] = []
+        size = 0
         while self._waiting and len(batch) < BATCH_DOCUMENTS:
             size += len(self._waiting[0].body)
             if batch and size > BATCH_BYTES:

@@ -49,7 +49,7 @@ class TwinprintMiddleware:
         self._crawler = crawler
         self._drop = _among("TWINPRINT_DROP", settings.getlist("TWINPRINT_DROP", ["exact", "near"]), {"exact", "near"})
         self._drop_unchanged = settings.getbool("TWINPRINT_DROP_UNCHANGED")
-        self._when_away = settings.get("TWINPRINT_WHEN_AWAY", "pass")
+        self._when_away = settings.get("TWINPRINT_WHEN_AWAY") or "pass"
         _among("TWINPRINT_WHEN_AWAY", [self._when_away], {"pass", "drop", "stop"})
         self._told = False
         self._collection = settings.get("TWINPRINT_COLLECTION", "http://127.0.0.1:8080/v1/collections/crawl").rstrip("/")

@@ -4,12 +4,16 @@ use twinprint_server::{Limits, Options, Service};
 
 use crate::client::Running;
 
-/// The hashes of "reader", "admin" and "old".
+/// The hashes of "reader", "writer", "admin" and "old".
 pub(crate) const TOKENS: &str = r#"
 [[token]]
 name = "reader"
 scopes = ["read"]
 sha256 = "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30"
+[[token]]
+name = "writer"
+scopes = ["read", "write"]
+sha256 = "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5"
 [[token]]
 name = "admin"
 scopes = ["read", "write", "admin"]
@@ -41,6 +45,21 @@ fn a_token_allows_its_scopes_and_no_more() {
     call("GET", "/v1/collections", "").is(401);
     call("DELETE", "/v1/collections/c/documents/x", "reader").is(403);
     call("DELETE", "/v1/collections/c/documents/x", "admin").is(404);
+    // Who may not make a backup may not end one.
+    let backup = call("POST", "/v1/collections/c/backup", "admin").is(202).json();
+    let deletion = call("DELETE", "/v1/collections/c/sources/s", "writer")
+        .is(202)
+        .json();
+    let cancel = |job: &serde_json::Value, token: &str| {
+        call("DELETE", &format!("/v1/jobs/{}", job["id"]), token).status
+    };
+    assert_eq!(
+        (cancel(&backup, "writer"), cancel(&deletion, "reader")),
+        (403, 403)
+    );
+    assert!(
+        [200, 202].contains(&cancel(&backup, "admin")) && [200, 202].contains(&cancel(&deletion, "writer"))
+    );
     call("GET", "/metrics", "").is(401);
     call("GET", "/livez", "").is(200);
     call("GET", "/readyz", "").is(200);

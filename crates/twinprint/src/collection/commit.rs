@@ -5,8 +5,9 @@
 //! of a batch sees the documents before it. Nothing of a group is seen by readers before it is committed.
 //!
 //! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier), or
-//! leads a group, known by the number of the change that brought its first leader. Only leaders are candidates: no chains. When a
-//! leader goes, its members are placed again ([`groups`]). So every member is at any time a verified duplicate of its leader.
+//! leads a group, known by the number of the change that brought its leader. Only leaders are candidates: no chains. When a leader goes, its
+//! members are placed again ([`groups`]). So every member is at any time a verified duplicate of its leader. A document that is alone in its
+//! group keeps the group's number when its text changes.
 
 mod groups;
 

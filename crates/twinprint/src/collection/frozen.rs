@@ -77,14 +77,14 @@ impl Frozen {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads from the first `of_file` bytes of the file. What cannot be read, or lies behind the end, stays zero: no page of the store is all zeros, so redb finds
-    /// that page damaged, and goes on with the others. After an error it would read nothing any more.
+    /// Reads from the first `of_file` bytes of the file. What cannot be read, or lies behind them, is zero: no page of the store is all
+    /// zeros, so redb finds that page damaged, and goes on with the others. After an error it would read nothing any more.
     fn read_file(&self, of_file: u64, offset: u64, out: &mut [u8]) {
         let there = of_file.saturating_sub(offset).min(out.len() as u64);
-        if let Some(part) = out.get_mut(..there as usize)
-            && self.file.read(offset, part).is_err()
-        {
-            part.fill(0);
+        let (there, behind) = out.split_at_mut(there as usize);
+        behind.fill(0);
+        if self.file.read(offset, there).is_err() {
+            there.fill(0);
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! **When a leader goes.** A member of the very same text takes its place, the latest of them; nothing changes for the others. Otherwise
 //! the group is taken apart, and its members are placed one after the other as if they came in now, the latest first: each joins the leader of
-//! highest Jaccard among all there are, or leads. The first that leads keeps the number of the group; another is known by its own. A
-//! member stays in its story. Each placement is a change that the feed tells.
+//! highest Jaccard among all there are, or leads a group of its own number. So the number of a group stands for one text, and cannot drift
+//! from leader to leader. A member stays in its story. Each placement is a change that the feed tells.
 //!
 //! **What it costs.** Of each member one text is read, and compared with at most `max_texts` leaders; a chunk of members at a time, so
 //! that memory does not grow with the group. The latest leads because it will probably stay longest: documents expire, and are fetched
@@ -133,11 +133,10 @@ impl<S: Shingles> Commit<'_, '_, S> {
         }
         self.tables.remove_group(number)?;
         members.reverse();
-        let mut free = Some(number);
         for members in members.chunks(AT_A_TIME) {
             let found = self.find_settled(members)?;
             for (row, found) in members.iter().zip(found) {
-                self.place_again(row, &found, &mut free)?;
+                self.place_again(row, &found)?;
             }
         }
         Ok(())
@@ -156,13 +155,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// Places a member whose group has been taken apart; the first that leads takes the number that is free.
-    fn place_again(
-        &mut self,
-        row: &Row,
-        found: &Found,
-        free: &mut Option<u64>,
-    ) -> Result<(), CollectionError> {
+    /// Places a member whose group has been taken apart.
+    fn place_again(&mut self, row: &Row, found: &Found) -> Result<(), CollectionError> {
         let (decided, _) = {
             let shingles = self.shingles();
             self.decide(Asked::stored(row, &shingles, self.settings), found)?
@@ -170,7 +164,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let joined = decided.and_then(|decided| self.row(decided.ordinal));
         let group = joined.map(|row| row.group);
         let row = Row {
-            group: group.or_else(|| free.take()).unwrap_or(row.ordinal),
+            group: group.unwrap_or(row.ordinal),
             leads: group.is_none(),
             ..row.clone()
         };
