@@ -13,6 +13,9 @@ use crate::tokens::TOKENS;
 const HEAD: &str =
     "POST /v1/collections/c/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
+/// Early answers behind which the connection is kept, in the test of those.
+const KEPT: usize = 8;
+
 /// A question, as it is sent.
 fn question() -> Vec<u8> {
     let body = json!({"doc_id": "x", "text": "a few words"}).to_string();
