@@ -30,12 +30,10 @@ page_dropped = object()
 def likeness(answer: Answer) -> str | None:
     """`exact` or `near` where the page duplicates another one, also where it is an update.
 
-    It is told by the document that decided (`best`), since the verdict of a page that was there before is `updated` in any case.
+    The verdict of a page that was there before is `updated`; `as_new` tells what it is beside the others.
     """
-    best = answer.get("best")
-    if best is None:
-        return None
-    return "exact" if best["hamming"] == 0 and best.get("jaccard") == 1.0 else "near"
+    verdict = answer.get("as_new") or answer["verdict"]
+    return verdict if verdict in ("exact", "near") else None
 
 
 class TwinprintMiddleware:
@@ -60,8 +58,7 @@ class TwinprintMiddleware:
             http,
             self._count,
             patience=settings.getfloat("TWINPRINT_PATIENCE", 10),
-            # A copy that was kept would take the lead from a page that changes, and of the two each would be a copy of the other.
-            # Where near-duplicates pass they are kept, so that copies of them are known.
+            # A copy that is dropped need not be kept. Where near-duplicates pass they are kept, so that copies of them are known.
             only_new="near" in self._drop,
             create=settings.getbool("TWINPRINT_CREATE"),
         )

@@ -190,13 +190,11 @@ class ClientTest(unittest.TestCase):
 
 class LikenessTest(unittest.TestCase):
     def test_an_update_is_judged_as_it_would_be_new(self):
-        def of(**best):
-            return likeness({"verdict": "updated", "best": best})
+        def of(verdict, as_new=None):
+            return likeness({"verdict": verdict, **({"as_new": as_new} if as_new else {})})
 
-        self.assertIsNone(likeness({"verdict": "updated", "moved": 3}))
-        self.assertEqual(of(id="b", hamming=0, jaccard=1.0), "exact")
-        self.assertEqual(of(id="b", hamming=2, jaccard=1.0), "near")
-        self.assertEqual(of(id="b", hamming=0), "near")
+        self.assertEqual([of("new"), of("exact"), of("near")], [None, "exact", "near"])
+        self.assertEqual([of("updated", as_new) for as_new in ("new", "exact", "near")], [None, "exact", "near"])
 
 
 if __name__ == "__main__":

@@ -72,11 +72,11 @@ fn new_near_exact_updated_explained_and_deleted() {
         .call("DELETE", "/v1/collections/c/documents/a", "")
         .is(200);
     running.get("/v1/collections/c/documents/a").is(404);
-    let promoted = running
-        .get(&format!("/v1/collections/c/groups/{}", first["group_id"]))
-        .is(200)
-        .json();
-    assert_eq!(promoted["leader"]["id"], "b");
+    // The number of a group stands for the document that leads it.
+    let group = format!("/v1/collections/c/groups/{}", first["group_id"]);
+    running.get(&group).is(404);
+    let left = running.get("/v1/collections/c/documents/b").is(200).json();
+    assert_eq!((&left["leads"], &left["group_id"]), (&json!(true), &near["seq"]));
     let changes = running.get("/v1/collections/c/changes?since=0").is(200).json();
     let kinds: Vec<&str> = changes["changes"]
         .as_array()
