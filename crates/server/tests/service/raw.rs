@@ -299,7 +299,6 @@ fn bodies_end_where_they_say() {
 
 #[test]
 fn an_answer_before_the_body_was_read_loses_no_later_request() {
-    const KEPT: usize = 8;
     let running = Running::with(Limits::default(), Some(TOKENS));
     let admin = "Authorization: Bearer admin\r\n";
     let made = running.call_with(
