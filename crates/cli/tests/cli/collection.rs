@@ -183,7 +183,7 @@ fn a_collection_on_a_read_only_medium_answers_and_refuses_writes() {
         service=$(sed 's|^http://||' told)
         ask() {
             exec 3<> "/dev/tcp/${service%:*}/${service#*:}"
-            printf '%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$1" "$2" "$service" >&3
+            printf '%s %s HTTP/1.1\r\nHost: %s\r\nX-Twinprint: 1\r\nConnection: close\r\n\r\n' "$1" "$2" "$service" >&3
             head -n 1 <&3 | cut -d ' ' -f 2
         }
         ask GET /readyz
