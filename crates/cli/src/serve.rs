@@ -16,7 +16,7 @@ Examples:
   twinprint serve collections
       answers on http://127.0.0.1:8080, with a page for people at /, until Ctrl-C
   twinprint serve collections --listen 127.0.0.1:0 --log json
-      on a free port, which the first line of the log tells";
+      on a free port; the address is written to stdout";
 
 /// Serves collections over HTTP, with a web page
 #[derive(clap::Args)]

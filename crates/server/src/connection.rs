@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
@@ -181,6 +181,7 @@ async fn one(
     router: &Router,
     app: &Shared,
 ) -> Result<hyper::Response<Answer>, Infallible> {
+    let ambiguous = is_ambiguous(&request);
     let mut response: Response =
         if begun.is_none() || seat.further && !WATCHES.contains(&request.uri().path()) {
             app.metrics.refused.inc();
@@ -189,6 +190,9 @@ async fn one(
                 ..Problem::unavailable("too many connections; try again in a moment")
             }
             .into_response()
+        } else if ambiguous {
+            let why = "two Host fields, or a Transfer-Encoding other than chunked";
+            Problem::new(StatusCode::BAD_REQUEST, why).into_response()
         } else {
             let answered = unread::answer(request, |request| async {
                 let Ok(response) = router.clone().oneshot(request).await;
@@ -196,7 +200,7 @@ async fn one(
             });
             answered.await
         };
-    if seat.further || begun.is_none() {
+    if seat.further || begun.is_none() || ambiguous {
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -204,6 +208,14 @@ async fn one(
         body,
         _under_way: begun,
     }))
+}
+
+/// Whether a proxy could take a request for another one than hyper does.
+fn is_ambiguous(request: &hyper::Request<Incoming>) -> bool {
+    let mut coded = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    let plain = coded.next().is_none_or(chunked) && coded.next().is_none();
+    !plain || request.headers().get_all(header::HOST).iter().count() > 1
 }
 
 /// Ends a connection: says that nothing more comes, and throws away what comes in for a moment.

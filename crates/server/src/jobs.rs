@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::http::StatusCode;
 use serde_json::json;
 use twinprint::collection::{Collection, CollectionError, Durability};
 
@@ -175,7 +174,7 @@ impl Jobs {
             // A number that is not kept could come again.
             self.entries.lock().map_err(|_| lost())?.remove(&id);
             let why = format!("the job cannot be noted: {error}");
-            return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, why));
+            return Err(Problem::unavailable(why));
         }
         Ok((job, cancelled))
     }

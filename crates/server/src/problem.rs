@@ -87,7 +87,9 @@ impl From<CollectionError> for Problem {
             }
             CollectionError::NotEmpty { .. } | CollectionError::InUse { .. } => StatusCode::CONFLICT,
             CollectionError::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
-            CollectionError::ReadOnly { .. } | CollectionError::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            CollectionError::ReadOnly { .. } | CollectionError::Closed | CollectionError::Io { .. } => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let (limit, got) = match &error {

@@ -153,12 +153,7 @@ impl Registry {
 
     /// Deletes a collection and all that is in it. Belongs in a [turn](Self::turn).
     pub(crate) fn delete(&self, name: &str) -> Result<(), Problem> {
-        let failed = |error: std::io::Error| {
-            Problem::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                format!("collection {name:?}: {error}"),
-            )
-        };
+        let failed = |error: std::io::Error| Problem::unavailable(format!("collection {name:?}: {error}"));
         if !self.read()?.contains_key(name) {
             return Err(Self::not_there(name));
         }

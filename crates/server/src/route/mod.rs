@@ -86,7 +86,8 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/page.css", get(page::style))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
-        .route("/openapi.json", get(health::openapi));
+        .route("/openapi.json", get(health::openapi))
+        .route_layer(middleware::from_fn_with_state(Shared::clone(&app), own_host));
     Router::new()
         .merge(read)
         .merge(write)
@@ -127,6 +128,14 @@ async fn authorise(
     }
     if !request.method().is_safe() {
         origin::require_own_page(request.headers())?;
+    }
+    Ok(next.run(request).await)
+}
+
+/// What needs no token is told to pages of other names as little as the rest.
+async fn own_host(State(app): State<Shared>, request: Request, next: Next) -> Result<Response, Problem> {
+    if app.tokens.is_none() {
+        origin::require_own_host(request.headers())?;
     }
     Ok(next.run(request).await)
 }

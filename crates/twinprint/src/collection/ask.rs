@@ -105,7 +105,8 @@ impl Collection {
                 threshold: 0.0,
                 ..Rule::of(&inner.settings)
             };
-            let mut found = inner.find(live, transaction, &prepared, rule, now)?;
+            let there = |row: &Row| !row.is_expired(now);
+            let mut found = inner.find(live, transaction, &prepared, rule, there)?;
             let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
             let duplicate =
                 |hit: &Match| hit.similarity.is_none() || jaccard(hit) >= inner.settings.threshold;
@@ -194,11 +195,11 @@ impl Inner {
         transaction: &ReadTransaction,
         prepared: &Prepared,
         rule: Rule,
-        now: i64,
+        there: impl Fn(&Row) -> bool,
     ) -> Result<Found, CollectionError> {
         let asked = Asked::new(prepared, &self.settings);
         let shingles = self.shingles(transaction);
-        find(asked, live, &shingles, rule, |row| !row.is_expired(now))
+        find(asked, live, &shingles, rule, there)
     }
 
     fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> Stored<'a> {
@@ -236,17 +237,28 @@ impl Inner {
         let known = live.by_id(prepared.row.id).filter(|row| !row.is_expired(now));
         if let Some(known) = known {
             answer.moved = Some((known.fingerprint ^ prepared.row.fingerprint).count_ones());
-            answer.unchanged = known.text == prepared.row.text;
         }
-        let same = live
-            .by_text(prepared.row.text)
-            .find(|row| !row.is_expired(now) && row.id != prepared.row.id);
+        if let Some(known) = known.filter(|known| known.text == prepared.row.text) {
+            let copies = live.by_text(known.text).filter(|row| !row.is_expired(now));
+            answer.verdict = Verdict::Updated;
+            answer.as_new = Some(known.standing(copies));
+            answer.unchanged = true;
+            let record = self.record(transaction, known.ordinal)?;
+            answer.best = self.followed(transaction, known, record.best)?;
+            self.name_group(&mut answer, live, transaction, known)?;
+            return Ok(answer);
+        }
+        // A leader is placed before its members when its text changes.
+        let follows = |row: &Row| known.is_some_and(|known| known.leads && row.group == known.group);
+        let there = |row: &Row| !row.is_expired(now) && row.id != prepared.row.id && !follows(row);
+        let same = live.by_text(prepared.row.text).find(|row| there(row));
         let decided = if let Some(same) = same {
             answer.verdict = Verdict::Exact;
             let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
             Some((same.ordinal, 0, similarity))
         } else {
-            let found = self.find(live, transaction, prepared, Rule::of(&self.settings), now)?;
+            let rule = Rule::of(&self.settings);
+            let found = self.find(live, transaction, prepared, rule, there)?;
             answer.limited = found.limited;
             found.best().map(|best| {
                 answer.verdict = Verdict::Near;
@@ -254,7 +266,12 @@ impl Inner {
             })
         };
         if known.is_some() {
-            answer.as_new = Some(answer.verdict);
+            let mut copies = live.by_text(prepared.row.text);
+            let has_copy = copies.any(|row| !row.is_expired(now) && row.id != prepared.row.id);
+            answer.as_new = Some(match answer.verdict {
+                Verdict::Near if has_copy => Verdict::Exact,
+                verdict => verdict,
+            });
             answer.verdict = Verdict::Updated;
         }
         let Some((ordinal, hamming, similarity)) = decided else {
@@ -267,11 +284,23 @@ impl Inner {
             containment: similarity.map(|(_, containment)| containment),
         });
         if let Some(row) = live.row(ordinal) {
-            let group = self.group_of(transaction, row)?;
-            answer.group_id = Some(row.group);
-            answer.story_id = live.story(row.story);
-            answer.canonical = Some(self.named(transaction, group.canonical)?);
+            self.name_group(&mut answer, live, transaction, row)?;
         }
         Ok(answer)
+    }
+
+    /// Tells the group of a document, its story, and who stands for it.
+    fn name_group(
+        &self,
+        answer: &mut Answer,
+        live: &Live,
+        transaction: &ReadTransaction,
+        row: &Row,
+    ) -> Result<(), CollectionError> {
+        let group = self.group_of(transaction, row)?;
+        answer.group_id = Some(row.group);
+        answer.story_id = live.story(row.story);
+        answer.canonical = Some(self.named(transaction, group.canonical)?);
+        Ok(())
     }
 }

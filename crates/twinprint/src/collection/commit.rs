@@ -111,15 +111,25 @@ impl<S: Shingles> Commit<'_, '_, S> {
         first.min_by_key(|row| row.ordinal)
     }
 
+    /// What a document is beside the others.
+    fn standing(&self, row: &Row) -> Verdict {
+        row.standing(self.by_text(row.text).into_iter().flatten())
+    }
+
+    /// The earliest document of a document's text.
+    fn copy_of(&self, asked: Asked<'_>) -> Option<Match> {
+        let same = self.first_of_text(asked.row().text)?;
+        Some(Match {
+            ordinal: same.ordinal,
+            distance: 0,
+            similarity: asked.likeness_to_copy(),
+        })
+    }
+
     /// The duplicate that decides where a document belongs.
     fn decide(&self, asked: Asked<'_>, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
-        if let Some(same) = self.first_of_text(asked.row().text) {
-            let decided = Match {
-                ordinal: same.ordinal,
-                distance: 0,
-                similarity: asked.likeness_to_copy(),
-            };
-            return Ok((Some(decided), false));
+        if let Some(copy) = self.copy_of(asked) {
+            return Ok((Some(copy), false));
         }
         let rule = Rule::of(self.settings);
         let there = |row: &Row| !row.is_expired(self.now);
@@ -245,6 +255,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.insert(row);
         self.prepared.insert(ordinal, Arc::clone(prepared));
         self.place_again(&members)?;
+        let placed = self.row(ordinal).filter(|_| moved.is_some());
+        let as_new = placed.map(|row| self.standing(row));
         Ok(Answer {
             id: prepared.id.clone(),
             verdict: told,
@@ -253,7 +265,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             canonical: Some(self.canonical(group)?),
             best,
             moved,
-            as_new: moved.map(|_| verdict),
+            as_new,
             unchanged: false,
             verified,
             limited,
@@ -286,12 +298,6 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.choose_canonical(old.group)?;
         }
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
-        let mut copies = self.by_text(old.text).into_iter().flatten();
-        let as_new = match copies.any(|row| row.ordinal != old.ordinal) {
-            _ if old.leads => Verdict::New,
-            true => Verdict::Exact,
-            false => Verdict::Near,
-        };
         let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
         Ok(Answer {
             id: prepared.id.clone(),
@@ -301,7 +307,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             canonical: Some(self.canonical(old.group)?),
             best: self.followed_by(old, &before)?,
             moved: Some(0),
-            as_new: Some(as_new),
+            as_new: Some(self.standing(old)),
             unchanged: true,
             verified,
             limited: false,

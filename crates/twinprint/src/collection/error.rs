@@ -78,7 +78,7 @@ pub enum CollectionError {
         what: String,
     },
     /// The disk failed now or before.
-    #[error("{}: {why}; the collection takes no more writes until it is opened again", .path.display())]
+    #[error("{}: {why}", .path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,

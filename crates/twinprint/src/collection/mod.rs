@@ -438,7 +438,7 @@ impl Inner {
     fn refusal(&self) -> Option<CollectionError> {
         self.poisoned.get().map(|why| CollectionError::ReadOnly {
             path: self.store.path.clone(),
-            why: why.clone(),
+            why: format!("{why}; the collection takes no more writes until it is opened again"),
         })
     }
 

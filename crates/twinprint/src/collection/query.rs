@@ -286,6 +286,21 @@ impl Inner {
         record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
     }
 
+    /// The likeness of a document to the leader of its group, by what is stored of it; none of a leader.
+    pub(super) fn followed(
+        &self,
+        transaction: &ReadTransaction,
+        row: &Row,
+        stored: Option<Best>,
+    ) -> Result<Option<Best>, CollectionError> {
+        let Some(best) = stored.filter(|_| !row.leads) else {
+            return Ok(None);
+        };
+        let leader = self.group_of(transaction, row)?.leader;
+        let id = self.record(transaction, leader)?.id;
+        Ok(Some(Best { id, ..best }))
+    }
+
     /// The group of a document.
     pub(super) fn group_of(
         &self,
@@ -322,14 +337,7 @@ impl Inner {
             }
             _ => None,
         };
-        let best = match record.best.filter(|_| !row.leads) {
-            Some(best) => {
-                let group = self.group_of(transaction, row)?;
-                let id = self.record(transaction, group.leader)?.id;
-                Some(Best { id, ..best })
-            }
-            None => None,
-        };
+        let best = self.followed(transaction, row, record.best)?;
         let bits = self.workshop.profile().bits();
         Ok(Document {
             id: record.id,

@@ -5,6 +5,8 @@
 
 use text::Measure;
 
+use super::document::Verdict;
+
 /// A document's row. About 100 bytes, and 8 for each token of its prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
@@ -109,6 +111,17 @@ impl Row {
             set_size,
             prefix: tokens.iter().map(|&token| u64::from_le_bytes(token)).collect(),
         })
+    }
+
+    /// What its document is beside the others, of which `copies` have its text.
+    pub(crate) fn standing<'r>(&self, mut copies: impl Iterator<Item = &'r Self>) -> Verdict {
+        if self.leads {
+            Verdict::New
+        } else if copies.any(|copy| copy.ordinal != self.ordinal) {
+            Verdict::Exact
+        } else {
+            Verdict::Near
+        }
     }
 
     /// Whether it is gone at a time.

@@ -129,7 +129,7 @@ pub(crate) fn find(
     let mut rows: Vec<(u32, &Row)> = candidates
         .iter()
         .filter_map(|&(ordinal, distance)| Some((distance, live.row(ordinal)?)))
-        .filter(|(_, row)| row.id != asked.row.id && there(row))
+        .filter(|(_, row)| there(row))
         .collect();
     rows.sort_unstable_by_key(|(distance, row)| (*distance, row.ordinal));
     let mut found = Found::default();
@@ -138,25 +138,56 @@ pub(crate) fn find(
         rows.truncate(rule.compared);
     }
     for (distance, row) in rows {
-        let unverified = Match {
-            ordinal: row.ordinal,
-            distance,
-            similarity: None,
-        };
-        let Some(own) = asked.own else {
-            found.matches.push(unverified);
-            continue;
-        };
-        let measure = asked.row.measure.with(row.measure);
-        let (Some(mine), Some(theirs)) = (own.of(asked.row, measure)?, shingles.of(row, measure)?) else {
-            continue;
-        };
-        if let Some(overlap) = mine.overlap_at_least(&theirs, rule.threshold) {
-            found.matches.push(Match {
-                similarity: Some((overlap.jaccard(), overlap.containment())),
-                ..unverified
-            });
-        }
+        found
+            .matches
+            .extend(compare(asked, (row, distance), shingles, rule)?);
+    }
+    Ok(found)
+}
+
+/// Compares a document with one leader; nothing where they are no duplicates.
+fn compare(
+    asked: Asked<'_>,
+    (row, distance): (&Row, u32),
+    shingles: &impl Shingles,
+    rule: Rule,
+) -> Result<Option<Match>, CollectionError> {
+    let unverified = Match {
+        ordinal: row.ordinal,
+        distance,
+        similarity: None,
+    };
+    let Some(own) = asked.own else {
+        return Ok(Some(unverified));
+    };
+    let measure = asked.row.measure.with(row.measure);
+    let (Some(mine), Some(theirs)) = (own.of(asked.row, measure)?, shingles.of(row, measure)?) else {
+        return Ok(None);
+    };
+    let overlap = mine.overlap_at_least(&theirs, rule.threshold);
+    Ok(overlap.map(|overlap| Match {
+        similarity: Some((overlap.jaccard(), overlap.containment())),
+        ..unverified
+    }))
+}
+
+/// As [`find`], with the nearest of some leaders only. Linear in them.
+pub(crate) fn find_nearest(
+    asked: Asked<'_>,
+    leaders: &[Row],
+    shingles: &impl Shingles,
+    rule: Rule,
+) -> Result<Found, CollectionError> {
+    let near = leaders.iter().filter_map(|leader| {
+        let distance = (asked.row.fingerprint ^ leader.fingerprint).count_ones();
+        let by_fingerprint = asked.row.by_fingerprint && leader.by_fingerprint && distance <= rule.k;
+        let short = asked.row.set_size > 0 && leader.set_size > 0;
+        let by_shingles = short && asked.row.measure == leader.measure;
+        (by_fingerprint || by_shingles).then_some((leader, distance))
+    });
+    let mut found = Found::default();
+    if let Some(nearest) = near.min_by_key(|(leader, distance)| (*distance, leader.ordinal)) {
+        found.matches.extend(compare(asked, nearest, shingles, rule)?);
     }
     Ok(found)
 }

@@ -24,6 +24,7 @@ use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::Prepared;
 use super::record::ChangeKind;
+use super::row::Row;
 use super::runs::{self, RunEntry};
 use super::stories::{self, Kept};
 use super::tables::Tables;
@@ -378,7 +379,8 @@ fn find_all(
         // An equal text decides by itself; should it be deleted in this group, its group is looked for after all.
         let rule = Rule::of(&inner.settings);
         let asked = Asked::new(prepared, &inner.settings);
-        let find = || find(asked, settled, shingles, rule, |row| !row.is_expired(now));
+        let there = |row: &Row| !row.is_expired(now) && row.id != prepared.row.id;
+        let find = || find(asked, settled, shingles, rule, there);
         inner.store.guard(find)
     };
     if puts.len() < 4 {

@@ -6,10 +6,14 @@
 //! drift from leader to leader. **When the text of a leader changes**, the new text is placed first, and then the members: so a page that
 //! changes a little goes on leading its copies. A member stays in its story. Each placement is a change that the feed tells.
 //!
-//! **What it costs.** Of each member one text is read, and compared with at most `max_texts` leaders; a chunk of members at a time, so
-//! that memory does not grow with the group. The latest leads because it will probably stay longest: documents expire, and are fetched
+//! **What it costs.** Of each member one text is read. The [`SEARCHING`] latest look for the best of all leaders, as new documents do, and
+//! are compared with at most `max_texts`. Each of the others is compared with the nearest of the leaders that those have found, and joins it
+//! or leads: in a crowd a search among all leaders takes milliseconds. Members go chunk by chunk, so that memory does not grow with the group.
+//! The latest leads because it will probably stay longest: documents expire, and are fetched
 //! again, in the order in which they came. So a crowd of n pages is placed again once while all of them expire or change, and not n
 //! times, as it would be if the earliest led. A leader that changes again and again has its members placed each time. What one request deletes leaves together, and what is left is placed once.
+
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
@@ -20,11 +24,13 @@ use crate::collection::record::{ChangeKind, DocumentRecord};
 use crate::collection::row::Row;
 use crate::collection::settings::CanonicalBy;
 use crate::collection::store::GroupRecord;
-use crate::collection::verify::{Asked, Found, Match, Rule, Shingles, find};
+use crate::collection::verify::{Asked, Found, Match, Rule, Shingles, find, find_nearest};
 
 /// Members looked at when a group needs another canonical document.
 const MEMBERS_COMPARED: usize = 1000;
-/// Members compared with settled leaders at a time.
+/// Members of one group that search all leaders when they are placed again.
+const SEARCHING: usize = 1000;
+/// Members whose texts are held at a time.
 const AT_A_TIME: usize = 256;
 
 impl<S: Shingles> Commit<'_, '_, S> {
@@ -148,13 +154,52 @@ impl<S: Shingles> Commit<'_, '_, S> {
 
     /// Places members of a disbanded group.
     pub(super) fn place_again(&mut self, members: &[Row]) -> Result<(), CollectionError> {
-        for members in members.chunks(AT_A_TIME) {
+        let (searching, others) = members.split_at(members.len().min(SEARCHING));
+        for members in searching.chunks(AT_A_TIME) {
             let found = self.find_settled(members)?;
             for (row, found) in members.iter().zip(found) {
-                self.place(row, &found)?;
+                let (decided, _) = {
+                    let shingles = self.shingles();
+                    self.decide(Asked::stored(row, &shingles, self.settings), &found)?
+                };
+                self.place(row, decided)?;
+            }
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        let leaders = self.leaders_of(searching)?;
+        for members in others.chunks(AT_A_TIME) {
+            let found = self.find_near(members, &leaders)?;
+            for (row, found) in members.iter().zip(found) {
+                let copy = self.copy_of(Asked::stored(row, &self.shingles(), self.settings));
+                self.place(row, copy.or(found.best()))?;
             }
         }
         Ok(())
+    }
+
+    /// The leaders of the groups that some documents are in, each once.
+    fn leaders_of(&self, documents: &[Row]) -> Result<Vec<Row>, CollectionError> {
+        let groups = documents.iter().filter_map(|document| self.row(document.ordinal));
+        let groups: BTreeSet<u64> = groups.map(|row| row.group).collect();
+        let mut leaders = Vec::with_capacity(groups.len());
+        for group in groups {
+            let leader = self.tables.group(group)?.leader;
+            leaders.extend(self.row(leader).cloned());
+        }
+        Ok(leaders)
+    }
+
+    /// What members find among a few leaders.
+    fn find_near(&self, members: &[Row], leaders: &[Row]) -> Result<Vec<Found>, CollectionError> {
+        let (settings, store) = (self.settings, self.tables.store());
+        let shingles = self.shingles();
+        let one = |row: &Row| {
+            let asked = Asked::stored(row, &shingles, settings);
+            store.guard(|| find_nearest(asked, leaders, &shingles, Rule::of(settings)))
+        };
+        members.par_iter().map(one).collect()
     }
 
     /// What members find among settled leaders.
@@ -171,11 +216,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 
     /// Places a member of a disbanded group.
-    fn place(&mut self, row: &Row, found: &Found) -> Result<(), CollectionError> {
-        let (decided, _) = {
-            let shingles = self.shingles();
-            self.decide(Asked::stored(row, &shingles, self.settings), found)?
-        };
+    fn place(&mut self, row: &Row, decided: Option<Match>) -> Result<(), CollectionError> {
         let joined = decided.and_then(|decided| self.row(decided.ordinal));
         let group = joined.map(|row| row.group);
         let row = Row {

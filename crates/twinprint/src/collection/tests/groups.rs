@@ -176,3 +176,51 @@ fn copies_of_a_leader_take_its_place_and_nothing_else_changes() {
     );
     collection.verify().unwrap();
 }
+
+#[test]
+fn members_of_a_crowd_are_placed_again_with_a_leader_near_them() {
+    let (_dir, collection) = collection();
+    add(&collection, "leader", edited(1, 160, 0));
+    // Two kinds that are no duplicates of one another, each page of either with a word of its own.
+    let kinds = [0b0000_0000_1111, 0b1111_0000_0000];
+    let page = |n: usize| {
+        document(
+            &n.to_string(),
+            format!("{} page{n}", edited(1, 160, kinds[n % 2])),
+        )
+    };
+    let many = 1200;
+    let added = collection
+        .add((0..many).map(page).collect(), false, Durability::Synced)
+        .unwrap();
+    let first = added[0].as_ref().unwrap().group_id.unwrap();
+    assert_eq!(collection.group(first, 0, 0).unwrap().size, many as u64 + 1);
+    collection.delete(&["leader"], Durability::Synced).unwrap();
+    let groups = collection.groups(0, 0, 1000).unwrap().groups;
+    let sizes: Vec<u64> = groups.iter().map(|group| group.size).collect();
+    assert_eq!(sizes, [many as u64 / 2; 2]);
+    for document in collection.documents(0, 10_000).unwrap().0 {
+        let leader = collection.group(document.group_id, 0, 0).unwrap().leader.id;
+        let jaccard = collection.explain(&document.id, &leader).unwrap().jaccard;
+        assert!(jaccard >= 0.8, "{} and {leader}: {jaccard}", document.id);
+    }
+    collection.verify().unwrap();
+}
+
+#[test]
+fn a_stored_page_is_found_by_its_own_id_and_text() {
+    let (_dir, collection) = collection();
+    add(&collection, "a", edited(1, 160, 0));
+    add(&collection, "copy", edited(1, 160, 0));
+    let similar = collection
+        .similar(document("a", edited(1, 160, 0)), None, 10)
+        .unwrap();
+    assert_eq!(
+        similar
+            .hits
+            .iter()
+            .map(|hit| hit.best.id.as_str())
+            .collect::<Vec<_>>(),
+        ["a"]
+    );
+}

@@ -110,6 +110,11 @@ impl Pair {
         self.random >> 33
     }
 
+    fn check(&self, document: NewDocument) -> Answer {
+        let mut answers = self.collection().check(vec![document]).unwrap();
+        answers.remove(0).unwrap()
+    }
+
     fn row(&self, incoming: &Incoming) -> Row {
         self.collection()
             .inner
@@ -164,6 +169,11 @@ impl Pair {
         match step {
             Step::Add(batch) => {
                 let rows: Vec<Row> = batch.iter().map(|incoming| self.row(incoming)).collect();
+                // Asked about alone, a document gets the answer that it gets when it comes in.
+                let checked = match &batch[..] {
+                    [one] => Some(self.check(one.document())),
+                    _ => None,
+                };
                 let documents = batch.iter().map(Incoming::document).collect();
                 let mut expected = Vec::new();
                 let answers = self.write(
@@ -186,6 +196,19 @@ impl Pair {
                         answer.best.is_some(),
                     );
                     prop_assert_eq!(told, expected);
+                    if let Some(checked) = &checked {
+                        let told = |answer: &Answer| {
+                            let best = answer.best.as_ref().map(|best| best.id.clone());
+                            (
+                                answer.verdict,
+                                answer.as_new,
+                                answer.unchanged,
+                                answer.moved,
+                                best,
+                            )
+                        };
+                        prop_assert_eq!(told(checked), told(&answer));
+                    }
                 }
             }
             Step::Delete(ids) => {
@@ -230,7 +253,7 @@ impl Pair {
                     id: id.clone(),
                     ..incoming.document()
                 };
-                let answer = self.collection().check(vec![asked]).unwrap().remove(0).unwrap();
+                let answer = self.check(asked);
                 let canonical = text::canonical(&incoming.text());
                 let source = incoming.source();
                 let asked = Document {

@@ -184,13 +184,7 @@ impl Twin {
                 let kept = self.documents.get_mut(&old).unwrap();
                 (kept.expires, kept.source) = (expires, document.source);
                 self.tell(ChangeKind::Updated, &document.id, before.group);
-                let mut copies = self.documents.iter();
-                let has_copy = copies.any(|(&seq, other)| seq != old && other.canonical == before.canonical);
-                let as_new = match before.follows {
-                    None => Verdict::New,
-                    Some(_) if has_copy => Verdict::Exact,
-                    Some(_) => Verdict::Near,
-                };
+                let as_new = self.standing(old);
                 return (
                     Verdict::Updated,
                     Some(as_new),
@@ -211,8 +205,8 @@ impl Twin {
             self.documents.remove(&old);
         }
         let decided = self.decide(&document);
-        let as_new = decided.map_or(Verdict::New, |(verdict, _, _)| verdict);
-        let verdict = old.map_or(as_new, |_| Verdict::Updated);
+        let beside = decided.map_or(Verdict::New, |(verdict, _, _)| verdict);
+        let verdict = old.map_or(beside, |_| Verdict::Updated);
         let seq = self.next;
         document.group = decided.map(|(_, group, _)| group).or(number).unwrap_or(seq);
         document.follows = decided.map(|(_, _, leader)| leader);
@@ -220,7 +214,20 @@ impl Twin {
         let (group, follows) = (document.group, document.follows.is_some());
         self.documents.insert(seq, document);
         self.place(members);
-        (verdict, old.map(|_| as_new), group, follows)
+        (verdict, old.map(|_| self.standing(seq)), group, follows)
+    }
+
+    /// What a document is beside the others.
+    fn standing(&self, seq: u64) -> Verdict {
+        let document = &self.documents[&seq];
+        let mut others = self.documents.iter().filter(|&(&other, _)| other != seq);
+        if document.follows.is_none() {
+            Verdict::New
+        } else if others.any(|(_, other)| other.canonical == document.canonical) {
+            Verdict::Exact
+        } else {
+            Verdict::Near
+        }
     }
 
     /// Whether a collection holds exactly this.
