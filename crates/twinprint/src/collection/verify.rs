@@ -14,6 +14,8 @@ use super::row::Row;
 use super::settings::{Settings, Store as Keep};
 use super::store::Store;
 
+/// Leaders of a crowd that a document is compared with.
+const NEAREST: usize = 8;
 /// Bytes of shingle sets held, in two generations of so many.
 const GENERATION: usize = 32 << 20;
 
@@ -171,7 +173,7 @@ fn compare(
     }))
 }
 
-/// As [`find`], with the nearest of some leaders only. Linear in them.
+/// As [`find`], with the [`NEAREST`] of some leaders only. O(n log n) in these.
 pub(crate) fn find_nearest(
     asked: Asked<'_>,
     leaders: &[Row],
@@ -185,9 +187,11 @@ pub(crate) fn find_nearest(
         let by_shingles = short && asked.row.measure == leader.measure;
         (by_fingerprint || by_shingles).then_some((leader, distance))
     });
+    let mut near: Vec<(&Row, u32)> = near.collect();
+    near.sort_unstable_by_key(|(leader, distance)| (*distance, leader.ordinal));
     let mut found = Found::default();
-    if let Some(nearest) = near.min_by_key(|(leader, distance)| (*distance, leader.ordinal)) {
-        found.matches.extend(compare(asked, nearest, shingles, rule)?);
+    for leader in near.into_iter().take(NEAREST) {
+        found.matches.extend(compare(asked, leader, shingles, rule)?);
     }
     Ok(found)
 }

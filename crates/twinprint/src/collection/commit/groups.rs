@@ -7,8 +7,8 @@
 //! changes a little goes on leading its copies. A member stays in its story. Each placement is a change that the feed tells.
 //!
 //! **What it costs.** Of each member one text is read. The [`SEARCHING`] latest look for the best of all leaders, as new documents do, and
-//! are compared with at most `max_texts`. Each of the others is compared with the nearest of the leaders that those have found, and joins it
-//! or leads: in a crowd a search among all leaders takes milliseconds. Members go chunk by chunk, so that memory does not grow with the group.
+//! are compared with at most `max_texts`. Each of the others is compared with the few nearest of the leaders that those have found, and joins
+//! one or leads: in a crowd a search among all leaders takes milliseconds. Members go chunk by chunk, so that memory does not grow with the group.
 //! The latest leads because it will probably stay longest: documents expire, and are fetched
 //! again, in the order in which they came. So a crowd of n pages is placed again once while all of them expire or change, and not n
 //! times, as it would be if the earliest led. A leader that changes again and again has its members placed each time. What one request deletes leaves together, and what is left is placed once.
