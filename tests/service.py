@@ -112,13 +112,13 @@ def described(work):
         print("schemathesis," if not names else "with names of what is there,", cases[0])
 
 
-# What stands beside the description when a client is generated: lines of JSON are bytes to it.
+# The configuration for the generator of clients: lines of JSON are bytes to it.
 GENERATOR = """
 content_type_overrides:
   application/x-ndjson: application/octet-stream
 """
 
-# What the generated client does. Its functions parse what comes back into the types of the description.
+# The calls of the generated client. Its functions parse answers into the types of the description.
 CALLS = """
 import io, sys, time
 from made import Client

@@ -35,7 +35,7 @@ use crate::{Shared, unread};
 /// Bytes of answers that are gathered before they go out.
 const GATHERED: usize = 16 << 10;
 
-/// What is answered on any seat: is it alive, is it ready, how is it.
+/// The paths that are answered on any seat, for those who watch the service.
 const WATCHES: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
 type Stream = BufWriter<Patient>;
@@ -79,7 +79,7 @@ impl AsyncWrite for Gathered {
         true
     }
 
-    /// What is gathered goes out when hyper has done what it could.
+    /// Does nothing: the buffer goes out once hyper has done what it could.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -210,7 +210,7 @@ async fn one(
     }))
 }
 
-/// Whether a proxy could take a request for another one than hyper does.
+/// True if a proxy could read another request out of these bytes than hyper does.
 fn is_ambiguous(request: &hyper::Request<Incoming>) -> bool {
     let mut coded = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
@@ -233,6 +233,6 @@ async fn end(mut stream: Stream, app: &Shared) {
             }
         }
     };
-    // Who sends on for longer is not waited for.
+    // A client that sends for longer loses the connection.
     let _still_open = tokio::time::timeout(app.limits.linger_time, discard).await;
 }

@@ -36,7 +36,7 @@ struct Entry {
 
 /// The jobs of a service.
 pub(crate) struct Jobs {
-    /// Where the list is written. Held from a change until it is written, so that the file has the changes in order.
+    /// The file of the list. Held from a change until it is written, so that the file has the changes in order.
     file: Mutex<PathBuf>,
     /// Held for a look or a change in memory alone: who asks about jobs does not wait for the disk.
     entries: Mutex<BTreeMap<u64, Entry>>,
@@ -52,7 +52,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Whether it is to end.
+    /// True once it is to end.
     fn is_ending(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed) || self.jobs.stopping.load(Ordering::Relaxed)
     }
@@ -240,7 +240,7 @@ impl Jobs {
                 id: begun.id,
                 cancelled,
             };
-            // What the work shares with others is behind locks that tell of a panic.
+            // The work shares things with others behind locks, which tell of a panic.
             let result = catch_unwind(AssertUnwindSafe(|| work(&run, &begun)));
             jobs.change(begun.id, |job| match result {
                 Ok(Ok(())) => job.state = JobState::Done,
@@ -332,7 +332,7 @@ fn write(file: &Path, list: &[Job]) -> io::Result<()> {
     to.write_all(&serde_json::to_vec(list)?)?;
     to.sync_all()?;
     std::fs::rename(&new, file)?;
-    // Where a directory cannot be synced, the system does so by itself.
+    // On systems that cannot sync a directory, the file's own sync is enough.
     if let Some(dir) = file.parent()
         && let Ok(dir) = File::open(dir)
     {

@@ -23,7 +23,7 @@ pub struct Limits {
     pub request_time: Duration,
     /// How long a client may take nothing of its answer.
     pub answer_time: Duration,
-    /// How long what comes in is still read, and thrown away, once a connection's last answer is sent.
+    /// Time for which input is still read and thrown away after the last answer of a connection.
     pub linger_time: Duration,
     /// Connections open at a time.
     pub connections: usize,

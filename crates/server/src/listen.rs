@@ -133,7 +133,7 @@ async fn accept(app: &Shared, listener: TcpListener, mut stopped: oneshot::Recei
         .keep_alive(true)
         // Answers are gathered; so is each of them.
         .writev(false)
-        // Who sends all of its requests and then says so is answered none the less.
+        // A client may close its sending side after its last request, and is still answered.
         .half_close(true);
     loop {
         let socket = tokio::select! {

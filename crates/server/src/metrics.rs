@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus.
+//! Counters and times, for Prometheus.
 
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ impl Metrics {
     }
 }
 
-/// What the collections tell of themselves when they are asked. Made anew each time: collections come and go.
+/// The figures of the collections, gathered at each scrape: collections come and go.
 fn of_collections(collections: &Collections) -> Result<Registry, prometheus::Error> {
     let gauge = |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &["collection"]);
     let documents = gauge("twinprint_collection_documents", "Documents there are.")?;

@@ -234,7 +234,7 @@ pub(crate) struct ChangeList {
 )]
 pub(crate) struct Lines(String);
 
-/// What an import came to, or had come to when it ended early.
+/// The result of an import, or of the part of it that was taken before it ended early.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Imported {
     /// Lines that hold something: those taken and those rejected.

@@ -1,9 +1,9 @@
-//! What a web page of another site could have a browser send in its user's name, and what tells it apart.
+//! Refuses requests that a web page of another site could make a browser send in its user's name.
 //!
 //! A browser sends a page's request to any site without asking there first, as long as it looks like a form: POST, a media type that forms
 //! have, no headers of its own. So everything that is not merely fetched must say `Content-Type: application/json` (or lines of JSON), or
 //! carry a header of our own where it has no body. For those a browser asks first, and this service allows no site anything.
-//! What browsers tell of the page is held against the service's own name besides.
+//! Besides, the headers in which browsers name the page are compared with the service's own name.
 
 use axum::http::{HeaderMap, StatusCode, header};
 
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 const OWN: &str = "x-twinprint";
 
 fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    // What is no text equals nothing.
+    // A value that is no text equals no other.
     headers.get(name).map(|value| value.to_str().unwrap_or("?"))
 }
 

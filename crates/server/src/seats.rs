@@ -1,4 +1,4 @@
-//! How many connections there may be, and who makes room for another.
+//! Limits the connections, and closes one to make room for another.
 //!
 //! Each connection has a seat. Where all are taken, the connection that has waited longest for its client's next request is closed. Where
 //! every one of them has a request under way, a newcomer gets one of a few further seats, on which only what watches the service is
@@ -31,7 +31,7 @@ struct Table {
     further: BTreeMap<u64, Arc<Place>>,
 }
 
-/// What is known of the connection on a seat.
+/// The state of the connection on a seat.
 struct Place {
     /// Milliseconds from the service's start on, from one, since when nothing is under way; or [`BUSY`] or [`LOST`].
     waits: AtomicU64,
@@ -43,7 +43,7 @@ pub(crate) struct Seat {
     seats: Arc<Seats>,
     number: u64,
     place: Arc<Place>,
-    /// Whether it is a further one.
+    /// True for a further seat.
     pub(crate) further: bool,
 }
 
@@ -134,7 +134,7 @@ fn close_longest(places: &mut BTreeMap<u64, Arc<Place>>) -> bool {
 }
 
 impl Seat {
-    /// How many there are, without the further ones.
+    /// The number of seats, without the further ones.
     pub(crate) fn most(&self) -> usize {
         self.seats.most
     }

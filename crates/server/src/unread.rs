@@ -1,4 +1,4 @@
-//! What an answer leaves unread of its request.
+//! Reads or gives up the part of a request that its answer left unread.
 //!
 //! An answer may come before the body was read: no token, no such collection, another media type. The next request begins behind that body,
 //! so the connection can only be kept if the rest is read. A little is read and thrown away; otherwise the answer says
@@ -110,7 +110,7 @@ pub(crate) async fn answer<F: Future<Output = Response>>(
     response
 }
 
-/// Whether the client waits for a word before it sends the body.
+/// True if the client waits for a word before it sends the body.
 fn asks_first(headers: &HeaderMap) -> bool {
     let expect = headers.get(header::EXPECT);
     expect.is_some_and(|expect| expect.as_bytes().eq_ignore_ascii_case(b"100-continue"))

@@ -219,7 +219,7 @@ async function ask() {
   at("answer").replaceChildren(line, nearby(similar));
 }
 
-// What is near the text that was asked about: duplicates, and near misses marked as such.
+// Lists the leaders near the text that was asked about: duplicates, and near misses marked as such.
 function nearby(similar) {
   const list = node("ul");
   for (const hit of similar.hits) {

@@ -20,7 +20,7 @@ IDLE_SECONDS = 5
 
 @dataclass(frozen=True)
 class Reply:
-    """What the service sent back."""
+    """An answer of the service."""
 
     code: int
     retry_after: float
@@ -28,7 +28,7 @@ class Reply:
 
     @property
     def again(self) -> bool:
-        """Whether the same request may be answered later: it was too much, too slow, or the service is in trouble."""
+        """True if the same request may be answered later: it was too much, too slow, or the service is in trouble."""
         return self.code in (408, 429) or self.code >= 500
 
     def json(self) -> Any:

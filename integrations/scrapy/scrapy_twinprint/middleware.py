@@ -79,7 +79,7 @@ class TwinprintMiddleware:
                     yield each
 
     async def _passes(self, response: Response) -> str:
-        """What passes of what the spider makes of a page: all, the links or nothing."""
+        """Tells how much of a page's results passes: all, the links or nothing."""
         is_page = isinstance(response, HtmlResponse) and 200 <= response.status < 300
         if not is_page or response.meta.get("twinprint_skip"):
             return ALL
@@ -103,7 +103,7 @@ class TwinprintMiddleware:
         return self._judge(response, answer)
 
     def _judge(self, response: Response, answer: Answer) -> str:
-        """What passes by the answer."""
+        """Tells how much passes by the answer."""
         response.meta["twinprint"] = answer
         self._count(answer["verdict"])
         like = likeness(answer)

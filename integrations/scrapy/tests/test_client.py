@@ -57,7 +57,7 @@ class ClientTest(unittest.TestCase):
         return Client(self.clock, self.http, lambda name, by: self.counts.update({name: by}), **how)
 
     def ask(self, name="a", html="text"):
-        """What comes of a question, once it comes."""
+        """Collects the answer to a question, once it comes."""
         got = []
         self.client.ask({"id": name, "html": html}).addBoth(
             lambda result: got.append(result.value if isinstance(result, Failure) else result))

@@ -132,7 +132,7 @@ async fn authorise(
     Ok(next.run(request).await)
 }
 
-/// What needs no token is told to pages of other names as little as the rest.
+/// Routes that need no token answer to this machine's names only, too.
 async fn own_host(State(app): State<Shared>, request: Request, next: Next) -> Result<Response, Problem> {
     if app.tokens.is_none() {
         origin::require_own_host(request.headers())?;

@@ -73,7 +73,7 @@ fn sources_the_largest_first() {
         assert_eq!(told, expected, "limit {limit}");
         assert_eq!(parts, 5usize.div_ceil(limit));
     }
-    // What stays as it is comes once, while others grow.
+    // Rows that do not change come once, while others grow.
     let first = running.get("/v1/collections/c/stats?limit=2").is(200).json();
     for n in 0..9 {
         add(&running, &format!("new/{n}"), &page(n, 0), "b.example");

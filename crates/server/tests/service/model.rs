@@ -168,7 +168,7 @@ impl Model {
             );
             return;
         }
-        // What it led is placed after it; if it leads again, it keeps its number.
+        // A leader is placed before its members, and keeps its number if it leads again.
         let (mut number, mut members) = (None, Vec::new());
         if let Some(old) = old {
             self.documents.remove(&old);

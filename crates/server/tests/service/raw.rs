@@ -151,7 +151,7 @@ fn an_answer_waits_for_nothing_that_lies_behind_its_request() {
         raw.is(200);
         assert!(raw.told().is_none_or(|told| told.closes));
     }
-    // What is no request closes the connection, behind the answers that are due.
+    // Bytes that are no request close the connection, behind the answers that are due.
     for nothing in [
         &b"\x16\x03\x01\x02"[..],
         b"GET\r\n\r\n",
@@ -257,7 +257,7 @@ fn bodies_end_where_they_say() {
         let mut raw = Raw::new(&running);
         raw.send(format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n").as_bytes());
         raw.send(&chunks(&body));
-        // What is left of the last is little enough to be read.
+        // The rest of the last body is little enough to be read.
         assert!(!raw.is(status).closes);
         raw.send(&question());
         raw.is(200);

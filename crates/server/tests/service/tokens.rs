@@ -45,7 +45,7 @@ fn a_token_allows_its_scopes_and_no_more() {
     call("GET", "/v1/collections", "").is(401);
     call("DELETE", "/v1/collections/c/documents/x", "reader").is(403);
     call("DELETE", "/v1/collections/c/documents/x", "admin").is(404);
-    // Who may not make a backup may not end one.
+    // A token that may not make a backup may not cancel one.
     let backup = call("POST", "/v1/collections/c/backup", "admin").is(202).json();
     let deletion = call("DELETE", "/v1/collections/c/sources/s", "writer")
         .is(202)

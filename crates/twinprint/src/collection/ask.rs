@@ -18,7 +18,7 @@ use super::{Collection, Inner};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hit {
-    /// Whether a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
+    /// True if a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
     pub duplicate: bool,
     /// Its group.
     pub group_id: u64,

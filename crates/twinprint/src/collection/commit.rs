@@ -111,7 +111,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         first.min_by_key(|row| row.ordinal)
     }
 
-    /// What a document is beside the others.
+    /// Tells new, exact or near of a stored document.
     fn standing(&self, row: &Row) -> Verdict {
         row.standing(self.by_text(row.text).into_iter().flatten())
     }

@@ -66,7 +66,7 @@ pub enum CollectionError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The part that does not fit.
         what: String,
     },
     /// A damaged collection of which no document can be saved.
@@ -74,7 +74,7 @@ pub enum CollectionError {
     BeyondRepair {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The part that does not fit.
         what: String,
     },
     /// The disk failed now or before.

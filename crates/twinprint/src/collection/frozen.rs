@@ -30,7 +30,7 @@ pub(super) struct Frozen {
     header_locked: AtomicBool,
 }
 
-/// What differs from the file.
+/// The pages that differ from the file.
 #[derive(Debug)]
 struct Written {
     length: u64,
@@ -127,7 +127,7 @@ impl StorageBackend for Frozen {
     fn set_len(&self, length: u64) -> io::Result<()> {
         let mut written = self.written();
         written.length = length;
-        // What is cut off is zero if it comes back.
+        // Bytes that are cut off are zero if they come back.
         written.of_file = written.of_file.min(length);
         drop(written.pages.split_off(&length.div_ceil(PAGE)));
         if let Some(page) = written.pages.get_mut(&(length / PAGE))

@@ -261,7 +261,7 @@ impl Collection {
         self.inner.opening
     }
 
-    /// Whether other handles of this opening are held. Dropping the last one closes the collection, which waits for the disk.
+    /// True if other handles of this opening are held. Dropping the last one closes the collection, which waits for the disk.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.writer) > 1
     }

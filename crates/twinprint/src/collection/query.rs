@@ -1,4 +1,4 @@
-//! What is there: documents, groups, changes. Nothing here changes anything.
+//! Reads documents, groups and changes. Nothing here changes anything.
 //!
 //! Memory follows the disk a moment after each commit. A question that trips over the difference (a document that one has and the other
 //! does not) is asked again; one that trips while nothing was committed has found damage.

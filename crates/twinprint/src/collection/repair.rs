@@ -20,7 +20,7 @@ use super::{Collection, Store};
 /// Documents read and taken in at a time.
 const AT_A_TIME: usize = 500;
 
-/// What a repair saved.
+/// The result of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repaired {
     /// Documents in the new collection.
@@ -69,7 +69,7 @@ fn beyond_repair(error: CollectionError) -> CollectionError {
     }
 }
 
-/// What is known of a number.
+/// The state of one document's number.
 enum Place {
     Whole(Box<NewDocument>),
     Damaged,
@@ -169,7 +169,7 @@ impl Wreck<'_> {
         Ok((places, if more { next } else { end }))
     }
 
-    /// What the record of a number, its text and its row come to.
+    /// Reads the record of a number, its text and its row.
     fn place(
         &self,
         transaction: &ReadTransaction,

@@ -113,7 +113,7 @@ impl Row {
         })
     }
 
-    /// What its document is beside the others, of which `copies` have its text.
+    /// Tells new, exact or near of its document. `copies` are the documents of its text.
     pub(crate) fn standing<'r>(&self, mut copies: impl Iterator<Item = &'r Self>) -> Verdict {
         if self.leads {
             Verdict::New

@@ -13,7 +13,7 @@ use super::seal::unseal;
 use super::store::{BY_SOURCE, GROUPS, META, SOURCES};
 use super::{Collection, Commits, Inner};
 
-/// What there is.
+/// Counts of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
@@ -39,13 +39,13 @@ pub struct Stats {
     pub next_after: Option<String>,
 }
 
-/// What is counted of a source.
+/// Counts of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SourceStats {
     /// Its name.
     pub source: String,
-    /// What came from it.
+    /// Its counts.
     #[serde(flatten)]
     pub counts: SourceRecord,
 }
@@ -87,7 +87,7 @@ impl Collection {
         })
     }
 
-    /// What there is, of one source or of `limit` sources after a place, those with the most documents first.
+    /// Counts of the collection, and of one source or of `limit` sources after a place, those with the most documents first.
     ///
     /// No index has the sources by size: every part reads the counts of all of them. A source whose number of documents changes while the
     /// list is gone through may be told twice or not at all; every other is told once.

@@ -117,7 +117,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// What stands for a row that is not there.
+    /// The error for a row that is not there.
     pub(crate) fn lost(&self, number: u64) -> CollectionError {
         self.store.damaged(format!("row {number} is lost"))
     }

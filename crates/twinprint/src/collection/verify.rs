@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// Where the shingles of documents come from.
+/// A source of the shingles of documents.
 pub(crate) trait Shingles: Sync {
     /// The set of a document by a measure; none where it cannot be told.
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError>;
@@ -59,9 +59,9 @@ pub(crate) trait Shingles: Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     row: &'a Row,
-    /// Where its own shingles come from; none where there is nothing to verify on.
+    /// The source of its own shingles; none if there is nothing to verify on.
     own: Option<&'a dyn Shingles>,
-    /// Whether it is known to be a text, and no fingerprint alone.
+    /// True if it is known to be a text, and no fingerprint alone.
     is_text: bool,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Who counts as a duplicate.
+/// The rule by which documents are duplicates.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     /// Bits in which the fingerprints of candidates differ at most.

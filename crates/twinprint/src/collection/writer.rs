@@ -333,7 +333,7 @@ fn decide(
                 }
             });
         }
-        // What one request deletes leaves together.
+        // The documents that one request deletes leave together.
         commit.place_orphans()?;
         done.push(answers);
     }

@@ -191,7 +191,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(leaders)
     }
 
-    /// What members find among a few leaders.
+    /// Searches a few leaders for each member.
     fn find_near(&self, members: &[Row], leaders: &[Row]) -> Result<Vec<Found>, CollectionError> {
         let (settings, store) = (self.settings, self.tables.store());
         let shingles = self.shingles();
@@ -202,7 +202,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// What members find among settled leaders.
+    /// Searches the settled leaders for each member.
     fn find_settled(&self, members: &[Row]) -> Result<Vec<Found>, CollectionError> {
         let (settings, settled, removed, now) = (self.settings, self.settled, &self.removed, self.now);
         let shingles = self.shingles();

@@ -70,7 +70,7 @@ struct Victim {
     documents: BTreeMap<String, Document>,
 }
 
-/// What became of a damaged file.
+/// The fate of a damaged file.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Whole,

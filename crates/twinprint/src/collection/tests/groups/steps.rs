@@ -133,7 +133,7 @@ impl Pair {
         });
         self.storage = FaultyStore::holding(bytes);
         self.open();
-        // Whatever is due goes now, if it has not gone with the write.
+        // Expired documents go now, if they have not gone with the write.
         self.collection().delete(&["nobody"], Durability::Synced).unwrap();
         let after = self.twin.compare(self.collection());
         match before {

@@ -1,4 +1,4 @@
-//! What a collection is to hold, found the slow way.
+//! A collection's contents, found the slow way.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Document {
     pub(super) follows: Option<u64>,
 }
 
-/// What a collection is to hold, found the slow way.
+/// A collection's contents, found the slow way.
 #[derive(Clone)]
 pub(super) struct Twin {
     pub(super) threshold: f64,
@@ -193,7 +193,7 @@ impl Twin {
                 );
             }
             if before.follows.is_none() {
-                // What it led is placed after it.
+                // Its members are placed after it.
                 let led = self
                     .documents
                     .iter()
@@ -217,7 +217,7 @@ impl Twin {
         (verdict, old.map(|_| self.standing(seq)), group, follows)
     }
 
-    /// What a document is beside the others.
+    /// Tells new, exact or near of a document.
     fn standing(&self, seq: u64) -> Verdict {
         let document = &self.documents[&seq];
         let mut others = self.documents.iter().filter(|&(&other, _)| other != seq);
@@ -230,7 +230,7 @@ impl Twin {
         }
     }
 
-    /// Whether a collection holds exactly this.
+    /// Fails unless a collection holds exactly this.
     pub(super) fn compare(&self, collection: &Collection) -> Result<(), TestCaseError> {
         let checked = collection
             .verify()
