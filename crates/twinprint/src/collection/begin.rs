@@ -126,7 +126,7 @@ impl NewStore {
 impl Drop for NewStore {
     fn drop(&mut self) {
         if !self.published {
-            // What cannot be deleted is in the way of a second attempt, which then says so.
+            // A file that cannot be deleted is in the way of a second attempt, which then says so.
             let _left = fs::remove_file(&self.unfinished);
         }
     }

@@ -73,6 +73,9 @@ impl<S: Shingles> Commit<'_, '_, S> {
             return Ok(());
         }
         let group = self.tables.group(row.group)?;
+        if group.story == story {
+            return Ok(());
+        }
         self.tables.put_group(row.group, GroupRecord { story, ..group })
     }
 
@@ -306,7 +309,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 }
 
-/// Whether a member stands for its group rather than another; ties go to the earlier.
+/// True if a member stands for its group rather than another; ties go to the earlier.
 fn stands_better(
     (a, a_at): (&DocumentRecord, u64),
     (b, b_at): (&DocumentRecord, u64),
