@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::Context;
 use clap::ValueEnum;
 use fastrand::Rng;
-use fingerprint::HashKey;
 use serde::Deserialize;
-use text::{Analyzer, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Profile};
 
 /// How random fingerprints lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

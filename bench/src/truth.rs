@@ -1,8 +1,8 @@
 //! Exact Jaccard between texts, by the engine's own measure: word 3-grams, or character 5-grams where either text is Chinese.
 
-use fingerprint::HashKey;
-use text::overlap::{Shingler, overlap};
-use text::{Measure, canonical};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::{Measure, canonical};
 
 /// The shingle sets of a text, each sorted: by words and by characters.
 #[derive(Clone, Debug)]

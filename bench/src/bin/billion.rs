@@ -12,9 +12,9 @@ use bench::clock::{Clock, percentiles};
 use bench::rows;
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
-use index::join::Between;
-use index::plan::Plan;
-use index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
+use twinprint_index::join::Between;
+use twinprint_index::plan::Plan;
+use twinprint_index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Step {

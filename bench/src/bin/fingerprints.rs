@@ -10,10 +10,10 @@ use bench::clock::{median, thread_seconds};
 use bench::documents::{Document, Language, read};
 use bench::table::Table;
 use clap::Parser;
-use fingerprint::HashKey;
 use gaoya::simhash::{SimHash, SimSipHasher64};
 use jieba_rs::Jieba;
-use text::{Analyzer, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Profile};
 
 #[derive(Parser)]
 #[command(about = "Fingerprints a second, beside peers, on one thread")]
@@ -48,9 +48,7 @@ fn contender(name: &'static str, run: impl FnMut(&str) -> u64 + 'static) -> Cont
 
 fn ours(profile: &'static str) -> anyhow::Result<Contender> {
     let mut analyzer = Analyzer::new(&Profile::parse(profile)?, HashKey::PUBLIC);
-    Ok(contender(profile, move |text| {
-        analyzer.fingerprint(text) as u64
-    }))
+    Ok(contender(profile, move |text| analyzer.fingerprint(text) as u64))
 }
 
 /// Every four characters in a row.

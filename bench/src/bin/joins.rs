@@ -11,8 +11,8 @@ use bench::rows::{self, Shape};
 use bench::table::Table;
 use clap::{Parser, ValueEnum};
 use gaoya::simhash::SimHashIndex;
-use index::join::{Pair, self_join};
 use rayon::prelude::*;
+use twinprint_index::join::{Pair, self_join};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Peer {

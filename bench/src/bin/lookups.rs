@@ -14,8 +14,8 @@ use bench::rows::{self, Shape};
 use bench::table::Table;
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
-use index::plan::Plan;
-use index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
+use twinprint_index::plan::Plan;
+use twinprint_index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Directory {
@@ -183,7 +183,7 @@ fn ours(
         let queries = queries(rows, k, cli.queries);
         // As many as a peer is asked.
         let asked = cli.mih.unwrap_or(0).min(queries.len());
-        let (mut times, mut matches, mut stats) = (Vec::new(), 0, index::segment::Stats::default());
+        let (mut times, mut matches, mut stats) = (Vec::new(), 0, twinprint_index::segment::Stats::default());
         for _ in 0..cli.rounds {
             let mut planted = vec![false; queries.len()];
             matches = 0u64;

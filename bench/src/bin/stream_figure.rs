@@ -94,6 +94,8 @@ fn main() -> anyhow::Result<()> {
 /// The next of 1, 2, 5, 10, … that is not less.
 fn nice(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| power * factor >= value);
+    let factor = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|factor| power * factor >= value);
     power * factor.unwrap_or(10.0)
 }

@@ -53,8 +53,8 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
 
 #[cfg(test)]
 mod tests {
-    use fingerprint::HashKey;
-    use text::{Analyzer, Profile};
+    use twinprint_fingerprint::HashKey;
+    use twinprint_text::{Analyzer, Profile};
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use server::{Limits, LogForm, Options, Service};
+use twinprint_server::{Limits, LogForm, Options, Service};
 
 use crate::{interrupt, terminal};
 

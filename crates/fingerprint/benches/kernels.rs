@@ -7,8 +7,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use fingerprint::kernel::{self, Level};
-use fingerprint::{
+use twinprint_fingerprint::kernel::{self, Level};
+use twinprint_fingerprint::{
     HashKey, Span, Votes, Width, hash_features, hash_features_64, hash_features_at, hash_windows_64_at,
 };
 

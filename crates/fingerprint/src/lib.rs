@@ -9,7 +9,7 @@
 //! every SIMD level. Unsafe code lives in [`kernel`] alone, behind safe slice functions.
 //!
 //! ```
-//! use fingerprint::{HashKey, Span, Width, hash_features, simhash};
+//! use twinprint_fingerprint::{HashKey, Span, Width, hash_features, simhash};
 //!
 //! let text = b"the cat sat";
 //! let spans = [Span { start: 0, end: 3 }, Span { start: 4, end: 7 }, Span { start: 8, end: 11 }];

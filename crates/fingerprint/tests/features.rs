@@ -1,8 +1,8 @@
 //! The feature hash against the crate `siphasher`, bit for bit.
 
-use fingerprint::{HashKey, Span, hash_features, hash_features_64, hash_one, hash_windows_64};
 use proptest::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
+use twinprint_fingerprint::{HashKey, Span, hash_features, hash_features_64, hash_one, hash_windows_64};
 
 fn oracle(k0: u64, k1: u64, bytes: &[u8]) -> u128 {
     use std::hash::Hasher;

@@ -1,8 +1,10 @@
 //! Fingerprints of vectors.
 
-use fingerprint::hyperplane::{VectorError, fingerprint_dense, fingerprint_rows, fingerprint_sparse, row};
-use fingerprint::{HashKey, Width, accumulate};
 use proptest::prelude::*;
+use twinprint_fingerprint::hyperplane::{
+    VectorError, fingerprint_dense, fingerprint_rows, fingerprint_sparse, row,
+};
+use twinprint_fingerprint::{HashKey, Width, accumulate};
 
 const KEY: HashKey = HashKey::PUBLIC;
 

@@ -1,8 +1,10 @@
 //! Every kernel at every level of this CPU against the plain definition.
 
-use fingerprint::kernel::{self, Level, PackedRows, Run};
-use fingerprint::{HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at};
 use proptest::prelude::*;
+use twinprint_fingerprint::kernel::{self, Level, PackedRows, Run};
+use twinprint_fingerprint::{
+    HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at,
+};
 
 type Hit = (u32, u32, u8);
 

@@ -1,6 +1,6 @@
 //! The environment variable that lowers the level. Its own binary, because the level is found out once.
 
-use fingerprint::kernel::{Level, level};
+use twinprint_fingerprint::kernel::{Level, level};
 
 #[test]
 fn the_variable_lowers_the_level_once() {

@@ -1,8 +1,8 @@
 //! Published worked examples, exact.
 
-use fingerprint::hyperplane::{fingerprint_rows, fingerprint_sparse, row};
-use fingerprint::kernel::{hamming_one_to_many, hamming_within};
-use fingerprint::{HashKey, Votes, Width, accumulate, simhash};
+use twinprint_fingerprint::hyperplane::{fingerprint_rows, fingerprint_sparse, row};
+use twinprint_fingerprint::kernel::{hamming_one_to_many, hamming_within};
+use twinprint_fingerprint::{HashKey, Votes, Width, accumulate, simhash};
 
 /// The sums of the low bits, written as in the papers: most significant bit first.
 fn sums_from_the_left<const N: usize>(sums: &[i64]) -> [i64; N] {

@@ -1,7 +1,7 @@
 //! Votes against the plain definition, and the laws of the fingerprint.
 
-use fingerprint::{Votes, Width, accumulate, simhash};
 use proptest::prelude::*;
+use twinprint_fingerprint::{Votes, Width, accumulate, simhash};
 
 fn twin<W: Width>(hashes: &[u128], weights: &[u16]) -> Vec<i64> {
     let hashes: Vec<W> = hashes.iter().map(|&h| W::truncate(h)).collect();

@@ -20,10 +20,10 @@ mod splitmix;
 use std::path::Path;
 use std::time::Instant;
 
-use index::Segment;
-use index::plan::Plan;
-use index::segment::{Builder, Codec, Form, Options, Scratch, SegmentError};
-use index::store::{Settings, segment_options};
+use twinprint_index::Segment;
+use twinprint_index::plan::Plan;
+use twinprint_index::segment::{Builder, Codec, Form, Options, Scratch, SegmentError};
+use twinprint_index::store::{Settings, segment_options};
 
 use self::splitmix::number;
 

@@ -7,10 +7,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use fingerprint::Width;
-use index::join::{JoinPlan, Pair, self_join_with};
-use index::plan::Plan;
-use index::planner;
+use twinprint_fingerprint::Width;
+use twinprint_index::join::{JoinPlan, Pair, self_join_with};
+use twinprint_index::plan::Plan;
+use twinprint_index::planner;
 
 struct Random(u64);
 

@@ -5,7 +5,7 @@
 //! seconds of inserting, sealing and probing by blocks, bytes an entry and what a probe costs.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
-use index::PrefixIndex;
+use twinprint_index::PrefixIndex;
 
 fn mix(x: u64) -> u64 {
     let z = x.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -14,8 +14,8 @@ mod splitmix;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use index::segment::{Codec, Scratch};
-use index::store::{Index, Options, Settings};
+use twinprint_index::segment::{Codec, Scratch};
+use twinprint_index::store::{Index, Options, Settings};
 
 use self::splitmix::number;
 
@@ -91,7 +91,7 @@ fn main() {
             index
                 .snapshot()
                 .segments()
-                .map(index::Segment::len)
+                .map(twinprint_index::Segment::len)
                 .collect::<Vec<_>>()
         };
         println!("segments                 {:?}", segments(&index));

@@ -5,7 +5,7 @@
 //! strewn over 128. The highest chosen bit becomes the highest bit of the address, and the address of a ^ b is the address of a ^ the
 //! address of b.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// Addresses are at most this wide, so that a directory stays below 2²⁸ entries.
 pub(crate) const MAX_ADDRESS_BITS: u32 = 28;

@@ -10,8 +10,8 @@
 //! result does not depend on the number of threads. Rows that come in the order wanted, as those of a segment do for its first table, are
 //! taken as they are.
 
-use fingerprint::Width;
 use rayon::prelude::*;
+use twinprint_fingerprint::Width;
 
 use crate::address::Address;
 
@@ -154,13 +154,13 @@ impl<W: Width> Buckets<W> {
     /// Asks memory for the bounds of a bucket soon to be read.
     #[inline]
     pub(crate) fn prefetch_bounds(&self, x: u32) {
-        fingerprint::kernel::prefetch_read(&self.bounds, x as usize);
+        twinprint_fingerprint::kernel::prefetch_read(&self.bounds, x as usize);
     }
 
     /// Asks memory for the rows of a bucket whose bounds are at hand.
     #[inline]
     pub(crate) fn prefetch_rows(&self, x: u32) {
-        fingerprint::kernel::prefetch_read(&self.rows, self.bounds[x as usize] as usize);
+        twinprint_fingerprint::kernel::prefetch_read(&self.rows, self.bounds[x as usize] as usize);
     }
 
     /// Bytes held.

@@ -1,6 +1,6 @@
 //! Digests that identify the content of files.
 
-use fingerprint::{HashKey, hash_one};
+use twinprint_fingerprint::{HashKey, hash_one};
 
 /// The 128-bit SipHash-1-3 of some bytes under the published key. It recognizes files that were mistaken for one another. It is no defence against
 /// forged files.

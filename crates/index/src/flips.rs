@@ -1,6 +1,6 @@
 //! The Hamming ball around an address, as XOR patterns.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// V(w, ρ) = Σ_{i ≤ ρ} C(w, i): how many addresses of `w` bits lie within `radius` flips of one.
 pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {

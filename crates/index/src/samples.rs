@@ -1,7 +1,7 @@
 //! Rows for tests: the shapes of data that break searches.
 
-use fingerprint::Width;
 use proptest::prelude::*;
+use twinprint_fingerprint::Width;
 
 use crate::plan::Plan;
 

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write;
 
-use fingerprint::{HashKey, Votes, Width, hash_one};
 use serde_json::Value;
-use text::{Analyzer, Feature, Features, IdfTable, Profile, Weight};
+use twinprint_fingerprint::{HashKey, Votes, Width, hash_one};
+use twinprint_text::{Analyzer, Feature, Features, IdfTable, Profile, Weight};
 
 /// Jaccards from which on recall is told.
 const AT: [f64; 3] = [0.8, 0.7, 0.5];
@@ -171,7 +171,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for row in rows(&docs)? {
         let field = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         numbers.insert(field("id"), texts.len());
-        texts.push(text::canonical(&field("text")));
+        texts.push(twinprint_text::canonical(&field("text")));
     }
     let mut pairs = Vec::new();
     for row in rows(&list)? {

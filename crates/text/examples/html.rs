@@ -7,10 +7,10 @@
 use std::error::Error;
 use std::time::Instant;
 
-use fingerprint::HashKey;
-use text::html::{Extractor, Part};
-use text::overlap::{Shingler, overlap};
-use text::{Measure, canonical};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::html::{Extractor, Part};
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::{Measure, canonical};
 
 /// The pages are read this often; the quickest counts.
 const ROUNDS: usize = 5;

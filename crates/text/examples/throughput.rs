@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fingerprint::HashKey;
 use jieba_rs::Jieba;
-use text::compat::{Dictionaries, Imitator, Recipe};
-use text::overlap::{Shingler, overlap};
-use text::{Analyzer, Measure, Profile, canonical, normalise};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::compat::{Dictionaries, Imitator, Recipe};
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::{Analyzer, Measure, Profile, canonical, normalise};
 
 /// Each step runs this often; the quickest counts.
 const ROUNDS: usize = 3;

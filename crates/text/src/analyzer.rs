@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use fingerprint::HashKey;
+use twinprint_fingerprint::HashKey;
 
 use crate::canonical::Canonicaliser;
 use crate::profile::Profile;

@@ -11,7 +11,7 @@ use crate::normal::{Sink, walk};
 /// The canonical form of `text`. Linear; ASCII is handled in chunks.
 ///
 /// ```
-/// assert_eq!(text::canonical("  Hello,\nＷｏｒｌｄ! snake_case 中文。"), "hello world snake case 中文");
+/// assert_eq!(twinprint_text::canonical("  Hello,\nＷｏｒｌｄ! snake_case 中文。"), "hello world snake case 中文");
 /// ```
 pub fn canonical(text: &str) -> String {
     let mut canonicaliser = Canonicaliser {

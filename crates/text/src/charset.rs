@@ -177,11 +177,11 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
 /// Decodes a whole text in the charset that [`detect`] tells; a byte order mark is dropped.
 ///
 /// ```
-/// use text::charset::{Hints, decode};
+/// use twinprint_text::charset::{Hints, decode};
 ///
 /// let (text, charset) = decode(b"caf\xe9", Hints { declared: Some("latin1"), ..Hints::default() })?;
 /// assert_eq!((text.as_ref(), charset.name()), ("café", "windows-1252"));
-/// # Ok::<(), text::charset::Undecodable>(())
+/// # Ok::<(), twinprint_text::charset::Undecodable>(())
 /// ```
 ///
 /// # Errors
@@ -201,7 +201,7 @@ pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Ch
 /// The charset in a content type such as `text/html; charset="gbk"`.
 ///
 /// ```
-/// use text::charset::of_content_type;
+/// use twinprint_text::charset::of_content_type;
 ///
 /// assert_eq!(of_content_type("text/html; a=b; Charset=\"gbk\""), Some("gbk"));
 /// assert_eq!(of_content_type("text/html; charset="), None);

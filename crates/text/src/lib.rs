@@ -5,14 +5,14 @@
 //! they have in common and where, [`origin`] where that stands in the original texts, [`measures`] the distances of the textbooks.
 //!
 //! ```
-//! use fingerprint::{HashKey, Width};
-//! use text::{Analyzer, Profile};
+//! use twinprint_fingerprint::{HashKey, Width};
+//! use twinprint_text::{Analyzer, Profile};
 //!
 //! let mut analyzer = Analyzer::new(&Profile::parse("tp1-words-lntf-64")?, HashKey::PUBLIC);
 //! let a = analyzer.analyze("The quick brown fox jumps over the lazy dog.").fingerprint as u64;
 //! let b = analyzer.analyze("the QUICK brown fox — jumps over the lazy dog").fingerprint as u64;
 //! assert_eq!(a.distance(b), 0);
-//! # Ok::<(), text::ProfileError>(())
+//! # Ok::<(), twinprint_text::ProfileError>(())
 //! ```
 #![forbid(unsafe_code)]
 

@@ -36,7 +36,7 @@ pub struct Origins {
 ///
 /// ```
 /// let text = "The “ﬁne” print";
-/// let found = text::origin::origins(text, &[4], &[8]);
+/// let found = twinprint_text::origin::origins(text, &[4], &[8]);
 /// let (start, end) = (found.starts[0].unwrap(), found.ends[0].unwrap());
 /// assert_eq!(&text[start.byte..end.byte], "ﬁne");
 /// ```

@@ -77,7 +77,7 @@ pub struct ProfileMismatch {
 }
 
 impl Profile {
-    /// The id of the published key, [`HashKey::PUBLIC`](fingerprint::HashKey::PUBLIC).
+    /// The id of the published key, [`HashKey::PUBLIC`](twinprint_fingerprint::HashKey::PUBLIC).
     pub const PUBLIC_KEY: &str = "public";
 
     /// A profile with the public key and no stop words.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fingerprint::{HashKey, Width, hash_one};
+use twinprint_fingerprint::{HashKey, Width, hash_one};
 
 use crate::profile::Profile;
 use crate::weight::Weight;

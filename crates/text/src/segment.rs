@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use fingerprint::Span;
+use twinprint_fingerprint::Span;
 
 use crate::script::Script;
 use crate::spaces::split;

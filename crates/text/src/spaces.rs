@@ -3,7 +3,7 @@
 //! Stretches of ASCII are split eight bytes at a time; only words that hold another character are handed to
 //! the caller, who knows how to cut them further.
 
-use fingerprint::Span;
+use twinprint_fingerprint::Span;
 
 /// Pushes the words of `canonical`, which must be shorter than 4 GiB, in text order.
 ///

@@ -15,7 +15,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// A page of some ten thousand characters takes less than a quarter of these slots, and their 256 KiB stay in the
 /// second cache. On English pages half as many were slower, by more collisions and more growing; twice as many

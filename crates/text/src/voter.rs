@@ -9,7 +9,7 @@
 //! A feature that weighs as often as it occurs may as well vote at each occurrence. So where nobody asks how many are distinct, nothing
 //! is counted.
 
-use fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64, kernel};
+use twinprint_fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64, kernel};
 
 use crate::analyzer::{Analysis, Feature};
 use crate::features::{Cutter, Features};

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use fingerprint::Span;
+use twinprint_fingerprint::Span;
 
 /// Runs shorter than this gain nothing from a way of their own.
 const LONG: usize = 64;

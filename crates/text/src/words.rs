@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fingerprint::Span;
+use twinprint_fingerprint::Span;
 
 use crate::segment::Segmenter;
 

@@ -3,8 +3,8 @@
 //! Real pages share their common words, which lean a bit the same way everywhere: of 13,827 distinct fingerprints of English and Chinese pages, set bits
 //! were between 19 and 82 %, and the collision entropy of blocks of 16 bits 12.2 to 12.7 bits. That is the pages' doing; this test is of the hash.
 
-use fingerprint::HashKey;
-use text::{Analyzer, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Profile};
 
 const PAGES: usize = 10_000;
 const WORDS: usize = 60;

@@ -1,8 +1,8 @@
 //! Fingerprints of every kind of profile that stores are made of, which may never change. A change that breaks this test needs a new version of
 //! the recipe: `tp2`.
 
-use fingerprint::HashKey;
-use text::{Analyzer, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Profile};
 
 const TEXTS: [&str; 3] = [
     "The keeper of the lighthouse wrote down the weather every evening: wind from the west, 7 knots; rain after dark. “No ships,” she added — then, an hour later, one ship.",

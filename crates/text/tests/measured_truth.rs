@@ -7,10 +7,10 @@ mod shared;
 
 use std::collections::HashMap;
 
-use fingerprint::HashKey;
 use shared::{data, records};
-use text::overlap::{Shingler, overlap};
-use text::{Measure, canonical};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::{Measure, canonical};
 
 /// A document's measure and shingle sets, each made when first asked for.
 struct Document {

@@ -3,8 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test: it may panic")]
 
-use fingerprint::HashKey;
-use text::{Analyzer, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Profile};
 
 const VICTIM: &str =
     "The river rose in the night and took the lower bridge; nobody was hurt, and the school stays open.";

@@ -9,10 +9,10 @@ use std::sync::atomic::AtomicU64;
 #[cfg(feature = "collections")]
 use std::sync::atomic::Ordering;
 
-use fingerprint::Width;
-use index::segment::Scratch;
-use index::store;
 use rayon::prelude::*;
+use twinprint_fingerprint::Width;
+use twinprint_index::segment::Scratch;
+use twinprint_index::store;
 
 #[cfg(feature = "collections")]
 use crate::collection::{Answer, Best, Collection, Content, Details, NewDocument, Store, Verdict};

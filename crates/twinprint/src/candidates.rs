@@ -14,12 +14,12 @@ mod hot;
 #[cfg(test)]
 mod tests;
 
-use cluster::Open;
-use fingerprint::Width;
-use index::join::Pair;
-use index::planner::Alternative;
 use rayon::prelude::*;
-use text::Measure;
+use twinprint_cluster::Open;
+use twinprint_fingerprint::Width;
+use twinprint_index::join::Pair;
+use twinprint_index::planner::Alternative;
+use twinprint_text::Measure;
 
 use crate::corpus::Classes;
 use crate::error::DedupError;

@@ -1,10 +1,12 @@
 //! Two documents side by side: every distance and similarity, and what differs.
 
-use fingerprint::{HashKey, Width};
 use serde::Serialize;
-use text::measures::{TermVector, chebyshev, cosine, edit_distance, euclidean, manhattan, term_jaccard};
-use text::overlap::{Shingler, overlap};
-use text::{Analyzer, Feature, Measure, Profile};
+use twinprint_fingerprint::{HashKey, Width};
+use twinprint_text::measures::{
+    TermVector, chebyshev, cosine, edit_distance, euclidean, manhattan, term_jaccard,
+};
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::{Analyzer, Feature, Measure, Profile};
 
 /// How two documents differ. Distances are 0 and similarities 1 for equal texts.
 #[derive(Clone, Debug, Serialize)]
@@ -140,7 +142,7 @@ fn explanation(a: &Side, b: &Side, profile: &Profile) -> Explanation {
             .iter()
             .map(|feature| i64::from(feature.weight))
             .collect();
-        fingerprint::accumulate(&hashes, &weights)
+        twinprint_fingerprint::accumulate(&hashes, &weights)
     };
     let (left, right) = (sums(a), sums(b));
     let differing = (0..profile.bits()).filter(|&bit| a.fingerprint.bit(bit) != b.fingerprint.bit(bit));

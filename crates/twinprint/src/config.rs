@@ -115,7 +115,7 @@ impl Config {
             format: source.format.map(crate::source::Format::name),
             delimiter: source.delimiter.map(|byte| char::from(byte).to_string()),
             no_header: source.no_header,
-            charset: source.charset.map(text::charset::Charset::name),
+            charset: source.charset.map(twinprint_text::charset::Charset::name),
             lines: source.lines,
             ext: source.extra_extensions.clone(),
             include: source.include.clone(),

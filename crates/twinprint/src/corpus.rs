@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
-use text::Measure;
+use twinprint_text::Measure;
 
 use crate::error::DedupError;
 use crate::source::{IntegerType, SortValue};

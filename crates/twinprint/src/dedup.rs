@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::begin::Beginning;
-use cluster::{Outcome, Pairs, leader_follower};
+use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use crate::against::{Against, AskedInput, KnownClasses};
 use crate::append::Append;
@@ -43,7 +43,7 @@ pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
 /// options replace an earlier result. A run that fails leaves nothing of its own there, and an earlier result as it was; what a killed one left is replaced by the next.
 ///
 /// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, but for
-/// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`index::planner`]); memory is
+/// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`twinprint_index::planner`]); memory is
 /// about 100 bytes a document beside a fixed amount. Setting `cancel` ends the run with [`DedupError::Cancelled`].
 ///
 /// # Errors

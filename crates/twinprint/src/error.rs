@@ -42,7 +42,7 @@ pub enum DedupError {
     },
     /// The profile cannot be.
     #[error("--profile or --bits: {0}")]
-    Profile(#[from] text::ProfileError),
+    Profile(#[from] twinprint_text::ProfileError),
     /// An option makes no sense.
     #[error("{0}")]
     Option(String),

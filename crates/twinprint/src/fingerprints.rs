@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fingerprint::HashKey;
-use fingerprint::hyperplane::fingerprint_dense;
 use rayon::prelude::*;
-use text::compat::{Dictionaries, Imitator, Recipe, RecipeError};
-use text::{Analyzer, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_fingerprint::hyperplane::fingerprint_dense;
+use twinprint_text::compat::{Dictionaries, Imitator, Recipe, RecipeError};
+use twinprint_text::{Analyzer, Profile};
 
 use crate::compare::hex;
 use crate::error::DedupError;

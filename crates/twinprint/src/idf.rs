@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
 
 use crate::error::DedupError;
 use crate::idle::Idle;

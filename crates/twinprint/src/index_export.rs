@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use index::segment::SegmentError;
-use index::sort::Sorter;
-use index::store::{Snapshot, StoreError};
+use twinprint_index::segment::SegmentError;
+use twinprint_index::sort::Sorter;
+use twinprint_index::store::{Snapshot, StoreError};
 
 use crate::progress::{Progress, Unit};
 

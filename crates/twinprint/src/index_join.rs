@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use index::join::{Pair, StoredJoin};
-use index::segment::{self, Builder, Segment, SegmentError};
-use index::sort::Sorter;
-use index::store::{Snapshot, StoreError};
+use twinprint_index::join::{Pair, StoredJoin};
+use twinprint_index::segment::{self, Builder, Segment, SegmentError};
+use twinprint_index::sort::Sorter;
+use twinprint_index::store::{Snapshot, StoreError};
 
 use crate::error::DedupError;
 use crate::progress::{Progress, Unit};

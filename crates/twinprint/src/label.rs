@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use text::Profile;
-use text::compat::Recipe;
+use twinprint_text::Profile;
+use twinprint_text::compat::Recipe;
 
 /// The id and the checksum of a profile, this engine's own or another library's.
 #[derive(Clone, Debug, PartialEq, Eq)]

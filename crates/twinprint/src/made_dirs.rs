@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "stream")]
-use index::storage::folder;
+use twinprint_index::storage::folder;
 
 /// Directories to remove when this is dropped. One that holds something then stays, with those above it.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cluster::{Candidate, Neighbors, Open, Pairs, Similarity, Verify};
-use fingerprint::Width;
-use text::Measure;
+use twinprint_cluster::{Candidate, Neighbors, Open, Pairs, Similarity, Verify};
+use twinprint_fingerprint::Width;
+use twinprint_text::Measure;
 
 use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;

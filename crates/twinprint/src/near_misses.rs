@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cluster::{Candidate, Similarity};
+use twinprint_cluster::{Candidate, Similarity};
 
 /// How far below the threshold a pair is still noted. The further, the fewer pairs are settled by a glance: a tenth took 0.7 s of 24 on
 /// a gigabyte of Chinese pages full of relatives.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
-use text::{Analyzer, Features, Profile, ProfileError, Weight};
+use twinprint_text::{Analyzer, Features, Profile, ProfileError, Weight};
 
 use crate::annotate::Columns;
 use crate::corpus::SortKey;
@@ -316,7 +316,7 @@ impl DedupOptions {
     pub(crate) fn analyzer(&self) -> Result<Analyzer, ProfileError> {
         Ok(Analyzer::new(
             &self.profile_at(self.width_made())?,
-            fingerprint::HashKey::PUBLIC,
+            twinprint_fingerprint::HashKey::PUBLIC,
         ))
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use cluster::{Group, Outcome};
+use twinprint_cluster::{Group, Outcome};
 
 use crate::against::{Known, KnownClasses};
 use crate::annotate::{Annotate, Annotation, Annotator, Columns};

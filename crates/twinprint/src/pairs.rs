@@ -1,6 +1,6 @@
 //! Writes `pairs.jsonl`: every verified duplicate pair, each once, a before b in input order.
 
-use cluster::{Candidate, Similarity};
+use twinprint_cluster::{Candidate, Similarity};
 
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;

@@ -12,8 +12,8 @@
 #[cfg(test)]
 mod tests;
 
-use fingerprint::kernel::hamming_one_to_many;
 use rayon::prelude::*;
+use twinprint_fingerprint::kernel::hamming_one_to_many;
 
 use crate::options::Auto;
 
@@ -317,7 +317,7 @@ fn measure(rows: &[u128], sample: &[usize], bits: u32, widest: u32) -> Histogram
     Histogram { bits, within }
 }
 
-fn count<W: fingerprint::Width>(rows: &[W], sample: &[usize], widest: u32) -> Vec<u64> {
+fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: u32) -> Vec<u64> {
     sample
         .par_iter()
         .map_init(Vec::new, |near, &i| {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use text::{Analyzer, Measure};
+use twinprint_text::{Analyzer, Measure};
 
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
 use crate::error::DedupError;

@@ -2,7 +2,7 @@
 //! one taken keeps neighbours together. What is loaded for a family of near-duplicates is then used at once, wherever in the input
 //! its documents stand.
 
-use cluster::Open;
+use twinprint_cluster::Open;
 
 use crate::candidates::Edge;
 

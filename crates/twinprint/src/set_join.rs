@@ -5,11 +5,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cluster::Open;
-use index::set::{PrefixIndex, TokenOrder};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use text::Measure;
+use twinprint_cluster::Open;
+use twinprint_index::set::{PrefixIndex, TokenOrder};
+use twinprint_text::Measure;
 
 use crate::candidates::Edge;
 use crate::error::DedupError;

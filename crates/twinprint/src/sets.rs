@@ -3,12 +3,12 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use text::Measure;
-use text::overlap::{ShingleSet, Shingler};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::Measure;
+use twinprint_text::overlap::{ShingleSet, Shingler};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;

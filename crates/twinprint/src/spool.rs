@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::error::DedupError;
-use index::PositionedFile;
+use twinprint_index::PositionedFile;
 
 /// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
 const BLOCK: usize = 4 << 10;

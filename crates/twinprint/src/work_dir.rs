@@ -12,8 +12,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use index::storage::{Disk, Storage};
 use tempfile::TempDir;
+use twinprint_index::storage::{Disk, Storage};
 
 use crate::error::DedupError;
 use crate::made_dirs::MadeDirs;

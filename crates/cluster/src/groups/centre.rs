@@ -3,8 +3,8 @@
 //! It is what leader–follower clustering calls updating the centre, and serves the search alone: an item near the centre is compared with
 //! the group's leaders, and only they decide. After [`FROZEN`] members it stays as it is, so that a group without end costs no more.
 
-use fingerprint::Width;
 use serde::{Deserialize, Serialize};
+use twinprint_fingerprint::Width;
 
 /// Members counted.
 const FROZEN: u8 = 64;

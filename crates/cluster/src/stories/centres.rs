@@ -6,7 +6,7 @@
 //!
 //! Invariant: what is answered depends on what is held, not on the order in which it came.
 
-use fingerprint::{hyperplane, kernel};
+use twinprint_fingerprint::{hyperplane, kernel};
 
 use super::vector::Weighted;
 use super::vocabulary::{ROWS, Vocabulary};

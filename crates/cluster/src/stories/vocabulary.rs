@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use fingerprint::{HashKey, hyperplane};
 use serde::{Deserialize, Serialize};
+use twinprint_fingerprint::{HashKey, hyperplane};
 
 use super::exact::ln;
 
@@ -58,7 +58,7 @@ pub struct Vocabulary {
 /// The keys of the rows. Whoever prepares texts that meet in a fingerprint still has to pass the cosine.
 fn rows(text: &str) -> [u128; ROWS] {
     [[1, 2], [3, 4], [5, 6], [7, 8]].map(|[a, b]| {
-        let dimension = fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
+        let dimension = twinprint_fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
         hyperplane::row(&HashKey::new(a, b), dimension as u64)
     })
 }

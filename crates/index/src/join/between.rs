@@ -4,8 +4,8 @@
 //! address of each table in turn and met bucket against bucket. This is the batch job of Manku, Jain and Das Sarma 2007: tables over the new
 //! fingerprints, and one scan of all the stored ones against them.
 
-use fingerprint::{Width, kernel};
 use rayon::prelude::*;
+use twinprint_fingerprint::{Width, kernel};
 
 use super::{Batch, Pair};
 use crate::address::Address;

@@ -13,7 +13,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 pub use self::between::Between;
 pub use self::stored::StoredJoin;

@@ -6,8 +6,8 @@
 //! address. Small partner buckets are first copied side by side, so that one kernel call pays for many of them; large
 //! ones are met where they lie.
 
-use fingerprint::{Width, kernel};
 use rayon::prelude::*;
+use twinprint_fingerprint::{Width, kernel};
 
 use super::{Batch, JoinStats, Pair, Parts};
 use crate::address::Address;

@@ -1,7 +1,7 @@
 //! The scan: everything against everything, in blocks that stay in cache.
 
-use fingerprint::{Width, kernel};
 use rayon::prelude::*;
+use twinprint_fingerprint::{Width, kernel};
 
 use super::{Batch, JoinStats, Pair};
 

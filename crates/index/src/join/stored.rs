@@ -4,7 +4,7 @@
 //! over the chunk, past which the other rows go in one pass. So what fits memory is read once, and twice the rows in the same memory take four
 //! times the work.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::between::Between;
 use super::{Pair, self_join_until};

@@ -1,6 +1,6 @@
 //! Many queries at once: a lookup of each, or one pass over all that is stored.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::segment::{Ask, LookupPrices, Medium, Mode, plan_segment};
 use crate::join::between;

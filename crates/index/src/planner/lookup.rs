@@ -1,6 +1,6 @@
 //! The choice of tables in memory for one lookup at a time.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::cost::{Load, Prices};
 use super::skew::Differences;

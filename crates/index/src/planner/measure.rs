@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use fingerprint::kernel::{self, PackedRows, Run, prefetch_read};
+use twinprint_fingerprint::kernel::{self, PackedRows, Run, prefetch_read};
 
 use super::segment::LookupPrices;
 

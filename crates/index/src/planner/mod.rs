@@ -16,7 +16,7 @@ mod tests;
 
 use std::fmt;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 pub use self::batch::scan_is_cheaper;
 use self::cost::{Load, Prices};

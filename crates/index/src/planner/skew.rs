@@ -4,7 +4,7 @@
 //! sample estimates Σ p² by its share of colliding pairs. Pairs whose addresses differ by a given flip are at most as
 //! many as pairs that share one (Cauchy–Schwarz), so the estimate bounds the work of every radius.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use crate::address::{Address, MAX_ADDRESS_BITS};
 

@@ -1,10 +1,10 @@
 //! Numbers of a fixed count of bits, one after the other.
 //!
 //! Number i takes the bits from i·w up to (i + 1)·w of a little-endian bit string: bit b is bit b % 8 of byte b / 8, as
-//! [`fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may take a few bytes more
+//! [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may take a few bytes more
 //! than it needs.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// Zero bytes after packed numbers: a reader of eight at once may look that far.
 pub(crate) const PADDING: usize = 64;

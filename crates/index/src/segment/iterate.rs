@@ -1,6 +1,6 @@
 //! All rows of a segment, in the order of its first table.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::bits::unpack;
 use super::codec::{Buckets, Place, each_codec};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::bits::packed_bytes;
 use super::codec::{Codec, Wrong};

@@ -4,7 +4,7 @@
 //! rotation; otherwise it is a table of 256 values for each byte, whose contributions are joined, as any permutation of bits
 //! can be. Either way the permutation of a ^ b is that of a ^ that of b, so distances are those of the permuted.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// Moves the bits of one mask to the top of a fingerprint and back.
 #[derive(Clone, Debug)]

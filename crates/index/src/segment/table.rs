@@ -1,6 +1,6 @@
 //! One permuted table of an open segment: its bit order, and its rows.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::codec::{Codec, Coded, Packed, Pages, Wrong};
 use super::layout::{Footer, TableMeta};

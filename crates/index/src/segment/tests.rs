@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::plan::Plan;
 use crate::samples::{self, Random, SHAPES, Shape, plans, rows, shape};
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// Every way to store rows; pages of one row, of some, of more than there are.
 const CODECS: [Codec; 6] = [

@@ -13,8 +13,8 @@
 
 use std::ops::Range;
 
-use fingerprint::kernel::prefetch_read;
 use rayon::prelude::*;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::place::{Place, SHARDS, TAG_BITS, class};
 use super::young::{Shard, Young};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::writing::{Shared, held};
 

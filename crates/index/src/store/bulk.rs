@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::flush::Moment;
 use super::open::entry;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::files::Files;
 use super::open::{required, view};

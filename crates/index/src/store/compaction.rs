@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::manifest::Entry;
 use super::tombstones::Tombstones;

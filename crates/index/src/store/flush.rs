@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::StoreError;
 use super::manifest::{Entry, Manifest, VERSION};

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use crate::bytes::{Reader, sealed, unsealed};
 use crate::digest::Digest;

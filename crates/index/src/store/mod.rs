@@ -116,7 +116,7 @@ impl Default for Options {
 ///
 /// Dropped, it ends its thread and forgets what was not committed.
 #[derive(Debug)]
-pub struct Index<W: fingerprint::Width> {
+pub struct Index<W: twinprint_fingerprint::Width> {
     shared: Arc<Shared<W>>,
     /// Ends with this.
     background: Option<Background>,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::background::Background;
 use super::files::{FIRST, FIRST_GENERATION, Files};

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::view::Snapshot;
 use super::{Scanned, StoreError};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::StoreError;
 use super::manifest::Entry;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::background::Bell;
 use super::files::Files;

@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use fingerprint::{Width, kernel};
+use twinprint_fingerprint::{Width, kernel};
 
 use crate::address::{Address, MAX_ADDRESS_BITS};
 use crate::bucket::Buckets;

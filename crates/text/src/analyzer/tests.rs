@@ -1,5 +1,5 @@
-use fingerprint::{HashKey, Width, hash_one};
 use proptest::prelude::*;
+use twinprint_fingerprint::{HashKey, Width, hash_one};
 
 use super::*;
 use crate::features::Features;

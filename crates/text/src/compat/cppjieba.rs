@@ -14,11 +14,11 @@ mod hmm;
 mod read;
 mod segmenter;
 
-use fingerprint::{HashKey, Span, hash_features_64, hash_one};
 use hmm::Hmm;
 pub use read::DictionaryError;
 use rustc_hash::FxHashMap;
 use segmenter::Buffers;
+use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
 
 use crate::segment::dictionary::{Dictionary, Rules};
 use crate::tally::Tally;

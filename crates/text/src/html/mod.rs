@@ -5,10 +5,10 @@
 //! is an error that names the limit.
 //!
 //! ```
-//! let mut extractor = text::html::Extractor::new();
+//! let mut extractor = twinprint_text::html::Extractor::new();
 //! let page = "<nav><a href=/>Home</a></nav><main><h1>Tea</h1><p>Let it draw.</main><footer>2009</footer>";
 //! assert_eq!(extractor.extract(page)?.text, "Tea\nLet it draw.");
-//! # Ok::<(), text::html::HtmlError>(())
+//! # Ok::<(), twinprint_text::html::HtmlError>(())
 //! ```
 
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fingerprint::{HashKey, Span, hash_features_64, hash_one};
+use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
 
 use super::sorting::Sorter;
 use crate::chars::is_letter_or_number;

@@ -13,7 +13,7 @@ pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower, run_of};
 
 use std::ops::Range;
 
-use fingerprint::{HashKey, Span, hash_features_64};
+use twinprint_fingerprint::{HashKey, Span, hash_features_64};
 
 use crate::overlap::{counts, mixed_words};
 use crate::script::Measure;

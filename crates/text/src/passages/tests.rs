@@ -1,5 +1,5 @@
-use fingerprint::HashKey;
 use proptest::prelude::*;
+use twinprint_fingerprint::HashKey;
 
 use super::winnow::pick;
 use super::*;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use fingerprint::HashKey;
+use twinprint_fingerprint::HashKey;
 
 use super::{CharCounter, Units, kind, rolling};
 use crate::script::Measure;

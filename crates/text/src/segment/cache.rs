@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use fingerprint::kernel::prefetch_read;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 /// Bytes of a short run at most: nine ideographs.
 const SHORT: usize = 28;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use crate::source::BOM;
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 /// A value as a field: nothing stands for null.
 pub(super) fn field(value: &Value) -> Cow<'_, str> {

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::*;
 use crate::source::{Form, Header};

@@ -12,11 +12,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use index::planner::{Ask, LookupPrices, Medium, Mode, plan_join_uniform, plan_segment};
-use index::segment::Codec;
 use rayon::prelude::*;
 use serde::Serialize;
-use text::Profile;
+use twinprint_index::planner::{Ask, LookupPrices, Medium, Mode, plan_join_uniform, plan_segment};
+use twinprint_index::segment::Codec;
+use twinprint_text::Profile;
 
 pub use background::Background;
 

@@ -6,11 +6,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use cluster::Open;
-use fingerprint::Width;
-use index::join::{Pair, self_join, self_join_with};
-use index::planner::plan_join;
 use rayon::prelude::*;
+use twinprint_cluster::Open;
+use twinprint_fingerprint::Width;
+use twinprint_index::join::{Pair, self_join, self_join_with};
+use twinprint_index::planner::plan_join;
 
 use super::{Candidates, HOT_DEGREE, HOT_ROW, HotRow, Rows};
 use crate::error::DedupError;

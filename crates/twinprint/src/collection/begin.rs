@@ -4,9 +4,9 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fingerprint::HashKey;
-use index::storage::{self, Storage as _};
-use text::Profile;
+use twinprint_fingerprint::HashKey;
+use twinprint_index::storage::{self, Storage as _};
+use twinprint_text::Profile;
 
 use super::FILE;
 use super::error::CollectionError;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
-use text::Analyzer;
+use twinprint_text::Analyzer;
 
 use super::begin::stored_in;
 use super::error::CollectionError;

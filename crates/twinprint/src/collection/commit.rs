@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use text::Measure;
-use text::overlap::ShingleSet;
+use twinprint_text::Measure;
+use twinprint_text::overlap::ShingleSet;
 
 use super::document::{Answer, Best, Named, Verdict};
 use super::error::CollectionError;

@@ -1,7 +1,7 @@
 //! Documents as they come in, and the answers that go out.
 
-use fingerprint::{HashKey, Width, hash_one};
 use serde::{Deserialize, Serialize};
+use twinprint_fingerprint::{HashKey, Width, hash_one};
 
 use super::error::CollectionError;
 

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use index::PrefixIndex;
 use rustc_hash::FxHashMap;
-use text::Measure;
+use twinprint_index::PrefixIndex;
+use twinprint_text::Measure;
 
 use super::near::{Near, near};
 use super::row::Row;

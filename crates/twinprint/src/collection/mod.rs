@@ -51,7 +51,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rayon::prelude::*;
-use text::Profile;
+use twinprint_text::Profile;
 
 use self::begin::{NewStore, configure, keys, load, stored_in};
 use self::commit::Effects;

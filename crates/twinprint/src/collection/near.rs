@@ -11,10 +11,10 @@
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex};
 
-use fingerprint::{Width, kernel};
-use index::Tables;
-use index::planner::plan_lookup_of;
 use rustc_hash::FxHashSet;
+use twinprint_fingerprint::{Width, kernel};
+use twinprint_index::Tables;
+use twinprint_index::planner::plan_lookup_of;
 
 /// Rows that are scanned before they are arranged.
 const TAIL: usize = 1 << 13;

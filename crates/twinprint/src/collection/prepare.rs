@@ -6,10 +6,10 @@
 use std::hash::Hasher;
 use std::sync::{Arc, OnceLock};
 
-use fingerprint::HashKey;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use text::overlap::{ShingleSet, Shingler};
-use text::{Analyzer, Measure, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{ShingleSet, Shingler};
+use twinprint_text::{Analyzer, Measure, Profile};
 
 use super::document::{self, Content, Details, NewDocument};
 use super::error::CollectionError;
@@ -57,9 +57,9 @@ pub(crate) struct Workshop {
 struct Tools {
     analyzer: Analyzer,
     shingler: Shingler,
-    words: text::Words,
+    words: twinprint_text::Words,
     #[cfg(feature = "html")]
-    extractor: text::html::Extractor,
+    extractor: twinprint_text::html::Extractor,
     compressor: Option<zstd::bulk::Compressor<'static>>,
 }
 
@@ -134,9 +134,9 @@ impl Workshop {
         self.idle.take().unwrap_or_else(|| Tools {
             analyzer: Analyzer::new(&self.profile, self.keys.features),
             shingler: Shingler::new(self.keys.shingles),
-            words: text::Words::default(),
+            words: twinprint_text::Words::default(),
             #[cfg(feature = "html")]
-            extractor: text::html::Extractor::new(),
+            extractor: twinprint_text::html::Extractor::new(),
             compressor: None,
         })
     }
@@ -270,7 +270,7 @@ impl Workshop {
             Store::Text => {
                 let text = decompress(stored)?;
                 let mut tools = self.tools();
-                let canonical = text::canonical(&text);
+                let canonical = twinprint_text::canonical(&text);
                 let set = ShingleSet::new(tools.shingler.shingle(&canonical, measure));
                 self.idle.give(tools);
                 Some(set)
@@ -335,7 +335,7 @@ impl Tools {
 
 /// The size of a set and the tokens it is found by. Hashes under a secret key are in as good an order as any: the same for all sets.
 fn prefix(shingles: &[u64], threshold: f64) -> (u32, Box<[u64]>) {
-    let length = index::PrefixIndex::new(threshold).prefix_len(shingles.len());
+    let length = twinprint_index::PrefixIndex::new(threshold).prefix_len(shingles.len());
     let prefix = shingles.get(..length).unwrap_or_default();
     (shingles.len() as u32, prefix.into())
 }

@@ -162,7 +162,7 @@ impl Collection {
         }
         let (a, b) = (self.get(a)?, self.get(b)?);
         let text = |document: Document| document.text.unwrap_or_default();
-        let public = text::Profile::parse(&self.inner.settings.profile)
+        let public = twinprint_text::Profile::parse(&self.inner.settings.profile)
             .map_err(|error| CollectionError::Invalid(error.to_string()))?;
         let mut comparison = compare(&text(a), &text(b), &public, true);
         if self.inner.settings.keyed {

@@ -3,7 +3,7 @@
 //! A row is all that decides where a document belongs, but for its text. The rows are read whole when a collection is opened; search,
 //! ids and equal texts are made of them, so that no index on disk can disagree with the documents.
 
-use text::Measure;
+use twinprint_text::Measure;
 
 use super::document::Verdict;
 

@@ -1,7 +1,7 @@
 //! What is laid down when a collection is made and does not change after.
 
 use serde::{Deserialize, Serialize};
-use text::Profile;
+use twinprint_text::Profile;
 
 use super::error::CollectionError;
 

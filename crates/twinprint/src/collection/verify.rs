@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use redb::ReadTransaction;
 use rustc_hash::FxHashMap;
-use text::Measure;
-use text::overlap::ShingleSet;
+use twinprint_text::Measure;
+use twinprint_text::overlap::ShingleSet;
 
 use super::error::CollectionError;
 use super::live::Live;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use index::storage::folder;
+use twinprint_index::storage::folder;
 
 use super::Job;
 use crate::append::Append;

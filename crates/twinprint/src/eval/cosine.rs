@@ -1,9 +1,9 @@
 //! The baseline: cosine of word counts, Chinese cut into words by jieba (bag of words).
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use text::{Analyzer, Features, Profile, Weight};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Features, Profile, Weight};
 
 use super::documents::Documents;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::overlap::{Overlap, ShingleSet, Shingler};
-use text::{Analyzer, Measure, Profile};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{Overlap, ShingleSet, Shingler};
+use twinprint_text::{Analyzer, Measure, Profile};
 
 use super::MAX_DOCUMENTS;
 use super::error::EvalError;

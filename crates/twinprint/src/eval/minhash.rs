@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use text::overlap::ShingleSet;
+use twinprint_text::overlap::ShingleSet;
 
 /// Slots of a signature.
 pub(super) const SLOTS: usize = 128;

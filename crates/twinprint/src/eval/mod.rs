@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use text::Profile;
+use twinprint_text::Profile;
 
 pub use error::EvalError;
 pub use evaluation::{Agreement, Bytes, Cell, Curve, Evaluation, Judged, Method, Point, Seconds, Setting};

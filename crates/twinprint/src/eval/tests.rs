@@ -172,7 +172,10 @@ fn a_further_profile_is_judged_at_the_widths_asked_for() {
     );
     assert_eq!(cell.bytes.fingerprint as u64, 2);
     // Sixteen bits, counted by hand.
-    let mut analyzer = text::Analyzer::new(&options.profiles[0].profile, fingerprint::HashKey::PUBLIC);
+    let mut analyzer = twinprint_text::Analyzer::new(
+        &options.profiles[0].profile,
+        twinprint_fingerprint::HashKey::PUBLIC,
+    );
     let made: Vec<u16> = texts
         .iter()
         .map(|text| analyzer.analyze(text).fingerprint as u16)

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use text::Measure;
+use twinprint_text::Measure;
 
 use crate::against::Against;
 use crate::candidates::is_joined;

@@ -1,8 +1,8 @@
 //! The division of a join's memory, and the least memory that a join takes.
 
-use index::join::StoredJoin;
-use index::plan::Plan;
-use index::segment::{self, SegmentError};
+use twinprint_index::join::StoredJoin;
+use twinprint_index::plan::Plan;
+use twinprint_index::segment::{self, SegmentError};
 
 use super::{JoinOptions, Side};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use text::passages::{Passage, SHORTEST_CHARS};
+use twinprint_text::passages::{Passage, SHORTEST_CHARS};
 
 use super::numbers::{NumberReader, NumberWriter};
 use crate::error::DedupError;

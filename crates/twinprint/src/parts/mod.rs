@@ -1,6 +1,6 @@
 //! Partial copies: texts of which one holds a share of another, whatever stands around it, for `--parts`.
 //!
-//! Rolling fingerprints are picked out of every text by its content ([`text::passages`]), and texts that share enough of them are
+//! Rolling fingerprints are picked out of every text by its content ([`twinprint_text::passages`]), and texts that share enough of them are
 //! candidates. What a pair of candidates shares is measured exactly on its shingle sets: containment is the shared shingles over those of
 //! the smaller text. So a copied passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
 //!
@@ -29,8 +29,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use text::Measure;
-use text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
+use twinprint_text::Measure;
+use twinprint_text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
 
 use self::candidates::Candidates;
 use self::numbers::NumberWriter;

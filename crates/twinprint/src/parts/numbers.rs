@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use index::segment::SegmentError;
-use index::sort::Sorter;
+use twinprint_index::segment::SegmentError;
+use twinprint_index::sort::Sorter;
 
 use crate::error::DedupError;
 

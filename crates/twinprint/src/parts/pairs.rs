@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::Measure;
-use text::overlap::{Shingler, overlap};
-use text::passages::passages;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::Measure;
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::passages::passages;
 
 use super::GoOn;
 use super::candidates::Candidates;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
-use text::origin::{Origin, origins};
+use twinprint_text::origin::{Origin, origins};
 
 use super::numbers::{Ahead, Sorting};
 use crate::corpus::Documents;

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::passages::Winnower;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::passages::Winnower;
 
 use super::texts::Texts;
 use super::{GoOn, TEXTS_A_TASK};

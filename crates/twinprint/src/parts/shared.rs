@@ -14,9 +14,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::passages::{Reference, Winnower};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::passages::{Reference, Winnower};
 
 use super::compared::{Compared, Placed, Run, Shared};
 use super::depth::Depth;

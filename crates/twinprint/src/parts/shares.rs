@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::Measure;
-use text::overlap::{Shingler, overlap};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::Measure;
+use twinprint_text::overlap::{Shingler, overlap};
 
 use super::depth::merged;
 use super::texts::Texts;

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use text::Measure;
+use twinprint_text::Measure;
 
 use super::holders::Holder;
 use super::pairs::{Measuring, Pair};

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use text::Measure;
+use twinprint_text::Measure;
 
 use crate::corpus::Classes;
 use crate::error::DedupError;

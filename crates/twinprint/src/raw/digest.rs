@@ -2,8 +2,8 @@
 
 use std::hash::Hasher as _;
 
-use fingerprint::HashKey;
 use siphasher::sip128::{Hasher128, SipHasher13};
+use twinprint_fingerprint::HashKey;
 
 /// A digest of fingerprints and ids in their order, read in stretches of any length: a number of 128 bits that does not depend on the names of files. It
 /// is the SipHash-1-3 under the published key, as in the files of an index, so it is no defence against forged input.
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(digest(&[(&numbers, &other)], false), all[0]);
         // As in FORMAT.md, and as the digests of files.
         let bytes = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
-        let of = |bytes: &[u8]| fingerprint::hash_one(&HashKey::PUBLIC, bytes);
+        let of = |bytes: &[u8]| twinprint_fingerprint::hash_one(&HashKey::PUBLIC, bytes);
         assert_eq!(all[0], of(&bytes(&numbers)));
         let ids = of(&bytes(&other)).to_le_bytes();
         assert_eq!(all[2], of(&[bytes(&numbers), ids.to_vec()].concat()));

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use index::storage::Disk;
+use twinprint_index::storage::Disk;
 
 /// A file being written beside its name, as `NAME.tmp`. Dropped before [`NewFile::finish`], it is deleted.
 #[derive(Debug)]

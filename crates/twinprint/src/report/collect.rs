@@ -66,7 +66,7 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
     };
     removed(run, &mut report);
     report.run.threads = rayon::current_num_threads();
-    fingerprint::kernel::level()
+    twinprint_fingerprint::kernel::level()
         .name()
         .clone_into(&mut report.run.kernels);
     report.run.plan.clone_from(&run.candidates.plan);

@@ -4,7 +4,7 @@
 //! characters, where the pair is measured by characters), and an excerpt shows the first places. What is left out is said.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use text::Measure;
+use twinprint_text::Measure;
 
 /// Words or characters compared on each side.
 const COMPARED: usize = 3000;

@@ -47,7 +47,7 @@ struct Pair {
     a: u32,
     b: u32,
     hamming: u32,
-    similarity: cluster::Similarity,
+    similarity: twinprint_cluster::Similarity,
 }
 
 impl Shown {

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::encode::zstd;
 use super::error::SinkError;
-use index::PositionedFile;
+use twinprint_index::PositionedFile;
 
 /// Bytes of records read back at a time.
 const BATCH: u64 = 8 << 20;

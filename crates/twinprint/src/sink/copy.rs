@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::arrange::{Order, Zstd};
 use super::changed::{changed, unchanged};

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use index::storage::{Disk, Storage};
+use twinprint_index::storage::{Disk, Storage};
 
 #[cfg(feature = "stream")]
 use super::claim::Claim;

@@ -1,7 +1,7 @@
 //! Rewriting records on their way out.
 
 use serde_json::Value;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::error::SinkError;
 use crate::source::{Body, Chunk, Header, Part, Piece, Span};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use crate::source::SourceError;
 

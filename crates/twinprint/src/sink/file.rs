@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use index::storage::{RawFile, folder};
+use twinprint_index::storage::{RawFile, folder};
 
 use super::dir::Shared;
 use super::error::SinkError;

@@ -6,9 +6,9 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "stream")]
-use index::storage::{Disk, Storage as _, folder};
-#[cfg(feature = "stream")]
 use rayon::prelude::*;
+#[cfg(feature = "stream")]
+use twinprint_index::storage::{Disk, Storage as _, folder};
 
 use super::claim::{self, OpenClaim};
 use super::error::SinkError;

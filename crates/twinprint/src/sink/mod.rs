@@ -33,7 +33,7 @@ pub use dir::{Existing, OutputDir};
 pub(crate) use edit::{Edit, Kind, Under};
 pub use error::SinkError;
 pub use file::OutputFile;
-pub use index::storage::{Disk, RawFile, Storage};
 #[cfg(feature = "tables")]
 pub(crate) use table::parquet_failed;
+pub use twinprint_index::storage::{Disk, RawFile, Storage};
 pub(crate) use unfinished::{Unfinished, WORK_DIR};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::changed::changed;
 use super::error::SinkError;
 use crate::source::{Member, SourceFile};
-use index::PositionedFile;
+use twinprint_index::PositionedFile;
 
 /// A member may take so many bytes beside what it holds: more is no way to pack it.
 const OVERHEAD: u64 = 64 << 10;

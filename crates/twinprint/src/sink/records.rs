@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::arrange::{Arrange, Order, Zstd};
 use super::copy::{Fate, Written};

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "stream")]
-use index::storage::{Disk, Storage as _};
+use twinprint_index::storage::{Disk, Storage as _};
 
 use super::claim::OpenClaim;
 #[cfg(feature = "stream")]

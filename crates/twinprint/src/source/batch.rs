@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::chunk::{Body, Chunk};
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::charset::told;
 use super::decode::{self, Told, Unpacking};

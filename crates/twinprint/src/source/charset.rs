@@ -8,7 +8,7 @@ pub(super) mod utf16;
 use std::fmt;
 use std::io::{self, Read};
 
-use text::charset::{Charset, GUESSED_FROM, Hints, detect};
+use twinprint_text::charset::{Charset, GUESSED_FROM, Hints, detect};
 
 use self::utf16::FromUtf16;
 use super::format::Format;

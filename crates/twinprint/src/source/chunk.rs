@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use text::charset::{self, Charset};
+use twinprint_text::charset::{self, Charset};
 
 use super::charset::utf16::{no_text, stored_bytes};
 use super::charset::{hints, is_recoded};

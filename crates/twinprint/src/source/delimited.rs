@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::json::Picked;
 use super::options::SourceOptions;

@@ -62,7 +62,7 @@ pub(crate) use record::IntegerType;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
-pub use text::charset::Charset;
+pub use twinprint_text::charset::Charset;
 pub(crate) use walk::root_of;
 
 pub(crate) use charset::utf16::to_utf16;

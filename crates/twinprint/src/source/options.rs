@@ -1,6 +1,6 @@
 //! What to read and which fields matter.
 
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::format::Format;
 

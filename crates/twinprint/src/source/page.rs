@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::reject::RejectReason;
 
@@ -10,7 +10,7 @@ use super::reject::RejectReason;
 #[derive(Default)]
 pub(crate) struct Pages {
     #[cfg(feature = "html")]
-    extractor: text::html::Extractor,
+    extractor: twinprint_text::html::Extractor,
     /// Pages are left as the markup they are.
     as_markup: bool,
     /// A page was read since the last call of [`take_read`](Self::take_read).
@@ -21,7 +21,7 @@ pub(crate) struct Pages {
 pub(crate) struct TracedPage {
     pub(crate) text: String,
     #[cfg(feature = "html")]
-    trace: text::html::Trace,
+    trace: twinprint_text::html::Trace,
 }
 
 impl Pages {
@@ -63,7 +63,7 @@ impl Pages {
         bytes: &[u8],
         declared: Option<&str>,
     ) -> Result<(Cow<'static, str>, Charset), RejectReason> {
-        let (markup, charset) = text::html::decode(bytes, declared);
+        let (markup, charset) = twinprint_text::html::decode(bytes, declared);
         Ok((self.of_markup(markup)?, charset))
     }
 

@@ -1,6 +1,6 @@
 //! Why a record cannot be a document: what was found, where, and how to fix it.
 
-use text::charset::{Charset, Undecodable};
+use twinprint_text::charset::{Charset, Undecodable};
 
 use super::loss::Loss;
 
@@ -110,7 +110,7 @@ pub enum RejectReason {
     /// A page beyond a limit of the reader of markup.
     #[cfg(feature = "html")]
     #[error("{0}; extract its text first, or leave it out")]
-    Page(text::html::HtmlError),
+    Page(twinprint_text::html::HtmlError),
     /// A page, in a build that reads none.
     #[cfg(not(feature = "html"))]
     #[error("it is an HTML page, and this build of twinprint reads none (feature html)")]

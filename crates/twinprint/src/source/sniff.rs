@@ -6,7 +6,7 @@ use std::path::Path;
 use std::str::from_utf8;
 use std::sync::Arc;
 
-use text::charset::{Charset, is_binary};
+use twinprint_text::charset::{Charset, is_binary};
 
 use super::decode::{self, Unpacking};
 use super::format::{Codec, Format};

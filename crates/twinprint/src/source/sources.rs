@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tempfile::TempPath;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::batch::BatchReader;
 use super::discover;

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use memchr::memchr_iter;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::charset::{is_recoded, utf16::stored_bytes};
 use super::decode::Member;

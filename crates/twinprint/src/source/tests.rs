@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use proptest::prelude::*;
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::discover::discover;
 use super::longest::Longest;

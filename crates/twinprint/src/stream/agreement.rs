@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use cluster::metrics::{Agreement, Score};
 use serde::{Deserialize, Serialize};
+use twinprint_cluster::metrics::{Agreement, Score};
 
 /// The labels of a run's documents.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Labels {
     }
 }
 
-/// The measures of [`cluster::metrics`], for people and programs.
+/// The measures of [`twinprint_cluster::metrics`], for people and programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgreementReport {
     /// Documents with a label.

@@ -1,8 +1,8 @@
 //! From a batch of input to documents ready to be placed, on all threads.
 
-use fingerprint::HashKey;
 use rayon::prelude::*;
-use text::Profile;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::Profile;
 
 use super::fields::{FieldKeys, records};
 use super::prepare::{Document, Prepared, Preparer};

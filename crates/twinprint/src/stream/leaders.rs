@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use cluster::Similarity;
-use cluster::groups::{Near, Space};
-use fingerprint::{HashKey, Width};
-use index::PrefixIndex;
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
-use text::Measure;
-use text::overlap::{ShingleSet, Shingler, overlap};
+use twinprint_cluster::Similarity;
+use twinprint_cluster::groups::{Near, Space};
+use twinprint_fingerprint::{HashKey, Width};
+use twinprint_index::PrefixIndex;
+use twinprint_text::Measure;
+use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
 
 use super::packed::{Packed, Packer};
 use super::prepare::Content;

@@ -1,6 +1,6 @@
 //! What the canonical policy looks at, of a document.
 
-use cluster::groups::Member;
+use twinprint_cluster::groups::Member;
 
 use super::options::Scope;
 use super::prepare::Prepared;

@@ -1,7 +1,7 @@
 //! Clusters of a stream: documents come one at a time and are placed at once, in a duplicate group and in a story.
 //!
-//! A **group** is tight: its members were verified on the text ([`cluster::groups`]). A **story** is loose: documents of one event or subject,
-//! by terms and time ([`cluster::stories`]). A group sends its founder to the stories; its other members are the story's as well, but do not weigh in
+//! A **group** is tight: its members were verified on the text ([`twinprint_cluster::groups`]). A **story** is loose: documents of one event or subject,
+//! by terms and time ([`twinprint_cluster::stories`]). A group sends its founder to the stories; its other members are the story's as well, but do not weigh in
 //! its centre or its topic. [`Stream`] is the library's way in; [`cluster`](fn@cluster) runs it over files.
 //!
 //! The clock of the stream is the latest time of any document so far, so that it never goes back; documents without a time are seen at
@@ -33,14 +33,12 @@ mod tests;
 pub(crate) mod time;
 pub(crate) mod words;
 
-use cluster::groups::{DuplicateGroup, Groups, Item};
-use cluster::stories::{Joined, Representative, Stories, Story, Topic};
-use cluster::{Similarity, groups, stories};
-use fingerprint::HashKey;
+use twinprint_cluster::groups::{DuplicateGroup, Groups, Item};
+use twinprint_cluster::stories::{Joined, Representative, Stories, Story, Topic};
+use twinprint_cluster::{Similarity, groups, stories};
+use twinprint_fingerprint::HashKey;
 
 pub use agreement::AgreementReport;
-pub use cluster::groups::Preference;
-pub use cluster::stories::Method;
 pub use fields::FieldKeys;
 pub use judge::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
@@ -48,6 +46,8 @@ pub use prepare::{Document, Prepared, Preparer};
 pub use run::{ClusterRun, ClusterSummary, cluster};
 pub use state::StateError;
 pub use time::{parse_span, parse_time};
+pub use twinprint_cluster::groups::Preference;
+pub use twinprint_cluster::stories::Method;
 
 use leaders::Leaders;
 use runs::PastRuns;
@@ -195,7 +195,7 @@ impl Stream {
         let item = Representative {
             document: number,
             time,
-            site: fingerprint::hash_one(&HashKey::PUBLIC, host.as_bytes()) as u64,
+            site: twinprint_fingerprint::hash_one(&HashKey::PUBLIC, host.as_bytes()) as u64,
             title: &document.title,
             words: &document.words(),
             opening: document.opening(),

@@ -1,9 +1,9 @@
 //! What a user can choose for a stream.
 
-use cluster::groups::GroupOptions;
-use cluster::stories::{Method, StoryOptions};
 use serde::{Deserialize, Serialize};
-use text::{Features, Profile, ProfileError, Weight};
+use twinprint_cluster::groups::GroupOptions;
+use twinprint_cluster::stories::{Method, StoryOptions};
+use twinprint_text::{Features, Profile, ProfileError, Weight};
 
 use super::time;
 use crate::error::DedupError;

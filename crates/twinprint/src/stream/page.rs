@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use askama::Template;
-use cluster::stories::{Story, Topic};
+use twinprint_cluster::stories::{Story, Topic};
 
 use super::run::ClusterSummary;
 use super::time::{day, stamp};

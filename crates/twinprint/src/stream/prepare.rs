@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use cluster::stories::Role;
-use fingerprint::HashKey;
-use text::overlap::{ShingleSet, Shingler};
-use text::{Analyzer, Measure, Profile, Words};
+use twinprint_cluster::stories::Role;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{ShingleSet, Shingler};
+use twinprint_text::{Analyzer, Measure, Profile, Words};
 
 use super::words::{WordCounts, host, title};
 
@@ -128,7 +128,7 @@ impl Preparer {
 
 #[cfg(test)]
 mod tests {
-    use cluster::stories::BREAK;
+    use twinprint_cluster::stories::BREAK;
 
     use super::*;
 

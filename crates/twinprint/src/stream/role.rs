@@ -3,7 +3,7 @@
 //! Words that every text has say nothing, whatever a corpus counts; they are listed here for English and Chinese. In other languages their
 //! rarity alone keeps them out.
 
-use cluster::stories::Role;
+use twinprint_cluster::stories::Role;
 
 /// Function words of English in canonical form, sorted.
 const ENGLISH: &[&str] = &[

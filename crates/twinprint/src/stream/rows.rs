@@ -1,8 +1,8 @@
 //! The rows of `assignments.jsonl`, `groups.jsonl`, `stories.jsonl` and `vectors.jsonl`.
 
-use cluster::groups::DuplicateGroup;
-use cluster::stories::{Story, Topic};
 use serde::Serialize;
+use twinprint_cluster::groups::DuplicateGroup;
+use twinprint_cluster::stories::{Story, Topic};
 
 use super::time::stamp;
 use crate::rows::Ratio;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cluster::stories::{Story, Topic};
-use index::storage::folder;
 use serde::{Deserialize, Serialize};
+use twinprint_cluster::stories::{Story, Topic};
+use twinprint_index::storage::folder;
 
 use super::agreement::{AgreementReport, Labels};
 use super::feed::{Feed, Row};
@@ -332,7 +332,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn write_group(&mut self, group: &cluster::groups::DuplicateGroup) -> Result<(), DedupError> {
+    fn write_group(&mut self, group: &twinprint_cluster::groups::DuplicateGroup) -> Result<(), DedupError> {
         if group.size > 1 {
             self.summary.groups += 1;
             let row = GroupRow::new(group, self.stream.story(group.label), self.timed);
@@ -390,7 +390,7 @@ impl<'r> Run<'r> {
 
     fn write_live(&mut self) -> Result<(), DedupError> {
         // Each row is written as it is made, but the stream cannot be borrowed along.
-        let groups: Vec<cluster::groups::DuplicateGroup> = self
+        let groups: Vec<twinprint_cluster::groups::DuplicateGroup> = self
             .stream
             .groups()
             .filter(|group| group.size > 1)

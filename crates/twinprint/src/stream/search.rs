@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use fingerprint::kernel;
-use index::{Match, Tables, planner};
+use twinprint_fingerprint::kernel;
+use twinprint_index::{Match, Tables, planner};
 
 /// Rows scanned rather than arranged.
 const TAIL: usize = 4096;

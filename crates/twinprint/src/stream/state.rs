@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use cluster::{Groups, Stories};
-use fingerprint::HashKey;
 use serde::{Deserialize, Serialize};
+use twinprint_cluster::{Groups, Stories};
+use twinprint_fingerprint::HashKey;
 
 use super::leaders::StoredLeader;
 use super::options::different;
@@ -114,7 +114,7 @@ struct Stored<G, S, L, C> {
 type Read = Stored<Groups, Stories, BTreeMap<u32, StoredLeader>, BTreeMap<u64, u128>>;
 
 fn check(payload: &[u8]) -> u128 {
-    fingerprint::hash_one(&HashKey::PUBLIC, payload)
+    twinprint_fingerprint::hash_one(&HashKey::PUBLIC, payload)
 }
 
 impl Stream {

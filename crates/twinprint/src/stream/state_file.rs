@@ -8,8 +8,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use fingerprint::HashKey;
-use index::storage::{Disk, Storage, folder};
+use twinprint_fingerprint::HashKey;
+use twinprint_index::storage::{Disk, Storage, folder};
 
 use super::state::StateError;
 use crate::made_dirs::MadeDirs;
@@ -48,7 +48,7 @@ impl StateFile {
         Disk.create_dir_all(folder(&target)).map_err(failed)?;
         // Short, since the name may be as long as the file system allows.
         let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
-        let name = fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
+        let name = twinprint_fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
         let next = folder(&target).join(format!(".twinprint-{name:016x}.partial"));
         loop {
             let file = OpenOptions::new()

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use text::Measure;
-use text::overlap::{Shingler, overlap};
+use twinprint_text::Measure;
+use twinprint_text::overlap::{Shingler, overlap};
 
 use super::run::ClusterSummary;
 use super::runs::{PastRuns, claim};
@@ -78,7 +78,7 @@ fn every_member_is_a_duplicate_of_its_leader_in_any_order() {
         let mut stream = Stream::new(options());
         let mut shingler = Shingler::new(HashKey::PUBLIC);
         let mut set = |text: &str| {
-            let canonical = text::canonical(text);
+            let canonical = twinprint_text::canonical(text);
             shingler.shingle(&canonical, Measure::WordGrams)
         };
         let mut duplicates = 0;
@@ -110,7 +110,7 @@ fn what_is_found_is_nearly_all_there_is() {
     let mut shingler = Shingler::new(HashKey::PUBLIC);
     let sets: Vec<Vec<u64>> = texts
         .iter()
-        .map(|text| shingler.shingle(&text::canonical(text), Measure::WordGrams))
+        .map(|text| shingler.shingle(&twinprint_text::canonical(text), Measure::WordGrams))
         .collect();
     let placed: Vec<Assigned> = texts.iter().map(|text| add(&mut stream, text, None)).collect();
     let (mut pairs, mut together) = (0u32, 0u32);

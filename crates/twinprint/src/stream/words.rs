@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use cluster::stories::{BREAK, OPENING, Role};
-use fingerprint::Span;
+use twinprint_cluster::stories::{BREAK, OPENING, Role};
+use twinprint_fingerprint::Span;
 
 use super::role::role;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fingerprint::{HashKey, Width};
-use text::overlap::{Overlap, Shingler, overlap};
-use text::{Analyzer, Measure};
 use twinprint::{DedupOptions, Keep};
+use twinprint_fingerprint::{HashKey, Width};
+use twinprint_text::overlap::{Overlap, Shingler, overlap};
+use twinprint_text::{Analyzer, Measure};
 
 /// What the definitions need to know of a text.
 struct Text {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use text::{Features, Profile, Weight};
 use twinprint::{DedupOptions, PairRows};
+use twinprint_text::{Features, Profile, Weight};
 
 use crate::brute_force::BruteForce;
 use crate::job::run;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use text::canonical;
 use twinprint::source::SourceOptions;
 use twinprint::{DedupOptions, Mode, Silent, dedup};
+use twinprint_text::canonical;
 
 /// Passages of four texts each, and one of very many.
 const PASSAGES: usize = 900;
@@ -261,7 +261,7 @@ fn cutting_the_markup_of_a_page_gives_the_passage() {
     let places = places(&rows);
     assert!(places.len() >= 10_000, "{}", places.len());
     let shown = |markup: &str| {
-        let mut extractor = text::html::Extractor::new();
+        let mut extractor = twinprint_text::html::Extractor::new();
         extractor.extract(markup).unwrap().text.into_owned()
     };
     check(&originals, &places, shown);

@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::Options;
 use super::spool::Spool;

@@ -3,7 +3,7 @@
 //! Whatever the budget, a build holds the open blocks of all tables, the directory of one table while its rows are counted, two divisions while they are
 //! sorted, and some of the ids. The rest of the budget is for records that need not go to disk.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::spill::{DIVISION_BITS, OPEN};
 use super::tables::orders;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 pub use self::resume::{Interrupted, Left};
 use self::spill::{DIVISION_BITS, Divided, Spill};

@@ -1,6 +1,6 @@
 //! Permuted fingerprints, with an id or without, as bytes.
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::spill::DIVISION_BITS;
 use crate::segment::bits::{row_at, word_at};

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::spill::Spill;
 use super::tables::{Tables, divide, metas, orders};

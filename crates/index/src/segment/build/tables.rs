@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use fingerprint::Width;
 use rayon::prelude::*;
+use twinprint_fingerprint::Width;
 
 use super::encode::Encoder;
 use super::spill::{DIVISION_BITS, Divided, Spill};

@@ -13,8 +13,8 @@ pub(super) mod pages;
 
 use std::ops::Range;
 
-use fingerprint::Width;
-use fingerprint::kernel::Run;
+use twinprint_fingerprint::Width;
+use twinprint_fingerprint::kernel::Run;
 
 pub(super) use self::packed::{Bounded, Packed};
 pub(super) use self::pages::{Paged, Pages};

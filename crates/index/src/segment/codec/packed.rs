@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use fingerprint::Width;
-use fingerprint::kernel::{PackedRows, prefetch_read, unpack_bits};
+use twinprint_fingerprint::Width;
+use twinprint_fingerprint::kernel::{PackedRows, prefetch_read, unpack_bits};
 
 use super::{Buckets, Place, Prices, Probed, Span, Workspace, Wrong, required};
 use crate::segment::bits::{packed_bytes, unpack};
@@ -160,7 +160,8 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
         for &(probe, row) in &*near {
             each(probe, row, unpack(self.packed, self.width, u64::from(row)));
         }
-        let candidates = |run: &fingerprint::kernel::Run| u64::from(run.end.saturating_sub(run.start));
+        let candidates =
+            |run: &twinprint_fingerprint::kernel::Run| u64::from(run.end.saturating_sub(run.start));
         Ok(probed.runs.iter().map(candidates).sum())
     }
 

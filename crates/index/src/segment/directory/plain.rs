@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use fingerprint::kernel::prefetch_read;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::{Bounds, Encoded, Form};
 

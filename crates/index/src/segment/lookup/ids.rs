@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use fingerprint::Width;
-use fingerprint::kernel::prefetch_read;
+use twinprint_fingerprint::Width;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 use crate::segment::codec::{Buckets, Span, each_codec};
 use crate::segment::{Segment, SegmentError};

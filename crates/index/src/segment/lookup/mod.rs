@@ -16,7 +16,7 @@ mod search;
 
 use std::ops::ControlFlow;
 
-use fingerprint::{Width, kernel};
+use twinprint_fingerprint::{Width, kernel};
 
 use self::ids::Found;
 use self::probes::{Job, Probes};

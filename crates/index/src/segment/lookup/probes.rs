@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use fingerprint::Width;
-use fingerprint::kernel::Run;
+use twinprint_fingerprint::Width;
+use twinprint_fingerprint::kernel::Run;
 
 use super::ids::{Found, NO_ROW};
 use super::search::Probing;

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use crate::flips;
 use crate::segment::table::Stored;

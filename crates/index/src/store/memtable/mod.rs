@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use fingerprint::{Width, kernel};
+use twinprint_fingerprint::{Width, kernel};
 
 use self::slots::{Rows, numbers};
 use super::writing::held;

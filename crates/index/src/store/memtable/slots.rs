@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 /// `n` atomic zeros.
 pub(super) fn numbers<A: Default>(n: usize) -> Box<[A]> {

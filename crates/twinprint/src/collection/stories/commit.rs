@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use cluster::stories::{Story, Topic};
+use twinprint_cluster::stories::{Story, Topic};
 
 use super::super::Inner;
 use super::super::commit::Commit;

@@ -1,9 +1,9 @@
 //! A document as the stories see it: its title, its site, its words and how it begins. It does not need the text any more, and can be
 //! written down, so that its place can be found again whatever is kept of the text.
 
-use cluster::stories::{Representative, Role};
-use fingerprint::HashKey;
 use serde::{Deserialize, Serialize};
+use twinprint_cluster::stories::{Representative, Role};
+use twinprint_fingerprint::HashKey;
 
 use crate::stream::words::{WordCounts, host, title};
 
@@ -28,7 +28,7 @@ impl Item {
         let words = counts.of(canonical);
         Self {
             title: title(given, text),
-            site: fingerprint::hash_one(&HashKey::PUBLIC, site.as_bytes()) as u64,
+            site: twinprint_fingerprint::hash_one(&HashKey::PUBLIC, site.as_bytes()) as u64,
             words: words
                 .map(|(word, role, times)| (word.into(), role, times))
                 .collect(),
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn items_come_back() {
         let text = "Rain over the harbour: 湖人赢球，湖人队";
-        let canonical = text::canonical(text);
-        let mut words = text::Words::default();
+        let canonical = twinprint_text::canonical(text);
+        let mut words = twinprint_text::Words::default();
         let counts = WordCounts::count(&canonical, words.cut(&canonical));
         let item = Item::new(None, Some("http://A.example/1"), text, (&canonical, &counts));
         let packed = zstd::bulk::compress(&item.encode(), 1).unwrap();

@@ -1,6 +1,6 @@
 //! The stories of a collection: loose clusters of its documents by terms and time, kept with them.
 //!
-//! The engine is [`cluster::Stories`], the same as of `twinprint cluster`. A document that founds a group, or whose group's story has ended,
+//! The engine is [`twinprint_cluster::Stories`], the same as of `twinprint cluster`. A document that founds a group, or whose group's story has ended,
 //! is placed by its words; every other is one more of its group's story. The story of a document stands in its row, and is written in the
 //! same transaction as the document.
 //!
@@ -24,7 +24,7 @@ mod query;
 mod saved;
 mod tables;
 
-use cluster::stories::{Stories, StoryOptions};
+use twinprint_cluster::stories::{Stories, StoryOptions};
 
 pub use self::query::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
 

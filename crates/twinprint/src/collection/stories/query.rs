@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::PoisonError;
 
-use cluster::stories::Topic;
 use redb::ReadTransaction;
 use serde::{Deserialize, Serialize};
+use twinprint_cluster::stories::Topic;
 
 use super::super::document::Named;
 use super::super::error::CollectionError;

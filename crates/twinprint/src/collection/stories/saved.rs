@@ -3,8 +3,8 @@
 //! The state is the engine's own bytes, compressed, in parts. An entry of `meta` says how many parts there are, where the log begins and
 //! where it ends, and what the clock was: a part or an entry that got lost is noticed.
 
-use cluster::stories::Stories;
 use redb::ReadTransaction;
+use twinprint_cluster::stories::Stories;
 
 use super::super::error::CollectionError;
 use super::super::seal::unseal;

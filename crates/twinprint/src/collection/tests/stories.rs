@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cluster::stories::Stories;
 use proptest::prelude::*;
+use twinprint_cluster::stories::Stories;
 
 use super::super::stories::options;
 use super::super::*;

@@ -7,7 +7,7 @@
 
 use std::io::{self, Read};
 
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use crate::source::reject::RejectReason;
 

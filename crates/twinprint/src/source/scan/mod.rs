@@ -15,7 +15,7 @@ pub(crate) use lines::{LineScan, Lines, content};
 
 use std::sync::Arc;
 
-use text::charset::Charset;
+use twinprint_text::charset::Charset;
 
 use super::delimited::{Form, Header};
 use super::format::Format;

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use brotli_decompressor::Decompressor;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use text::charset::is_binary;
+use twinprint_text::charset::is_binary;
 
 use super::http::Http;
 use crate::source::longest::Longest;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use text::charset::{Charset, Hints, detect, of_content_type};
+use twinprint_text::charset::{Charset, Hints, detect, of_content_type};
 
 use super::body;
 use super::header::{Begun, Header};

@@ -6,8 +6,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use fingerprint::Width;
-use fingerprint::kernel::prefetch_read;
+use twinprint_fingerprint::Width;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::Wrong;
 use crate::segment::bits::{packed_bytes, row_at, word_at};

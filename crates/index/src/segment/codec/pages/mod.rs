@@ -17,8 +17,8 @@ pub(in crate::segment) mod page;
 
 use std::ops::Range;
 
-use fingerprint::Width;
-use fingerprint::kernel::prefetch_read;
+use twinprint_fingerprint::Width;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 use self::ends::Ends;
 use self::huffman::Decoder;

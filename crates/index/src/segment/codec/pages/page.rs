@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use fingerprint::Width;
+use twinprint_fingerprint::Width;
 
 use super::huffman::{self, Decoder};
 use crate::segment::bits::{Packer, number_at, row_at, word_at};

@@ -254,7 +254,7 @@ impl Pair {
                     ..incoming.document()
                 };
                 let answer = self.check(asked);
-                let canonical = text::canonical(&incoming.text());
+                let canonical = twinprint_text::canonical(&incoming.text());
                 let source = incoming.source();
                 let asked = Document {
                     id,

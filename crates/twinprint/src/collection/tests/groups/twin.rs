@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fingerprint::HashKey;
 use proptest::prelude::*;
-use text::overlap::{Shingler, overlap};
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{Shingler, overlap};
 
 use super::Incoming;
 use crate::collection::row::Row;
@@ -170,7 +170,7 @@ impl Twin {
         let mut document = Document {
             id: incoming.id.to_string(),
             source: incoming.source(),
-            canonical: text::canonical(&incoming.text()),
+            canonical: twinprint_text::canonical(&incoming.text()),
             row,
             expires,
             group: 0,
