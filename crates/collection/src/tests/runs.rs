@@ -1,0 +1,185 @@
+//! Runs: what is held is durable with its run or not at all, runs come back, and collections of older versions have none.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::super::runs::{Added, Appended, RunEntry, Told};
+use super::faulty_store::FaultyStore;
+use super::{document, text};
+use crate::{Best, Collection, CollectionError, Durability, Settings, Verdict};
+
+fn entry(digest: u128, name: u128, added: &[u64]) -> RunEntry {
+    let told = |n: u32| Told {
+        record: n.into(),
+        best: Best {
+            id: format!("known {n}"),
+            hamming: n,
+            jaccard: Some(1.0 / f64::from(n)),
+            containment: None,
+        },
+    };
+    RunEntry {
+        name,
+        digest,
+        told: [2, 3].map(told).into(),
+        recognised: vec![1, 4],
+        added: (0..)
+            .zip(added)
+            .map(|(record, &number)| Added { record, number })
+            .collect(),
+        counts: Appended {
+            added: added.len() as u64,
+            ..Appended::default()
+        },
+        ended: 1_700_000_000,
+    }
+}
+
+/// Holds documents `from` to `from` + 9, in two calls; their numbers.
+fn hold(collection: &Collection, from: u64) -> Result<Vec<u64>, CollectionError> {
+    let mut numbers = Vec::new();
+    for half in [from..from + 5, from + 5..from + 10] {
+        let documents = half.map(|n| document(&format!("d{n}"), text(n, 80, 0))).collect();
+        let answers = collection.hold(documents)?;
+        numbers.extend(answers.into_iter().map(|answer| answer.unwrap().seq.unwrap()));
+    }
+    Ok(numbers)
+}
+
+fn open(store: &FaultyStore, stories: bool) -> Result<Collection, CollectionError> {
+    let settings = Settings {
+        stories,
+        ..Settings::default()
+    };
+    Collection::with_backend(Path::new("faulty"), store.clone(), &settings)
+}
+
+#[test]
+fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
+    for stories in [false, true] {
+        let store = FaultyStore::default();
+        let collection = open(&store, stories).unwrap();
+        let buffered = vec![document("before", text(99, 80, 0))];
+        collection.add(buffered, false, Durability::Buffered).unwrap();
+        hold(&collection, 0).unwrap();
+        assert_eq!(collection.len(), 11);
+        let near = collection.check(vec![document("x", text(3, 80, 7))]).unwrap();
+        assert_eq!(near[0].as_ref().unwrap().verdict, Verdict::Near);
+        drop(collection);
+        let collection = open(&store, stories).unwrap();
+        assert_eq!(collection.len(), 1);
+        assert!(!collection.has_run(7, 1).unwrap() && collection.past_run(7).unwrap().is_none());
+        collection.verify().unwrap();
+
+        let numbers = hold(&collection, 0).unwrap();
+        collection.conclude(entry(7, 1, &numbers)).unwrap();
+        // Writes after it are as always.
+        let further = vec![document("after", text(98, 80, 0))];
+        collection.add(further, false, Durability::Synced).unwrap();
+        drop(collection);
+        let collection = open(&store, stories).unwrap();
+        assert_eq!(collection.len(), 12);
+        let run = collection.past_run(7).unwrap().unwrap();
+        let written = entry(7, 1, &numbers);
+        assert_eq!(
+            (run.told, run.recognised, run.added, run.latest),
+            (written.told, written.recognised, written.added, written.counts)
+        );
+        assert!(collection.has_run(7, 1).unwrap());
+        assert!(!collection.has_run(7, 2).unwrap() && !collection.has_run(8, 1).unwrap());
+        assert_eq!(collection.verify().unwrap().runs, 1);
+    }
+}
+
+#[test]
+fn a_later_run_of_an_input_adds_to_what_is_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    let collection = Collection::create(&place("c"), Settings::default()).unwrap();
+    let numbers = hold(&collection, 0).unwrap();
+    collection.conclude(entry(7, 1, &numbers)).unwrap();
+    collection.conclude(entry(9, 3, &[])).unwrap();
+    let again = RunEntry {
+        told: Vec::new(),
+        ended: 1_800_000_000,
+        ..entry(7, 2, &[500])
+    };
+    collection.conclude(again).unwrap();
+    let checked = collection.backup(&place("copy")).unwrap();
+    assert_eq!(checked.runs, 2);
+    drop(collection);
+    for place in [place("c"), place("copy")] {
+        let collection = Collection::open(&place).unwrap();
+        let run = collection.past_run(7).unwrap().unwrap();
+        assert_eq!(
+            (run.told.len(), run.added.len(), run.first),
+            (2, 11, 1_700_000_000)
+        );
+        assert!(collection.has_run(7, 1).unwrap() && collection.has_run(7, 2).unwrap());
+        assert_eq!(collection.ids_of(&run.added).len(), 10);
+    }
+}
+
+/// After any failure, and after a kill or a power cut then, there is the whole run or nothing of it.
+#[test]
+fn a_run_is_there_as_a_whole_or_not_at_all() {
+    for stories in [false, true] {
+        let calls = {
+            let store = FaultyStore::default();
+            let collection = open(&store, stories).unwrap();
+            let began = store.calls();
+            let numbers = hold(&collection, 0).unwrap();
+            collection.conclude(entry(7, 1, &numbers)).unwrap();
+            drop(collection);
+            store.calls() - began
+        };
+        let mut seen = [false; 2];
+        for (n, kind) in (0..calls).zip([ErrorKind::StorageFull, ErrorKind::Other].into_iter().cycle()) {
+            let store = FaultyStore::default();
+            let collection = open(&store, stories).unwrap();
+            store.fail_after(n, kind);
+            let concluded = hold(&collection, 0)
+                .and_then(|numbers| collection.conclude(entry(7, 1, &numbers)))
+                .is_ok();
+            drop(collection);
+            let mut state = n;
+            let cut = store.power_cut(|| {
+                state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+                state >> 33
+            });
+            for left in [cut, store.bytes()] {
+                let collection = open(&FaultyStore::holding(left), stories).unwrap();
+                let there = collection.has_run(7, 1).unwrap();
+                assert_eq!(collection.len(), if there { 10 } else { 0 }, "call {n}");
+                assert!(there || !concluded, "call {n}");
+                collection.verify().unwrap();
+                seen[usize::from(there)] = true;
+            }
+        }
+        assert_eq!(seen, [true, true]);
+    }
+}
+
+#[test]
+fn collections_of_older_versions_have_no_runs_until_the_first() {
+    for (packed, stories) in [
+        (
+            include_bytes!("../../../testdata/collection-1.redb.zst").as_slice(),
+            false,
+        ),
+        (include_bytes!("../../../testdata/collection-2.redb.zst"), true),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = zstd::decode_all(packed).unwrap();
+        std::fs::write(dir.path().join("collection.redb"), file).unwrap();
+        let collection = Collection::open(dir.path()).unwrap();
+        assert_eq!((collection.len(), collection.settings().stories), (3, stories));
+        assert_eq!(collection.verify().unwrap().runs, 0);
+        assert!(!collection.has_run(7, 1).unwrap() && collection.past_run(7).unwrap().is_none());
+        let numbers = hold(&collection, 0).unwrap();
+        collection.conclude(entry(7, 1, &numbers)).unwrap();
+        drop(collection);
+        let collection = Collection::open(dir.path()).unwrap();
+        assert_eq!((collection.len(), collection.verify().unwrap().runs), (13, 1));
+    }
+}

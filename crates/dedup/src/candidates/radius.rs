@@ -1,0 +1,343 @@
+//! The choice of width and radius: how far apart two fingerprints may lie to be looked at.
+//!
+//! A wide radius finds more and costs more, and how much more depends on the corpus: unrelated pages share common words, so
+//! their distances are far below those of random bits. Hence a seeded sample of fingerprints is compared with *all* of
+//! them, which gives the number of candidates a document at every radius at the true n, not an extrapolation.
+//!
+//! The largest radius within [`CANDIDATE_BUDGET`] is taken, at the width that is expected to find more. Where that would
+//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates from duplicates, the radius is
+//! widened until it is [sufficient](SUFFICIENT), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`Choice`] says
+//! which of these it was.
+
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use twinprint_fingerprint::kernel::hamming_one_to_many;
+
+use crate::options::Auto;
+
+/// Candidates a document that verification can afford without being felt.
+pub const CANDIDATE_BUDGET: f64 = 5.0;
+/// Candidates a document beyond which even a sufficient radius is refused.
+pub const CANDIDATE_LIMIT: f64 = 100.0;
+/// A radius suffices where it is expected to hold this share of the pairs *at* the threshold. Pairs above it are closer: on
+/// the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
+const SUFFICIENT: f64 = 0.9;
+/// Widest radius at 64 and at 128 bits: plans are proved exact up to there.
+pub const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 40)];
+/// Widest radius at 128 bits that is chosen whatever the threshold: enough for thresholds from 0.8 up.
+const USUAL: u32 = 24;
+/// Where [`USUAL`] is expected to hold less than this share of the pairs at the threshold, wider ones are considered, up to the first
+/// that holds it.
+const NEEDED: f64 = 0.99;
+/// Fingerprints up to which radii wider than usual are considered: their join is hardly cheaper than comparing everything
+/// with everything, which takes about a minute of one core here.
+const WIDE_ROWS: usize = 2_000_000;
+/// Fingerprint comparisons the sample may cost.
+const COMPARISONS: usize = 2_000_000_000;
+/// Most fingerprints in the sample.
+const SAMPLE: usize = 2048;
+/// A wider fingerprint must be expected to find so much more before it is worth its memory.
+const WORTH: f64 = 0.004;
+
+/// What was chosen, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radius {
+    /// Width compared, 64 or 128.
+    pub bits: u32,
+    /// The radius.
+    pub k: u32,
+    /// What decided.
+    pub choice: Choice,
+    /// The same in one sentence for people.
+    pub reason: String,
+    /// Fingerprints of the sample, and all; 0 when nothing was sampled.
+    pub sampled: (usize, usize),
+    /// Expected candidates a document at the chosen radius; `None` when nothing was sampled.
+    pub expected_candidates: Option<f64>,
+    /// Expected share of pairs at the threshold that lie within the radius.
+    pub expected_recall: f64,
+}
+
+/// What is known of one width.
+struct Histogram {
+    bits: u32,
+    /// Candidates a document (each pair counted once) within each radius from 0.
+    within: Vec<f64>,
+}
+
+/// Chooses among 64 and 128 bits and all radii, or among what `bits` and `k` leave open.
+///
+/// `rows` are the distinct fingerprints at full width. `threshold` is the least Jaccard of a duplicate.
+pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u64) -> Radius {
+    let sample = sample(rows, seed);
+    let measured = |bits, widest| measure(rows, &sample, bits, widest);
+    choose_by(&measured, (sample.len(), rows.len()), (bits, k), threshold)
+}
+
+/// What [`choose`] will choose for a corpus of which only a part is at hand, with the candidates expected there.
+///
+/// `half` and `whole` are the distinct fingerprints of the first halves of some stretches of the corpus, and of all of them; `all` is
+/// about how many the corpus has. Candidates among neighbours are as many in the half as in the whole, those
+/// among strangers half as many: so the line through both leads to the corpus.
+pub(crate) fn foresee(
+    [half, whole]: [&[u128]; 2],
+    all: f64,
+    (bits, k): (Auto, Auto),
+    threshold: f64,
+    seed: u64,
+) -> Radius {
+    let [of_half, of_whole] = [half, whole].map(|rows| sample(rows, seed));
+    let extrapolated = |bits, widest| {
+        let [first, second] = [
+            measure(half, &of_half, bits, widest),
+            measure(whole, &of_whole, bits, widest),
+        ];
+        let more = (all - whole.len() as f64).max(0.0);
+        let by = (whole.len() - half.len()).max(1) as f64;
+        let at_all = |(first, second): (&f64, &f64)| second + (second - first).max(0.0) * more / by;
+        Histogram {
+            bits,
+            within: first.within.iter().zip(&second.within).map(at_all).collect(),
+        }
+    };
+    let mut radius = choose_by(
+        &extrapolated,
+        (of_whole.len(), all as usize),
+        (bits, k),
+        threshold,
+    );
+    if radius.expected_candidates.is_none() {
+        radius.expected_candidates = extrapolated(radius.bits, radius.k).within.last().copied();
+    }
+    radius
+}
+
+/// What [`choose`] would choose where so many candidates a document are expected within each radius from 0 at a width:
+/// `within(bits, widest)`, of `sampled` fingerprints and all that the corpus has.
+pub(crate) fn choose_expected(
+    within: &dyn Fn(u32, u32) -> Vec<f64>,
+    sampled: (usize, usize),
+    (bits, k): (Auto, Auto),
+    threshold: f64,
+) -> Radius {
+    let histogram = |bits, widest| Histogram {
+        bits,
+        within: within(bits, widest),
+    };
+    let mut radius = choose_by(&histogram, sampled, (bits, k), threshold);
+    if radius.expected_candidates.is_none() {
+        radius.expected_candidates = within(radius.bits, radius.k).last().copied();
+    }
+    radius
+}
+
+fn choose_by(
+    histogram: &dyn Fn(u32, u32) -> Histogram,
+    sampled: (usize, usize),
+    (bits, k): (Auto, Auto),
+    threshold: f64,
+) -> Radius {
+    let widths = WIDEST.iter().filter(|(width, _)| match bits {
+        Auto::Auto => true,
+        Auto::Fixed(bits) => bits == *width,
+    });
+    if let (Auto::Fixed(k), Auto::Fixed(bits)) = (k, bits) {
+        return given(bits, k, threshold);
+    }
+    if let Auto::Fixed(k) = k {
+        // Without a width, the narrow one as long as the join is exact there.
+        return given(if k <= WIDEST[0].1 { 64 } else { 128 }, k, threshold);
+    }
+    let mut best: Option<Radius> = None;
+    for &(bits, widest) in widths {
+        let widest = widest_for(bits, widest, threshold, sampled.1);
+        let next = from_histogram(&histogram(bits, widest), threshold, sampled);
+        let better = |best: &Radius| {
+            let gain = next.expected_recall.min(SUFFICIENT) - best.expected_recall.min(SUFFICIENT);
+            let affordable =
+                |radius: &Radius| radius.expected_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
+            match (affordable(best), affordable(&next)) {
+                (true, true) => next.expected_recall > best.expected_recall + WORTH,
+                (false, true) => gain > -WORTH,
+                (_, false) => {
+                    gain > WORTH || next.expected_candidates < best.expected_candidates && gain > -WORTH
+                }
+            }
+        };
+        if best.as_ref().is_none_or(better) {
+            best = Some(next);
+        }
+    }
+    best.unwrap_or_else(|| given(64, WIDEST[0].1, threshold))
+}
+
+/// The widest radius considered at a width, of `all` fingerprints.
+fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
+    let usual = widest.min(USUAL);
+    if all > WIDE_ROWS {
+        return usual;
+    }
+    (usual..widest)
+        .find(|&k| recall(bits, k, threshold) >= NEEDED)
+        .unwrap_or(widest)
+}
+
+/// The best radius of one width. `sampled` is the size of the sample and of the whole.
+fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)) -> Radius {
+    let bits = histogram.bits;
+    let within = |budget: f64| {
+        histogram
+            .within
+            .iter()
+            .take_while(|&&c| c <= budget)
+            .count()
+            .saturating_sub(1) as u32
+    };
+    let cheap = within(CANDIDATE_BUDGET);
+    let most = within(CANDIDATE_LIMIT);
+    let sufficient = (0..=most)
+        .find(|&k| recall(bits, k, threshold) >= SUFFICIENT)
+        .unwrap_or(most);
+    let k = cheap.max(sufficient);
+    let candidates = histogram.within[k as usize];
+    let expected_recall = recall(bits, k, threshold);
+    let choice = if k > cheap && expected_recall >= SUFFICIENT {
+        Choice::Sufficient
+    } else if k as usize + 1 == histogram.within.len() {
+        Choice::Widest
+    } else if k == cheap {
+        Choice::Affordable
+    } else {
+        Choice::Limited
+    };
+    let most = |budget| {
+        if candidates > budget {
+            return format!("the narrowest radius at {bits} bits");
+        }
+        format!("the largest radius at {bits} bits with about {budget} candidates a document or fewer")
+    };
+    let why = match choice {
+        Choice::Sufficient => format!(
+            "the smallest radius at {bits} bits that is expected to find {} of the pairs at the threshold",
+            per_cent(SUFFICIENT)
+        ),
+        Choice::Widest => format!("the widest radius that is considered at {bits} bits"),
+        Choice::Limited => most(CANDIDATE_LIMIT),
+        _ => most(CANDIDATE_BUDGET),
+    };
+    let short = if expected_recall < SUFFICIENT {
+        format!(
+            ", expected to find {} of the pairs at the threshold",
+            per_cent(expected_recall)
+        )
+    } else {
+        String::new()
+    };
+    let (sample, all) = sampled;
+    Radius {
+        bits,
+        k,
+        choice,
+        sampled,
+        reason: format!(
+            "{why}{short}: {candidates:.1} candidates a document, from {sample} sampled fingerprints against all {all}"
+        ),
+        expected_candidates: Some(candidates),
+        expected_recall,
+    }
+}
+
+/// A share in whole per cent, rounded down.
+fn per_cent(share: f64) -> String {
+    format!("{:.0} %", (100.0 * share + 1e-9).floor())
+}
+
+fn given(bits: u32, k: u32, threshold: f64) -> Radius {
+    Radius {
+        bits,
+        k,
+        choice: Choice::Given,
+        reason: "as given".to_owned(),
+        sampled: (0, 0),
+        expected_candidates: None,
+        expected_recall: recall(bits, k, threshold),
+    }
+}
+
+/// Indices of the sample: a seeded start and an even stride, so that no run of equal neighbours dominates.
+fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
+    let n = rows.len();
+    let size = (COMPARISONS / n.max(1)).clamp(64, SAMPLE).min(n);
+    let stride = n as f64 / size.max(1) as f64;
+    let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let offset = (mixed >> 11) as f64 / (1u64 << 53) as f64;
+    (0..size)
+        .map(|i| (((i as f64 + offset) * stride) as usize).min(n - 1))
+        .collect()
+}
+
+fn measure(rows: &[u128], sample: &[usize], bits: u32, widest: u32) -> Histogram {
+    let counts = if bits == 64 {
+        let narrow: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
+        count(&narrow, sample, widest)
+    } else {
+        count(rows, sample, widest)
+    };
+    let mut sum = 0;
+    let within = counts
+        .iter()
+        .map(|&count| {
+            sum += count;
+            // Each pair is seen from both sides; every sampled row meets itself at distance 0.
+            sum.saturating_sub(sample.len() as u64) as f64 / 2.0 / sample.len().max(1) as f64
+        })
+        .collect();
+    Histogram { bits, within }
+}
+
+fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: u32) -> Vec<u64> {
+    sample
+        .par_iter()
+        .map_init(Vec::new, |near, &i| {
+            near.clear();
+            hamming_one_to_many(rows[i], rows, widest, near);
+            let mut counts = vec![0u64; widest as usize + 1];
+            for &(_, distance) in near.iter() {
+                counts[distance as usize] += 1;
+            }
+            counts
+        })
+        .reduce(
+            || vec![0; widest as usize + 1],
+            |mut a, b| {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+                a
+            },
+        )
+}
+
+/// Probability that one bit differs between two texts at Jaccard `threshold`.
+///
+/// With word 3-grams, scattered edits of a share e of the words leave J = (1 − 3e)/(1 + 3e) and a cosine of about 1 − e, an
+/// edited stretch leaves J = (1 − e)/(1 + e). Taken between: e = 0.6 (1 − J)/(1 + J).
+fn flip_probability(threshold: f64) -> f64 {
+    let changed = 0.6 * (1.0 - threshold) / (1.0 + threshold);
+    (1.0 - changed).acos() / std::f64::consts::PI
+}
+
+/// Share of pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
+pub(crate) fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
+    let p = flip_probability(threshold);
+    if p <= 0.0 {
+        return 1.0;
+    }
+    let mut term = (f64::from(bits) * (1.0 - p).ln()).exp();
+    let mut sum = 0.0;
+    for i in 0..=k.min(bits) {
+        sum += term;
+        term *= f64::from(bits - i) / f64::from(i + 1) * p / (1.0 - p);
+    }
+    sum.min(1.0)
+}

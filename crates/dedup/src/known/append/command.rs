@@ -1,0 +1,52 @@
+//! The command of a run: its options and the names of its inputs, as far as they decide what is written.
+
+use crate::options::DedupOptions;
+use twinprint_io::runs::identity;
+use twinprint_io::sink::Existing;
+use twinprint_io::source::SourceOptions;
+
+/// A hash of everything that decides the output, besides the documents and the collection.
+pub(super) fn hash(inputs: &[String], source: &SourceOptions, options: &DedupOptions) -> u128 {
+    let deciding = DedupOptions {
+        stop_words_file: None,
+        idf_file: None,
+        against: None,
+        threads: 0,
+        memory: None,
+        work_dir: None,
+        existing: Existing::Refuse,
+        ..options.clone()
+    };
+    let source = SourceOptions {
+        most_held: 0,
+        ..source.clone()
+    };
+    let profile = options.profile.checksum();
+    run_identity::hash(format_args!("{inputs:?}\n{source:?}\n{deciding:?}\n{profile:x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_decides_the_output_counts_and_nothing_else() {
+        let inputs = ["a.jsonl".to_owned()];
+        let source = SourceOptions::default();
+        let options = DedupOptions::new().unwrap();
+        let first = hash(&inputs, &source, &options);
+        let with = |change: fn(&mut DedupOptions)| {
+            let mut options = options.clone();
+            change(&mut options);
+            hash(&inputs, &source, &options)
+        };
+        assert_eq!(first, with(|options| options.threads = 3));
+        assert_eq!(first, with(|options| options.against = Some("there".into())));
+        assert_ne!(first, with(|options| options.threshold = 0.9));
+        assert_ne!(
+            first,
+            with(|options| options.keep = crate::options::Keep::Longest)
+        );
+        assert_ne!(first, hash(&["b.jsonl".to_owned()], &source, &options));
+    }
+}

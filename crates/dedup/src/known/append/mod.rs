@@ -1,0 +1,333 @@
+//! `--append`: a run adds what it keeps to the collection that it is compared with.
+//!
+//! The run has two results, an output directory and a change of the collection, and a kill can come at any moment. Both belong together
+//! through four rules:
+//!
+//! 1. The run opens the collection first and holds its lock until it ends. No other process asks or adds in between, so of two runs at
+//!    once the second is refused before it writes anything.
+//! 2. The output directory is marked before anything else is written to it. The marker names the run and the collection
+//!    ([`Claim`](twinprint_io::sink::Claim)).
+//! 3. The documents and the record of the run enter the collection in one transaction, after the output is whole and durable. That
+//!    commit is the moment at which the run has ended.
+//! 4. The collection remembers the run by a digest of its input: the answers it gave and what the run added
+//!    ([`runs`](twinprint_collection::runs)).
+//!
+//! The state that a kill leaves, and the effect of the same command on it:
+//!
+//! | killed | output directory | collection | the same command again |
+//! |---|---|---|---|
+//! | before the directory is marked | missing or empty | as before | runs from the start |
+//! | while the output is written, or documents are held in memory | marked, in part | as before | deletes it and runs from the start |
+//! | after the output is declared whole | marked, whole | as before | asks the collection, deletes it and runs from the start |
+//! | after the commit | marked, whole | has the run | asks the collection, reads the input to see that it is the same, and removes the mark |
+//! | after the mark is removed | finished | has the run | refuses the directory, or replaces the result (`--overwrite`), as every finished one |
+//!
+//! So the result is that of one run, whenever the kill came. Some decisions that follow:
+//!
+//! * **What is the same run.** A run is known by its input: the ids and texts of its documents, in order, whatever the files are called and
+//!   however they are packed. Options are not part of that. The first run of an input asks the collection. Every later run of the same input,
+//!   into whatever directory and however many other runs came in between, is given the answers that the first one was given. Its output is
+//!   that of the first run under its own options.
+//! * **What it adds.** A later run of the same input adds what it keeps and no run of this input has added. What the first run added
+//!   and somebody deleted or replaced since stays as it is.
+//! * **Documents that are in the collection.** A document with an id of its own is recognised by its id and text. It is the document in the
+//!   collection and no duplicate of it, so it comes first in keep order and stands for all records of equal text. Adding it again
+//!   renews its time to live and nothing else. Two recognised documents that are near-duplicates are still duplicates of one another.
+//! * **Other inputs.** An input that differs in one document is another run. What other runs added is known to it: the same text under
+//!   another id, or without an id of its own, is removed.
+//! * **The input changed after a kill.** Before the commit nothing is lost, since the collection has nothing of the killed run. After the
+//!   commit the killed run's output is whole; a run of another input, or with other options, removes the mark, and treats the
+//!   directory as one with a finished result.
+//! * **The output directory is gone.** A run of the same input makes it again.
+//! * **A directory with an open question** (declared whole, and still marked) is not replaced by a run that cannot ask: one without
+//!   `--append`, or with another collection.
+//! * **Documents that the collection would not take** are rejected when they are read, as other records that cannot be used: too long an id or
+//!   a text, or no words where the collection wants some ([`Append::refuses`]). So it takes all that is kept. If it still refuses one, the
+//!   run fails, and nothing of it is committed.
+//! * **Documents with the id of another kept document of the same input.** The collection has one document an id, so the second one gets a
+//!   hash of its text behind its id. All that is kept is in the collection.
+
+mod command;
+mod documents;
+
+use std::path::{Path, PathBuf};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::known::{Against, AskedInput, Known, KnownClasses};
+pub use twinprint_collection::runs::Appended;
+use twinprint_collection::runs::{Added, PastRun, RunEntry, Told};
+use twinprint_collection::{Best, Collection, CollectionError, Objection};
+use crate::corpus::Corpus;
+use crate::error::DedupError;
+use twinprint_io::runs::DigestKey;
+use crate::corpus::keep_order::KeepOrder;
+use crate::options::DedupOptions;
+use twinprint_io::progress::Progress;
+use crate::read::Refuses;
+use twinprint_io::sink::{Begun, Claim, Existing, OpenClaim, OutputDir};
+use twinprint_io::source::{RejectReason, SourceOptions};
+use twinprint_stream::time;
+
+/// A run that adds what it keeps to a collection.
+pub(crate) struct Append {
+    collection: Collection,
+    /// The collection's directory, as it was given.
+    path: PathBuf,
+    claim: Claim,
+    /// The record of earlier runs of this input.
+    past: Option<PastRun>,
+    /// The answers of the collection, in the first run.
+    told: Vec<Told>,
+    /// The records that are documents of the collection, likewise.
+    recognised: Vec<u64>,
+    /// Documents added, or found there.
+    added: Vec<Added>,
+    counts: Appended,
+}
+
+impl Append {
+    /// A run that holds `against`.
+    pub(crate) fn new(
+        against: &Against,
+        path: &Path,
+        inputs: &[String],
+        source: &SourceOptions,
+        options: &DedupOptions,
+    ) -> Result<Self, DedupError> {
+        let Against::Collection(collection) = against else {
+            return Err(DedupError::Option(
+                "--append: --against names an index, which has no texts; add fingerprints with `twinprint index add`"
+                    .to_owned(),
+            ));
+        };
+        let claim = Claim {
+            run: random(),
+            store: collection.identity(),
+            command: command::hash(inputs, source, options),
+            place: path.display().to_string(),
+        };
+        Ok(Self {
+            collection: Collection::clone(collection),
+            path: path.to_owned(),
+            claim,
+            past: None,
+            told: Vec::new(),
+            recognised: Vec::new(),
+            added: Vec::new(),
+            counts: Appended::default(),
+        })
+    }
+
+    fn failed(&self, error: &CollectionError) -> DedupError {
+        DedupError::Against {
+            path: self.path.clone(),
+            message: error.to_string(),
+        }
+    }
+
+    /// Begins the output directory and marks it as that of this run.
+    pub(crate) fn begin(&self, out: &Path, existing: Existing) -> Result<Begun, DedupError> {
+        let begun = OutputDir::begin_or_resume(out, existing, |open| self.has_ended(out, open))?;
+        if let Begun::New(dir) = &begun {
+            dir.claim(&self.claim)?;
+        }
+        Ok(begun)
+    }
+
+    /// Begins an output directory whose run has ended and is finished.
+    pub(crate) fn begin_again(&self, out: &Path, existing: Existing) -> Result<OutputDir, DedupError> {
+        let dir = OutputDir::begin(out, existing)?;
+        dir.claim(&self.claim)?;
+        Ok(dir)
+    }
+
+    /// True if a run that was killed has ended.
+    fn has_ended(&self, out: &Path, open: &OpenClaim) -> Result<bool, DedupError> {
+        if open.claim.store != self.claim.store {
+            return Err(open.undecided(out).into());
+        }
+        let ended = self.collection.has_run(open.digest, open.claim.run);
+        ended.map_err(|error| self.failed(&error))
+    }
+
+    /// True if a run that was killed was this one: the same command over the same input.
+    pub(crate) fn is_same(&self, open: &OpenClaim, digest: u128) -> bool {
+        (open.claim.command, open.digest) == (self.claim.command, digest)
+    }
+
+    pub(crate) fn digest_key(&self) -> DigestKey {
+        self.collection.digest_key()
+    }
+
+    /// Says why the collection would not take a document: such a record is rejected when it is read, since it could not go where the
+    /// run adds what it keeps.
+    pub(crate) fn refuses(&self) -> Box<Refuses<'_>> {
+        Box::new(|offered| {
+            let why = self
+                .collection
+                .objection(offered.id, offered.text, !offered.only_with_features)?;
+            let fix = match why {
+                Objection::Id(_) => "shorten the id, or name another field with --id-key",
+                Objection::Text(_) => "cut the text into several records",
+                Objection::NoFeatures(_) => "pass --empty remove to have it removed",
+            };
+            let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = why;
+            Some(RejectReason::NotForCollection {
+                why: why.to_string(),
+                fix,
+            })
+        })
+    }
+
+    /// The answers of the collection about the texts of an input: those that its first run got, or new ones if there was none. Documents
+    /// that are in the collection come first in keep order.
+    pub(crate) fn known(
+        &mut self,
+        input: &AskedInput<'_>,
+        keep: &mut KeepOrder,
+        progress: &dyn Progress,
+        ask: impl FnOnce() -> Result<KnownClasses, DedupError>,
+    ) -> Result<KnownClasses, DedupError> {
+        let corpus = input.corpus;
+        let past = self.collection.past_run(input.digest);
+        self.past = past.map_err(|error| self.failed(&error))?;
+        let first = first_records(corpus);
+        let Some(past) = &self.past else {
+            let mut known = ask()?;
+            self.recognise(input, &mut known, keep);
+            let told = known
+                .iter()
+                .map(|(class, known)| told(first[class as usize], known));
+            self.told = told.collect();
+            return Ok(known);
+        };
+        progress.warn(&format!(
+            "{}: a run of this input has ended before{}; its answers from the collection are used again",
+            self.path.display(),
+            time::stamp(past.first).map_or_else(String::new, |at| format!(" ({at})")),
+        ));
+        let recognised: FxHashSet<u64> = past.recognised.iter().copied().collect();
+        let documents = (0u32..).zip(corpus.documents.record_ordinals());
+        let recognised = documents.filter(|(_, record)| recognised.contains(record));
+        let recognised: Vec<u32> = recognised.map(|(document, _)| document).collect();
+        if !recognised.is_empty() {
+            keep.put_first(&recognised, &corpus.documents);
+        }
+        let class_of: FxHashMap<u64, u32> = first.into_iter().zip(0..).collect();
+        let known = past.told.iter().filter_map(|told| {
+            let class = *class_of.get(&told.record)?;
+            Some((class, Known::of(told.best.clone())))
+        });
+        Ok(KnownClasses::of_some(corpus.classes.len(), known))
+    }
+
+    /// Finds the documents that are in the collection themselves, one of each text: that with the id of the answer, or else the first.
+    fn recognise(&mut self, input: &AskedInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
+        let documents = &input.corpus.documents;
+        let mut found: FxHashMap<u32, (u32, u64)> = FxHashMap::default();
+        for (document, record) in (0u32..).zip(documents.record_ordinals()) {
+            let class = documents.class[document as usize];
+            let Some(equal) = known.of(class).filter(|known| known.equal) else {
+                continue;
+            };
+            if !input.names.is_own_id(document) {
+                continue;
+            }
+            let id = input.names.id(document);
+            if *id == equal.id || is_renamed(&equal.id, &id) {
+                let is_first = found.get(&class).is_none_or(|&(other, _)| {
+                    let other = input.names.id(other);
+                    *other != equal.id && !is_renamed(&equal.id, &other)
+                });
+                if is_first {
+                    found.insert(class, (document, record));
+                }
+            } else if self.collection.have_same_text(&id, &equal.id) {
+                found.entry(class).or_insert((document, record));
+            }
+        }
+        let mut found: Vec<(u32, (u32, u64))> = found.into_iter().collect();
+        found.sort_unstable_by_key(|&(_, (document, _))| document);
+        for &(class, _) in &found {
+            known.forget(class);
+        }
+        self.recognised = found.iter().map(|&(_, (_, record))| record).collect();
+        if !found.is_empty() {
+            let first: Vec<u32> = found.iter().map(|&(_, (document, _))| document).collect();
+            keep.put_first(&first, documents);
+        }
+    }
+
+    /// Commits the run: the output is durable before, and the directory is finished after.
+    pub(crate) fn conclude(self, digest: u128, dir: &OutputDir) -> Result<(), DedupError> {
+        dir.declare_whole(digest)?;
+        let entry = RunEntry {
+            name: self.claim.run,
+            digest,
+            told: self.told,
+            recognised: self.recognised,
+            added: self.added,
+            counts: self.counts,
+            ended: self.collection.now(),
+        };
+        let concluded = self.collection.conclude(entry);
+        concluded.map_err(|error| DedupError::Against {
+            path: self.path.clone(),
+            message: format!(
+                "{error}; {} is whole, and the same command, run again, finds out whether the collection has the run",
+                dir.path().display()
+            ),
+        })?;
+        Ok(dir.finish()?)
+    }
+
+    /// The counts of a run that has ended, of the input of this digest, if it was the latest.
+    pub(crate) fn ended(&self, digest: u128) -> Result<Option<Appended>, DedupError> {
+        let past = self.collection.past_run(digest);
+        let past = past.map_err(|error| self.failed(&error))?;
+        Ok(past.map(|past| past.latest))
+    }
+
+    /// Numbers of the records that runs of this input have added.
+    fn added_before(&self) -> FxHashSet<u64> {
+        let past = self.past.iter().flat_map(|past| &past.added);
+        past.map(|added| added.record).collect()
+    }
+}
+
+/// True if `renamed` was made of `id` and a text, for a document whose id another one of its input has.
+fn is_renamed(renamed: &str, id: &str) -> bool {
+    let hash = renamed.strip_prefix(id).and_then(|rest| rest.strip_prefix('#'));
+    hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The number of the first record of each class. Unlike the numbers of classes and documents it does not depend on options.
+fn first_records(corpus: &Corpus) -> Vec<u64> {
+    let mut first = vec![u64::MAX; corpus.classes.len() as usize];
+    let records = corpus.documents.record_ordinals();
+    for (&class, record) in corpus.documents.class.iter().zip(records) {
+        let first = &mut first[class as usize];
+        *first = record.min(*first);
+    }
+    first
+}
+
+fn told(record: u64, known: &Known) -> Told {
+    Told {
+        record,
+        best: Best {
+            id: known.id.clone(),
+            hamming: known.hamming,
+            jaccard: known.jaccard,
+            containment: None,
+        },
+    }
+}
+
+/// A number that no other run has.
+fn random() -> u128 {
+    use std::hash::{BuildHasher, RandomState};
+    let word = |n: u64| u128::from(RandomState::new().hash_one(n));
+    word(0) << 64 | word(1)
+}

@@ -1,0 +1,174 @@
+//! Pairs of texts of which one holds a share of the other: what a candidate pair really shares.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::Measure;
+use twinprint_text::overlap::{Shingler, overlap};
+use twinprint_text::passages::passages;
+
+use super::GoOn;
+use super::candidates::Candidates;
+use super::numbers::{NumberReader, NumberWriter};
+use super::texts::{LONG, Texts};
+use super::{TEXTS_A_TASK, longest};
+use crate::error::DedupError;
+use twinprint_io::work::BlockBuffer;
+
+/// Texts whose pairs are held at a time.
+const HELD: u32 = 1 << 10;
+
+/// Two texts of which one holds a share of the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pair {
+    /// The text that comes first in the input.
+    pub(super) a: u32,
+    pub(super) b: u32,
+    pub(super) jaccard: f64,
+    pub(super) containment: f64,
+    /// The share of its own shingles that each has in common with the other.
+    pub(super) shares: [f64; 2],
+    /// The longest common passages in the order of a: their places in a and in b, in characters of the canonical texts.
+    pub(super) passages: Vec<[Range<u64>; 2]>,
+}
+
+impl Pair {
+    fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
+        file.push(self.a)?;
+        file.push(self.b)?;
+        for real in [self.jaccard, self.containment, self.shares[0], self.shares[1]] {
+            file.push_real(real)?;
+        }
+        file.push(self.passages.len() as u64)?;
+        for place in self.passages.iter().flatten() {
+            file.push(place.start)?;
+            file.push(place.end)?;
+        }
+        Ok(())
+    }
+
+    /// The next pair of a file; `None` after the last.
+    pub(super) fn read(file: &mut NumberReader) -> Result<Option<Self>, DedupError> {
+        let Some(a) = file.next()? else { return Ok(None) };
+        let mut pair = Self {
+            a: a as u32,
+            b: file.number()? as u32,
+            jaccard: file.real()?,
+            containment: file.real()?,
+            shares: [file.real()?, file.real()?],
+            passages: Vec::new(),
+        };
+        for _ in 0..file.number()? {
+            let mut place = || Ok::<_, DedupError>(file.number()?..file.number()?);
+            pair.passages.push([place()?, place()?]);
+        }
+        Ok(Some(pair))
+    }
+}
+
+/// Finds the pairs with a containment of at least `least`, in order; how many candidates were measured.
+pub(super) fn find(
+    texts: &Texts<'_>,
+    candidates: &Candidates<'_>,
+    key: HashKey,
+    least: f64,
+    found: &mut NumberWriter,
+    go_on: GoOn<'_>,
+) -> Result<u64, DedupError> {
+    let measured = AtomicU64::new(0);
+    for first in (0..texts.len()).step_by(HELD as usize) {
+        let last = first.saturating_add(HELD).min(texts.len());
+        let pairs: Vec<Vec<Pair>> = (first..last)
+            .into_par_iter()
+            .with_min_len(TEXTS_A_TASK)
+            .map_init(
+                || Measuring::new(key),
+                |measuring, a| {
+                    go_on()?;
+                    let others = candidates.of(a);
+                    if others.is_empty() {
+                        return Ok(Vec::new());
+                    }
+                    measured.fetch_add(others.len() as u64, Ordering::Relaxed);
+                    let longest = others.iter().map(|&b| texts.bytes(b)).max();
+                    let longest = longest.unwrap_or(0).max(texts.bytes(a));
+                    let measure = |measuring: &mut Measuring| measuring.pairs(texts, a, &others, least);
+                    texts.measured(longest, measuring, || Measuring::new(key), measure)
+                },
+            )
+            .collect::<Result<_, _>>()?;
+        pairs.iter().flatten().try_for_each(|pair| pair.write(found))?;
+    }
+    Ok(measured.into_inner())
+}
+
+/// Buffers of one thread.
+pub(super) struct Measuring {
+    key: HashKey,
+    shingler: Shingler,
+    own: BlockBuffer,
+    other: BlockBuffer,
+}
+
+impl Measuring {
+    pub(super) fn new(key: HashKey) -> Self {
+        Self {
+            key,
+            shingler: Shingler::new(key),
+            own: BlockBuffer::default(),
+            other: BlockBuffer::default(),
+        }
+    }
+
+    /// The pairs of text `a` with those of `others` with which it has a containment of at least `least`.
+    pub(super) fn pairs(
+        &mut self,
+        texts: &Texts<'_>,
+        a: u32,
+        others: &[u32],
+        least: f64,
+    ) -> Result<Vec<Pair>, DedupError> {
+        let mut pairs = Vec::new();
+        let Self {
+            key,
+            shingler,
+            own,
+            other,
+        } = self;
+        let text = texts.canonical(a, own)?;
+        // By the measure of a pair, which is the text's own with nearly all.
+        let mut sets: [Option<Vec<u64>>; 2] = [None, None];
+        for &b in others {
+            let by = texts.measure(a).with(texts.measure(b));
+            let set =
+                sets[usize::from(by == Measure::CharGrams)].get_or_insert_with(|| shingler.shingle(text, by));
+            let its = texts.canonical(b, other)?;
+            let shingles = shingler.shingle(its, by);
+            let shared = overlap(set, &shingles);
+            if shared.containment() < least {
+                continue;
+            }
+            let share = |of: usize| f64::from(shared.common) / of.max(1) as f64;
+            let shares = [share(set.len()), share(shingles.len())];
+            // Passages take memory of their own.
+            drop(shingles);
+            if text.len().max(its.len()) > LONG {
+                *shingler = Shingler::new(*key);
+            }
+            let places = passages(text, its, by);
+            let places = places.into_iter().map(|passage| [passage.a, passage.b]);
+            let places = places.map(|both| both.map(|place| place.start as u64..place.end as u64));
+            pairs.push(Pair {
+                a,
+                b,
+                jaccard: shared.jaccard(),
+                containment: shared.containment(),
+                shares,
+                passages: longest(places.collect(), |both| &both[0]),
+            });
+        }
+        Ok(pairs)
+    }
+}

@@ -1,0 +1,313 @@
+//! Places in the original texts for places in canonical texts. Only reported rows are located; the inputs are read again for them.
+//!
+//! Requests are sorted by document and answered as the documents come by; the answers are sorted back into the order of the rows. All wait
+//! in temporary files, so that memory does not grow with their number.
+
+use std::ops::Range;
+use std::path::Path;
+
+use rayon::prelude::*;
+use twinprint_text::origin::{Origin, origins};
+
+use super::numbers::{Ahead, Sorting};
+use crate::corpus::Documents;
+use crate::error::DedupError;
+use twinprint_io::sink::unchanged;
+use twinprint_io::source::{Batch, Original, Pages, Sources, TracedPage};
+
+/// Bytes of one batch of the inputs, whose requests and answers are held together.
+const BATCH: usize = 1 << 20;
+
+/// Bits of the number of a boundary, two for each place.
+const NUMBER: u32 = 48;
+/// Bits of a position in a text, in bytes or characters.
+const POSITION: u32 = 36;
+/// Characters by which a boundary may be moved; beyond, it has no place.
+const MOST_MOVED: u64 = 0xFE;
+/// Stands for a boundary without a place.
+const NOWHERE: u64 = 0xFF;
+
+fn low(number: u128, bits: u32) -> u64 {
+    (number & ((1 << bits) - 1)) as u64
+}
+
+/// A boundary in the canonical text of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    document: u32,
+    /// In characters.
+    position: u64,
+    /// Even for the start of a place, odd for its end.
+    number: u64,
+}
+
+impl Request {
+    fn packed(self) -> u128 {
+        (u128::from(self.document) << POSITION | u128::from(self.position)) << NUMBER
+            | u128::from(self.number)
+    }
+
+    fn unpacked(packed: u128) -> Self {
+        Self {
+            document: (packed >> (NUMBER + POSITION)) as u32,
+            position: low(packed >> NUMBER, POSITION),
+            number: low(packed, NUMBER),
+        }
+    }
+
+    fn is_end(self) -> bool {
+        self.number % 2 == 1
+    }
+}
+
+/// The same boundary in the original text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answer {
+    number: u64,
+    byte: u64,
+    char: u64,
+    /// Characters by which it was moved in the canonical text; [`NOWHERE`] where it has no place.
+    moved: u64,
+}
+
+impl Answer {
+    fn packed(self) -> u128 {
+        let place = u128::from(self.byte) << POSITION | u128::from(self.char);
+        (u128::from(self.number) << (2 * POSITION) | place) << 8 | u128::from(self.moved)
+    }
+
+    fn unpacked(packed: u128) -> Self {
+        Self {
+            number: (packed >> (2 * POSITION + 8)) as u64,
+            byte: low(packed >> (POSITION + 8), POSITION),
+            char: low(packed >> 8, POSITION),
+            moved: low(packed, 8),
+        }
+    }
+}
+
+/// A place in an original text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one original character.
+    pub(super) canonical: Range<u64>,
+    pub(super) chars: Range<u64>,
+    pub(super) bytes: Range<u64>,
+}
+
+/// Places to be found.
+pub(super) struct Requests {
+    sorting: Sorting,
+    boundaries: u64,
+}
+
+impl Requests {
+    pub(super) fn new(work: &Path) -> Self {
+        Self {
+            sorting: Sorting::new(work),
+            boundaries: 0,
+        }
+    }
+
+    /// Asks for a place in the canonical text of a document.
+    pub(super) fn push(&mut self, document: u32, place: &Range<u64>) -> Result<(), DedupError> {
+        for position in [place.start, place.end] {
+            let request = Request {
+                document,
+                position,
+                number: self.boundaries,
+            };
+            self.sorting.push(request.packed())?;
+            self.boundaries += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads the inputs again, as far as there are requests.
+    ///
+    /// # Errors
+    /// An input that cannot be read or is not what it was; what the system says of temporary files.
+    pub(super) fn find(
+        self,
+        work: &Path,
+        sources: &Sources,
+        documents: &Documents,
+    ) -> Result<Places, DedupError> {
+        let mut answers = Sorting::new(work);
+        if self.boundaries > 0 {
+            let mut requests = Ahead::new(self.sorting.finish()?, Request::unpacked)?;
+            for batch in sources.reread(BATCH) {
+                for answer in answer(&batch?, sources, documents, &mut requests)? {
+                    answers.push(answer.packed())?;
+                }
+                if requests.next.is_none() {
+                    break;
+                }
+            }
+            sources.list().iter().try_for_each(unchanged)?;
+        }
+        Ok(Places {
+            answers: Ahead::new(answers.finish()?, Answer::unpacked)?,
+            next: 0,
+        })
+    }
+}
+
+/// The answers to the requests about the documents of a batch.
+fn answer(
+    batch: &Batch,
+    sources: &Sources,
+    documents: &Documents,
+    requests: &mut Ahead<Request>,
+) -> Result<Vec<Answer>, DedupError> {
+    let end = batch
+        .chunks
+        .last()
+        .map_or(0, |chunk| chunk.first_ordinal() + chunk.records());
+    let end = documents.before_record(end);
+    let mut wanted = Vec::new();
+    while let Some(request) = requests.next_if(|request| request.document < end)? {
+        wanted.push(request);
+    }
+    let of = |document: u32| {
+        let from = wanted.partition_point(|request| request.document < document);
+        let to = wanted.partition_point(|request| request.document <= document);
+        &wanted[from..to]
+    };
+    let answers: Vec<Vec<Answer>> = batch
+        .chunks
+        .par_iter()
+        .map_init(Pages::default, |pages, chunk| {
+            let mut answers = Vec::new();
+            let requests = |ordinal| documents.of_record(ordinal).map_or(&[][..], of);
+            let is_wanted = |ordinal| !requests(ordinal).is_empty();
+            let records = chunk.first_ordinal()..chunk.first_ordinal() + chunk.records();
+            let first = documents.before_record(records.start);
+            let last = documents.before_record(records.end);
+            let from = wanted.partition_point(|request| request.document < first);
+            if wanted.get(from).is_some_and(|request| request.document < last) {
+                chunk.originals(sources.options(), &is_wanted, &mut |ordinal, original| {
+                    trace(&original, requests(ordinal), pages, &mut answers);
+                });
+            }
+            answers
+        })
+        .collect();
+    Ok(answers.into_iter().flatten().collect())
+}
+
+/// Answers the requests about one document, which come in the order of their positions.
+fn trace(original: &Original<'_>, requests: &[Request], pages: &mut Pages, answers: &mut Vec<Answer>) {
+    let page = if original.is_page {
+        match pages.traced(&original.text) {
+            Some(page) => Some(page),
+            None => return,
+        }
+    } else {
+        None
+    };
+    let text = page.as_ref().map_or(&*original.text, |page| &page.text);
+    // Many rows may name one boundary: it is traced once.
+    let boundaries = |is_end: bool| {
+        let here = requests.iter().filter(|request| request.is_end() == is_end);
+        let mut positions: Vec<u64> = here.map(|request| request.position).collect();
+        positions.dedup();
+        positions
+    };
+    let sides = [boundaries(false), boundaries(true)];
+    let [starts, ends] = sides
+        .each_ref()
+        .map(|side| side.iter().map(|&at| at as usize).collect::<Vec<_>>());
+    let found = origins(text, &starts, &ends);
+    let mut places: Vec<(bool, u64, Origin)> = Vec::new();
+    for (is_end, positions, origins) in [(false, &sides[0], found.starts), (true, &sides[1], found.ends)] {
+        let both = positions.iter().zip(origins);
+        places.extend(both.filter_map(|(&position, origin)| {
+            Some((is_end, position, in_markup(is_end, origin?, page.as_ref())?))
+        }));
+    }
+    places.sort_unstable_by_key(|(.., origin)| origin.byte);
+    let mut chars = 0;
+    let mut before = 0;
+    let mut answered: Vec<(bool, u64, Answer)> = Vec::new();
+    for (is_end, position, origin) in places {
+        let passed = original.text.get(before..origin.byte).unwrap_or_default();
+        chars += passed.chars().count();
+        before = origin.byte;
+        let moved = position.abs_diff(origin.canonical as u64);
+        let fits = moved <= MOST_MOVED && origin.byte as u64 >> POSITION == 0;
+        let answer = Answer {
+            number: 0,
+            byte: if fits { origin.byte as u64 } else { 0 },
+            char: if fits { chars as u64 } else { 0 },
+            moved: if fits { moved } else { NOWHERE },
+        };
+        answered.push((is_end, position, answer));
+    }
+    answered.sort_unstable_by_key(|&(is_end, position, _)| (is_end, position));
+    for request in requests {
+        let boundary = (request.is_end(), request.position);
+        let at = answered.binary_search_by_key(&boundary, |&(is_end, position, _)| (is_end, position));
+        if let Some(&(.., answer)) = at.ok().and_then(|at| answered.get(at)) {
+            answers.push(Answer {
+                number: request.number,
+                ..answer
+            });
+        }
+    }
+}
+
+/// A boundary in the text of a page as one in its markup.
+fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<Origin> {
+    let byte = match page {
+        None => origin.byte,
+        Some(page) if is_end => page.end(origin.byte)?,
+        Some(page) => page.start(origin.byte)?,
+    };
+    Some(Origin { byte, ..origin })
+}
+
+/// The places that were found, in the order of the requests.
+pub(super) struct Places {
+    answers: Ahead<Answer>,
+    next: u64,
+}
+
+impl Places {
+    /// The place of the next request, which was for `canonical`. `None` where nothing of it can be cut out of the original.
+    pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<Place>, DedupError> {
+        let number = self.next;
+        self.next += 2;
+        let start = self.answers.next_if(|answer| answer.number == number)?;
+        let end = self.answers.next_if(|answer| answer.number == number + 1)?;
+        let (Some(start), Some(end)) = (start, end) else {
+            return Ok(None);
+        };
+        if start.moved == NOWHERE || end.moved == NOWHERE {
+            return Ok(None);
+        }
+        let place = Place {
+            canonical: canonical.start + start.moved..canonical.end.saturating_sub(end.moved),
+            chars: start.char..end.char,
+            bytes: start.byte..end.byte,
+        };
+        Ok(Some(place).filter(|place| !place.canonical.is_empty() && !place.bytes.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn requests_and_answers_come_back(document: u32, position in 0u64..1 << POSITION, number in 0u64..1 << NUMBER, moved: u8) {
+            let request = Request { document, position, number };
+            prop_assert_eq!(Request::unpacked(request.packed()), request);
+            let answer = Answer { number, byte: position, char: position / 3, moved: u64::from(moved) };
+            prop_assert_eq!(Answer::unpacked(answer.packed()), answer);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The rows of `parts.jsonl` and `passages.jsonl`.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::PartsReport;
+use super::holders::{FoundPassages, Holder};
+use super::numbers::NumberReader;
+use super::pairs::Pair;
+use super::places::{Place, Places, Requests};
+use super::texts::Texts;
+use crate::error::DedupError;
+use twinprint_io::rows::{self, Names, Ratio};
+use twinprint_io::sink::{OutputDir, OutputFile};
+
+/// From and to in characters or bytes; unknown where a passage cannot be cut out of the original.
+type Ends = Option<[u64; 2]>;
+
+/// One row of `parts.jsonl`.
+#[derive(Serialize)]
+struct PartRow<'r> {
+    a: &'r str,
+    b: &'r str,
+    jaccard: Option<Ratio>,
+    containment: Option<Ratio>,
+    /// Share of its own shingles that each has in common with the other.
+    share_of_a: Option<Ratio>,
+    share_of_b: Option<Ratio>,
+    /// The longest common passages in the order of a, in characters of the canonical texts: from and to in a, from and to in b.
+    passages: Vec<[u64; 4]>,
+    /// The same in characters and bytes of the original texts.
+    original_chars: Vec<[Option<u64>; 4]>,
+    original_bytes: Vec<[Option<u64>; 4]>,
+    a_source: &'r str,
+    a_line: u64,
+    b_source: &'r str,
+    b_line: u64,
+}
+
+/// One row of `passages.jsonl`: a text that holds a passage.
+#[derive(Serialize)]
+struct HolderRow<'r> {
+    /// The number of the passage, from 1.
+    passage: u64,
+    /// Texts that hold it.
+    holders: u64,
+    id: &'r str,
+    source: &'r str,
+    line: u64,
+    /// Documents of this very text, for all of which the row stands.
+    documents: u32,
+    /// The text that the others were compared with.
+    is_reference: bool,
+    /// Share of its shingles that stand in the passage.
+    share: Option<Ratio>,
+    /// The longest places of the passage in the order of the text, in characters of the canonical text.
+    canonical_chars: Vec<[u64; 2]>,
+    /// The same in characters and bytes of the original text.
+    original_chars: Vec<Ends>,
+    original_bytes: Vec<Ends>,
+}
+
+/// Pairs and passages in temporary files.
+pub(super) struct Found {
+    pub(super) pairs: NumberReader,
+    pub(super) passages: FoundPassages,
+}
+
+impl Found {
+    /// Asks for the places of all rows, in the order in which they are written.
+    pub(super) fn request(&mut self, texts: &Texts<'_>, requests: &mut Requests) -> Result<(), DedupError> {
+        while let Some(pair) = Pair::read(&mut self.pairs)? {
+            for [in_a, in_b] in &pair.passages {
+                requests.push(texts.document(pair.a), in_a)?;
+                requests.push(texts.document(pair.b), in_b)?;
+            }
+        }
+        self.pairs.rewind()?;
+        self.passages.each(|_, holder| {
+            let document = texts.document(holder.text);
+            let mut places = holder.places.iter();
+            places.try_for_each(|place| requests.push(document, place))
+        })
+    }
+
+    /// Writes both files and counts their rows.
+    pub(super) fn write(
+        mut self,
+        dir: &OutputDir,
+        texts: &Texts<'_>,
+        names: &Names<'_>,
+        mut places: Places,
+        report: &mut PartsReport,
+    ) -> Result<(), DedupError> {
+        let mut out = Writer {
+            texts,
+            names,
+            places: &mut places,
+            report,
+            buffer: Vec::new(),
+        };
+        let mut file = dir.file("parts.jsonl")?;
+        while let Some(pair) = Pair::read(&mut self.pairs)? {
+            out.pair(&mut file, &pair)?;
+        }
+        file.finish()?;
+        let mut file = dir.file("passages.jsonl")?;
+        let mut left = 0;
+        self.passages.each(|holders, holder| {
+            if left == 0 {
+                left = holders;
+                out.report.passages += 1;
+                out.report.most_holders = out.report.most_holders.max(holders);
+            }
+            left -= 1;
+            out.holder(&mut file, holders, holder)
+        })?;
+        file.finish()?;
+        Ok(())
+    }
+}
+
+/// Writes rows one by one.
+struct Writer<'w> {
+    texts: &'w Texts<'w>,
+    names: &'w Names<'w>,
+    places: &'w mut Places,
+    report: &'w mut PartsReport,
+    buffer: Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn pair(&mut self, file: &mut OutputFile, pair: &Pair) -> Result<(), DedupError> {
+        let (a, b) = (self.texts.document(pair.a), self.texts.document(pair.b));
+        let ((a_source, a_line), (b_source, b_line)) = (self.names.place(a), self.names.place(b));
+        let mut row = PartRow {
+            a: &self.names.id(a),
+            b: &self.names.id(b),
+            jaccard: Ratio::of(pair.jaccard),
+            containment: Ratio::of(pair.containment),
+            share_of_a: Ratio::of(pair.shares[0]),
+            share_of_b: Ratio::of(pair.shares[1]),
+            passages: Vec::new(),
+            original_chars: Vec::new(),
+            original_bytes: Vec::new(),
+            a_source,
+            a_line,
+            b_source,
+            b_line,
+        };
+        for [in_a, in_b] in &pair.passages {
+            let places = [self.places.next(in_a)?, self.places.next(in_b)?];
+            self.report.unplaced += places.iter().filter(|place| place.is_none()).count() as u64;
+            let canonical = |i: usize, whole: &Range<u64>| {
+                let place: Option<&Place> = places[i].as_ref();
+                place.map_or(whole.clone(), |place| place.canonical.clone())
+            };
+            let (of_a, of_b) = (canonical(0, in_a), canonical(1, in_b));
+            row.passages.push([of_a.start, of_a.end, of_b.start, of_b.end]);
+            let four = |ends: fn(&Place) -> [u64; 2]| {
+                let [a, b] = places.each_ref().map(|place| place.as_ref().map(ends));
+                [a.map(|a| a[0]), a.map(|a| a[1]), b.map(|b| b[0]), b.map(|b| b[1])]
+            };
+            row.original_chars.push(four(chars));
+            row.original_bytes.push(four(bytes));
+        }
+        self.report.rows += 1;
+        Ok(rows::write(file, &row, &mut self.buffer)?)
+    }
+
+    fn holder(&mut self, file: &mut OutputFile, holders: u64, holder: Holder) -> Result<(), DedupError> {
+        let document = self.texts.document(holder.text);
+        let (source, line) = self.names.place(document);
+        let mut row = HolderRow {
+            passage: self.report.passages,
+            holders,
+            id: &self.names.id(document),
+            source,
+            line,
+            documents: self.texts.documents(holder.text),
+            is_reference: holder.is_reference,
+            share: Ratio::of(holder.share),
+            canonical_chars: Vec::new(),
+            original_chars: Vec::new(),
+            original_bytes: Vec::new(),
+        };
+        for whole in holder.places {
+            let place = self.places.next(&whole)?;
+            self.report.unplaced += u64::from(place.is_none());
+            let canonical = place.as_ref().map_or(whole, |place| place.canonical.clone());
+            row.canonical_chars.push([canonical.start, canonical.end]);
+            row.original_chars.push(place.as_ref().map(chars));
+            row.original_bytes.push(place.as_ref().map(bytes));
+        }
+        self.report.holders += 1;
+        Ok(rows::write(file, &row, &mut self.buffer)?)
+    }
+}
+
+fn chars(place: &Place) -> [u64; 2] {
+    [place.chars.start, place.chars.end]
+}
+
+fn bytes(place: &Place) -> [u64; 2] {
+    [place.bytes.start, place.bytes.end]
+}

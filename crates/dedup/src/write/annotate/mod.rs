@@ -1,0 +1,290 @@
+//! Fields added to every record that say what group it is in: in `annotated/`, or in `kept/` and `removed/` where they are asked for.
+//!
+//! The record's own bytes stay as they are where it is bytes: the fields go to the end of an object or a row. A record that has a field
+//! of such a name already ends the run with an error rather than with two fields of one name, of which no two readers take the same.
+
+mod object;
+mod row;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use twinprint_io::rows::Ratio;
+use twinprint_io::sink::{Edit, Kind, SinkError, Under};
+use twinprint_io::source::{BOM, Body, Format, Part, Sources};
+
+/// Files whose beginnings are looked at before the run begins.
+const FILES_LOOKED_AT: usize = 16;
+
+/// The names that the fields go by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Columns {
+    /// `cluster_id`, `cluster_size`, `is_leader`, `duplicate_of`, `hamming`, `jaccard`, `dup_count`.
+    #[default]
+    Twinprint,
+    /// `minhash_cluster_id` (-1 for what is alone) and `minhash_cluster_size`.
+    Datatrove,
+    /// `__CLUSTER__` and `__INDEX__`; the same for the one kept.
+    TextDedup,
+    /// `cc_id`, `cc_size` and `cc_idx` (0 for the one kept).
+    Duplodocus,
+    /// `dup_count` alone.
+    DupCount,
+}
+
+impl Columns {
+    /// The names and what they hold, in the order in which they are written.
+    fn fields(self) -> &'static [(&'static str, Kind)] {
+        use Kind::{Boolean, Integer, Real, Text};
+        match self {
+            Self::Twinprint => &[
+                ("cluster_id", Integer),
+                ("cluster_size", Integer),
+                ("is_leader", Boolean),
+                ("duplicate_of", Text),
+                ("hamming", Integer),
+                ("jaccard", Real),
+                ("dup_count", Integer),
+            ],
+            Self::Datatrove => &[("minhash_cluster_id", Integer), ("minhash_cluster_size", Integer)],
+            Self::TextDedup => &[("__CLUSTER__", Integer), ("__INDEX__", Integer)],
+            Self::Duplodocus => &[("cc_id", Integer), ("cc_size", Integer), ("cc_idx", Integer)],
+            Self::DupCount => &[("dup_count", Integer)],
+        }
+    }
+
+    fn values(self, of: &Annotation<'_>) -> Vec<Value> {
+        match self {
+            Self::Twinprint => vec![
+                of.cluster_id.into(),
+                of.cluster_size.into(),
+                of.is_leader.into(),
+                of.duplicate_of.as_deref().into(),
+                of.hamming.into(),
+                of.jaccard.map(Ratio::value).into(),
+                of.dup_count.into(),
+            ],
+            Self::Datatrove => {
+                let alone = of.cluster_size == 1;
+                let id = if alone { -1 } else { i64::from(of.cluster_id) };
+                vec![id.into(), of.cluster_size.into()]
+            }
+            Self::TextDedup => vec![of.cluster_id.into(), of.document.into()],
+            Self::Duplodocus => vec![of.cluster_id.into(), of.cluster_size.into(), of.place.into()],
+            Self::DupCount => vec![of.dup_count.into()],
+        }
+    }
+}
+
+/// What is said of one document.
+pub(crate) struct Annotation<'a> {
+    /// Its number among the documents, in input order.
+    pub(crate) document: u32,
+    /// That of the leader.
+    pub(crate) cluster_id: u32,
+    pub(crate) cluster_size: u32,
+    pub(crate) is_leader: bool,
+    pub(crate) duplicate_of: Option<Cow<'a, str>>,
+    pub(crate) hamming: u32,
+    pub(crate) jaccard: Option<Ratio>,
+    /// Documents that this one stands for, see [`Verdict::dup_count`](crate::write::Verdict::dup_count).
+    pub(crate) dup_count: u32,
+    /// Its place in the group: 0 leads, the others follow in input order.
+    pub(crate) place: u32,
+}
+
+/// Writes annotations by the names asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Annotator {
+    columns: Columns,
+    fields: Vec<Field>,
+}
+
+/// The name of a field and what it holds.
+type Field = (String, Kind);
+
+impl Annotator {
+    /// `prefix` comes before every name.
+    pub(crate) fn new(columns: Columns, prefix: &str) -> Self {
+        let fields = columns.fields().iter();
+        Self {
+            columns,
+            fields: fields
+                .map(|&(name, kind)| (format!("{prefix}{name}"), kind))
+                .collect(),
+        }
+    }
+
+    /// Whether records of this format have fields.
+    pub(crate) fn takes(format: Format) -> bool {
+        format.has_fields()
+    }
+
+    /// Looks for fields of these names at the beginning of some files, so that a long run does not end with the error.
+    ///
+    /// # Errors
+    /// [`SinkError::FieldClash`], or what reading meets.
+    pub(crate) fn look_ahead(&self, sources: &Sources) -> Result<(), SinkError> {
+        let files = sources.list().len();
+        for file in (0..files).step_by(files.div_ceil(FILES_LOOKED_AT).max(1)) {
+            let Some(batch) = sources.part(&[file as u32]).reread(1).next() else {
+                continue;
+            };
+            let label = &sources.list()[file].label;
+            for chunk in &batch?.chunks {
+                match &chunk.body {
+                    Body::Bytes { charset, piece, .. } => {
+                        let under = Under {
+                            source: file as u32,
+                            charset: *charset,
+                            header: piece.header.as_deref(),
+                        };
+                        for (span, record) in piece.parts() {
+                            match span.part {
+                                Part::Opening => self.check_header(under, label)?,
+                                Part::Record => self.check(under, record, label, span.line)?,
+                                _ => {}
+                            }
+                        }
+                    }
+                    #[cfg(feature = "tables")]
+                    Body::Rows { stretch, .. } => {
+                        let taken = |name: &&str| stretch.table().has_column(name);
+                        if let Some(name) = self.names().find(taken) {
+                            return Err(clash(label.clone(), name));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Looks for the names among those of a header.
+    fn check_header(&self, under: Under<'_>, label: &str) -> Result<(), SinkError> {
+        let taken = |name: &&str| under.header.is_some_and(|header| header.has(name));
+        match self.names().find(taken) {
+            Some(name) => Err(clash(label.to_owned(), name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks for the names among the fields of an object.
+    fn check(&self, under: Under<'_>, record: &[u8], label: &str, line: u64) -> Result<(), SinkError> {
+        if under.header.is_some() {
+            return Ok(());
+        }
+        match object::clash(record, under.charset, &self.fields) {
+            Some(name) => Err(clash(format!("{label}:{line}"), name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the record with the fields; `label` and `line` are where it stands.
+    ///
+    /// # Errors
+    /// [`SinkError::FieldClash`], [`SinkError::Unencodable`].
+    fn append(
+        &self,
+        under: Under<'_>,
+        record: &[u8],
+        (label, line): (&str, u64),
+        annotation: &Annotation<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SinkError> {
+        let values = self.columns.values(annotation);
+        if let Some(header) = under.header {
+            let fields = values.iter().map(row::field);
+            let place = || format!("{label}:{line}");
+            return row::append(record, fields, header.delimiter, under.charset, out)
+                .map_err(|text| unencodable(place(), under, text));
+        }
+        self.check(under, record, label, line)?;
+        object::append(record, under.charset, &self.fields, values, out);
+        Ok(())
+    }
+}
+
+fn clash(place: String, name: &str) -> SinkError {
+    SinkError::FieldClash {
+        place,
+        name: name.to_owned(),
+    }
+}
+
+fn unencodable(place: String, under: Under<'_>, text: String) -> SinkError {
+    SinkError::Unencodable {
+        place,
+        charset: under.charset,
+        text,
+    }
+}
+
+/// Annotates the records of a whole run.
+pub(crate) struct Annotate<'a, F> {
+    pub(crate) annotator: Annotator,
+    pub(crate) sources: &'a Sources,
+    /// What to say of the record of an ordinal; `None` for a reject.
+    pub(crate) of: F,
+}
+
+impl<F> Annotate<'_, F> {
+    fn label(&self, under: Under<'_>) -> &str {
+        &self.sources.list()[under.source as usize].label
+    }
+}
+
+impl<'a, F> Edit for Annotate<'a, F>
+where
+    F: Fn(u64) -> Option<Annotation<'a>> + Sync,
+{
+    fn record(
+        &self,
+        under: Under<'_>,
+        line: u64,
+        ordinal: u64,
+        record: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), SinkError> {
+        let Some(annotation) = (self.of)(ordinal) else {
+            out.extend_from_slice(record);
+            return Ok(());
+        };
+        let place = (self.label(under), line);
+        self.annotator.append(under, record, place, &annotation, out)
+    }
+
+    fn opening(&self, under: Under<'_>, opening: &[u8], out: &mut Vec<u8>) -> Result<(), SinkError> {
+        let Some(header) = under.header.filter(|_| opening != BOM) else {
+            out.extend_from_slice(opening);
+            return Ok(());
+        };
+        let label = self.label(under);
+        self.annotator.check_header(under, label)?;
+        let names = self.annotator.names().map(Cow::Borrowed);
+        row::append(opening, names, header.delimiter, under.charset, out)
+            .map_err(|text| unencodable(label.to_owned(), under, text))
+    }
+
+    fn columns(&self) -> &[(String, Kind)] {
+        &self.annotator.fields
+    }
+
+    fn values(&self, ordinal: u64) -> Vec<Value> {
+        let columns = self.annotator.columns;
+        match (self.of)(ordinal) {
+            Some(annotation) => columns.values(&annotation),
+            None => vec![Value::Null; columns.fields().len()],
+        }
+    }
+}

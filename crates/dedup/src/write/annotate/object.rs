@@ -1,0 +1,113 @@
+//! Fields added to a JSON object.
+//!
+//! The record's own bytes stay as they are; the fields go before its closing brace.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+use twinprint_text::charset::Charset;
+
+use twinprint_io::source::BOM;
+
+/// The first of some names that the record has a field of.
+pub(super) fn clash<'n>(record: &[u8], charset: Charset, fields: &'n [super::Field]) -> Option<&'n str> {
+    let record = record.strip_prefix(BOM).unwrap_or(record);
+    // What is no text or no object is no document either.
+    let text = charset.decode(record).ok()?;
+    let mut json = serde_json::Deserializer::from_str(&text);
+    Fields(fields).deserialize(&mut json).ok().flatten()
+}
+
+/// Appends the record, an object with a field or more, with further `fields` of these values.
+pub(super) fn append(
+    record: &[u8],
+    charset: Charset,
+    fields: &[super::Field],
+    values: Vec<Value>,
+    out: &mut Vec<u8>,
+) {
+    let end = record
+        .iter()
+        .rposition(|&byte| byte == b'}')
+        .unwrap_or(record.len());
+    out.extend_from_slice(&record[..end]);
+    for ((name, _), value) in fields.iter().zip(values) {
+        let field = format!(",{}:{value}", Value::from(name.as_str()));
+        if charset == Charset::UTF_8 {
+            out.extend_from_slice(field.as_bytes());
+        } else {
+            out.extend_from_slice(escaped(&field).as_bytes());
+        }
+    }
+    out.extend_from_slice(&record[end..]);
+}
+
+/// JSON with everything beyond ASCII escaped, which is the same JSON in every charset that keeps ASCII.
+fn escaped(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
+}
+
+/// Finds the first of some names among the fields of an object.
+struct Fields<'n>(&'n [super::Field]);
+
+/// Finds out whether a field has one of the names.
+struct Field<'n>(&'n [super::Field]);
+
+impl<'de, 'n> DeserializeSeed<'de> for Fields<'n> {
+    type Value = Option<&'n str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, 'n> Visitor<'de> for Fields<'n> {
+    type Value = Option<&'n str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut found = None;
+        while let Some(field) = map.next_key_seed(Field(self.0))? {
+            map.next_value::<IgnoredAny>()?;
+            found = found.or(field);
+        }
+        Ok(found)
+    }
+}
+
+impl<'de, 'n> DeserializeSeed<'de> for Field<'n> {
+    type Value = Option<&'n str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'n> Visitor<'_> for Field<'n> {
+    type Value = Option<&'n str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field's name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        let mut names = self.0.iter().map(|(known, _)| known.as_str());
+        Ok(names.find(|known| *known == name))
+    }
+}

@@ -1,0 +1,267 @@
+//! `clusters.parquet`: the rows of `clusters.jsonl` as a Parquet table.
+//!
+//! The same columns in the same order. Ids have the type of the input's column where that is one of whole numbers ([`ids`]), so that the table joins with the
+//! input as it is; else they are strings. A fingerprint of 64 bits is an unsigned number; one of 128 bits, for which Parquet has no
+//! number, is 16 bytes, most significant first, so that both sort as numbers do.
+
+mod ids;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    Int32Type, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use self::ids::Ids;
+use twinprint_io::rows::ClusterRow;
+use twinprint_io::sink::{OutputDir, OutputFile, SinkError, parquet_failed};
+use twinprint_io::source::IntegerType;
+
+/// Rows of one row group.
+const GROUP: usize = 1 << 16;
+
+/// The table being written.
+pub(crate) struct ClusterTable {
+    writer: SerializedFileWriter<OutputFile>,
+    path: PathBuf,
+    bits: u32,
+    verified: bool,
+    id_types: IdTypes,
+    rows: Columns,
+}
+
+/// The types of ids; `None` for strings.
+#[derive(Clone, Copy)]
+pub(crate) struct IdTypes {
+    /// Of documents.
+    pub(crate) own: Option<IntegerType>,
+    /// Ids in the column `duplicate_of`; they may be those of documents outside the input.
+    pub(crate) duplicate_of: Option<IntegerType>,
+}
+
+/// One row group, by column.
+struct Columns {
+    id: Ids,
+    source: Vec<ByteArray>,
+    line: Vec<i64>,
+    cluster_id: Vec<i32>,
+    cluster_size: Vec<i32>,
+    is_leader: Vec<bool>,
+    duplicate_of: Optional<Ids>,
+    hamming: Vec<i32>,
+    jaccard: Optional<Vec<f64>>,
+    fingerprint: Vec<u128>,
+    dup_count: Vec<i32>,
+    verified: Optional<Vec<bool>>,
+}
+
+/// Values of some rows, with a level for every row.
+struct Optional<V> {
+    levels: Vec<i16>,
+    values: V,
+}
+
+impl<T> Optional<Vec<T>> {
+    fn push(&mut self, value: Option<T>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+}
+
+impl<V> From<V> for Optional<V> {
+    fn from(values: V) -> Self {
+        let levels = Vec::new();
+        Self { levels, values }
+    }
+}
+
+impl Columns {
+    fn new(types: IdTypes) -> Self {
+        Self {
+            id: Ids::new(types.own),
+            source: Vec::new(),
+            line: Vec::new(),
+            cluster_id: Vec::new(),
+            cluster_size: Vec::new(),
+            is_leader: Vec::new(),
+            duplicate_of: Ids::new(types.duplicate_of).into(),
+            hamming: Vec::new(),
+            jaccard: Vec::new().into(),
+            fingerprint: Vec::new(),
+            dup_count: Vec::new(),
+            verified: Vec::new().into(),
+        }
+    }
+}
+
+impl ClusterTable {
+    /// Begins the table. `verified`: whether the rows were; else a column says that they were not.
+    pub(crate) fn create(
+        dir: &OutputDir,
+        bits: u32,
+        verified: bool,
+        id_types: IdTypes,
+    ) -> Result<Self, SinkError> {
+        let fingerprint = match bits {
+            128 => "fixed_len_byte_array(16) fingerprint",
+            _ => "int64 fingerprint (integer(64, false))",
+        };
+        let last = if verified {
+            ""
+        } else {
+            "optional boolean verified;"
+        };
+        let [id, duplicate_of] = [
+            ids::field(id_types.own, "id"),
+            ids::field(id_types.duplicate_of, "duplicate_of"),
+        ];
+        let schema = format!(
+            "message clusters {{
+                required {id};
+                required binary source (string);
+                required int64 line (integer(64, false));
+                required int32 cluster_id (integer(32, false));
+                required int32 cluster_size (integer(32, false));
+                required boolean is_leader;
+                optional {duplicate_of};
+                required int32 hamming (integer(32, false));
+                optional double jaccard;
+                required {fingerprint};
+                required int32 dup_count (integer(32, false));
+                {last}
+            }}"
+        );
+        let file = dir.file("clusters.parquet")?;
+        let path = file.path().to_owned();
+        let properties = WriterProperties::builder()
+            .set_created_by(concat!("twinprint version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .build();
+        let writer = parse_message_type(&schema)
+            .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)))
+            .map_err(|error| parquet_failed(error, &path))?;
+        Ok(Self {
+            writer,
+            path,
+            bits,
+            verified,
+            id_types,
+            rows: Columns::new(id_types),
+        })
+    }
+
+    /// Adds a row; `fingerprint` is that of the row, of which the low bits count.
+    pub(crate) fn push(&mut self, row: &ClusterRow<'_>, fingerprint: u128) -> Result<(), SinkError> {
+        let rows = &mut self.rows;
+        let failed = |error| parquet_failed(error, &self.path);
+        rows.id.push(row.id).map_err(failed)?;
+        rows.source.push(row.source.into());
+        rows.line.push(row.line.cast_signed());
+        rows.cluster_id.push(row.cluster_id.cast_signed());
+        rows.cluster_size.push(row.cluster_size.cast_signed());
+        rows.is_leader.push(row.is_leader);
+        rows.duplicate_of
+            .levels
+            .push(i16::from(row.duplicate_of.is_some()));
+        if let Some(id) = row.duplicate_of {
+            rows.duplicate_of.values.push(id).map_err(failed)?;
+        }
+        rows.hamming.push(row.hamming.cast_signed());
+        rows.jaccard.push(row.jaccard.map(twinprint_io::rows::Ratio::value));
+        rows.fingerprint.push(fingerprint);
+        rows.dup_count.push(row.dup_count.cast_signed());
+        rows.verified.push(row.verified);
+        if rows.line.len() == GROUP {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes what is left and gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<(), SinkError> {
+        if !self.rows.line.is_empty() {
+            self.flush()?;
+        }
+        let failed = |error| parquet_failed(error, &self.path);
+        self.writer.into_inner().map_err(failed)?.finish()?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        let rows = std::mem::replace(&mut self.rows, Columns::new(self.id_types));
+        let (bits, verified) = (self.bits, self.verified);
+        self.writer
+            .next_row_group()
+            .and_then(|group| rows.write(group, bits, verified))
+            .map_err(|error| parquet_failed(error, &self.path))
+    }
+}
+
+impl Columns {
+    fn write(
+        self,
+        mut group: SerializedRowGroupWriter<'_, OutputFile>,
+        bits: u32,
+        verified: bool,
+    ) -> Result<(), ParquetError> {
+        self.id.write(&mut group, None)?;
+        required::<ByteArrayType>(&mut group, &self.source)?;
+        required::<Int64Type>(&mut group, &self.line)?;
+        required::<Int32Type>(&mut group, &self.cluster_id)?;
+        required::<Int32Type>(&mut group, &self.cluster_size)?;
+        required::<BoolType>(&mut group, &self.is_leader)?;
+        let duplicate_of = &self.duplicate_of;
+        duplicate_of
+            .values
+            .write(&mut group, Some(&duplicate_of.levels))?;
+        required::<Int32Type>(&mut group, &self.hamming)?;
+        optional::<DoubleType>(&mut group, &self.jaccard)?;
+        if bits == 128 {
+            let bytes = |value: &u128| FixedLenByteArray::from(value.to_be_bytes().to_vec());
+            let values: Vec<_> = self.fingerprint.iter().map(bytes).collect();
+            required::<FixedLenByteArrayType>(&mut group, &values)?;
+        } else {
+            let values: Vec<_> = self.fingerprint.iter().map(|&value| value as i64).collect();
+            required::<Int64Type>(&mut group, &values)?;
+        }
+        required::<Int32Type>(&mut group, &self.dup_count)?;
+        if !verified {
+            optional::<BoolType>(&mut group, &self.verified)?;
+        }
+        group.close()?;
+        Ok(())
+    }
+}
+
+fn required<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    column::<T>(group, values, None)
+}
+
+fn optional<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+    column_of: &Optional<Vec<T::T>>,
+) -> Result<(), ParquetError> {
+    column::<T>(group, &column_of.values, Some(&column_of.levels))
+}
+
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let missing = || ParquetError::General("the schema has fewer columns".to_owned());
+    let mut column = group.next_column()?.ok_or_else(missing)?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}

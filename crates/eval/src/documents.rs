@@ -1,0 +1,230 @@
+//! The documents of an evaluation, held whole: ids, canonical texts, shingle sets, fingerprints.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::overlap::{Overlap, ShingleSet, Shingler};
+use twinprint_text::{Analyzer, Measure, Profile};
+
+use super::MAX_DOCUMENTS;
+use super::error::EvalError;
+use twinprint_dedup::DedupError;
+use twinprint_io::object_pool::Idle;
+use twinprint_dedup::options::MIN_FEATURES;
+use twinprint_io::progress::{Progress, Unit};
+use twinprint_io::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
+use twinprint_io::work::WorkDir;
+
+/// All documents, by their number in input order.
+pub(crate) struct Documents {
+    ids: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// By the label of the source and the line.
+    places: HashMap<(String, u64), u32>,
+    pub(super) canonical: Vec<String>,
+    measures: Vec<Measure>,
+    features: Vec<u32>,
+    /// Shingles by each document's own measure.
+    pub(super) sets: Vec<ShingleSet>,
+    /// Shingles by characters of documents measured by words, where there are others.
+    by_characters: Vec<Option<ShingleSet>>,
+    pub(super) fingerprints: Vec<u128>,
+    /// Making the fingerprints, reading included.
+    pub(super) seconds: f64,
+    /// Making the shingle sets.
+    pub(super) seconds_shingling: f64,
+    /// The account of the input.
+    pub(crate) intake: Intake,
+    /// Set when all is to end.
+    cancel: Arc<AtomicBool>,
+}
+
+struct Row {
+    id: String,
+    place: (String, u64),
+    canonical: String,
+    measure: Measure,
+    features: u32,
+    fingerprint: u128,
+}
+
+impl Documents {
+    /// Reads all documents; records that are none are counted.
+    pub(crate) fn read(
+        inputs: &[String],
+        source_options: &SourceOptions,
+        profile: &Profile,
+        progress: &dyn Progress,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<Self, EvalError> {
+        let started = Instant::now();
+        let work = WorkDir::temporary()?;
+        let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|hint| progress.warn(hint))?;
+        progress.stage("read", sources.total_bytes(), Unit::Bytes);
+        let mut rows: Vec<Row> = Vec::new();
+        let idle = Idle::new();
+        let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
+        let read = |chunk: &Chunk| idle.with(analyzer, |analyzer| rows_of(chunk, &sources, analyzer));
+        for batch in sources.read(8 << 20) {
+            let batch = batch?;
+            let chunks: Vec<Vec<Row>> = batch.chunks.par_iter().map(read).collect();
+            rows.extend(chunks.into_iter().flatten());
+            if rows.len() > MAX_DOCUMENTS {
+                return Err(EvalError::TooMany);
+            }
+            progress.advance(batch.input_bytes());
+        }
+        let intake = sources.intake()?;
+        if rows.len() < 2 {
+            return Err(EvalError::TooFew(rows.len()));
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let mut numbers = HashMap::new();
+        for (number, row) in (0u32..).zip(&rows) {
+            if numbers.insert(row.id.clone(), number).is_some() {
+                return Err(EvalError::RepeatedId(row.id.clone()));
+            }
+        }
+        let started = Instant::now();
+        let shingler = || Shingler::new(HashKey::PUBLIC);
+        let cut = |shingler: &mut Shingler, row: &Row| {
+            ShingleSet::new(shingler.shingle(&row.canonical, row.measure))
+        };
+        let sets = rows.par_iter().map_init(shingler, cut).collect();
+        let seconds_shingling = started.elapsed().as_secs_f64();
+        let mixed = rows.iter().any(|row| row.measure == Measure::CharGrams);
+        let by_characters = |shingler: &mut Shingler, row: &Row| {
+            (mixed && row.measure == Measure::WordGrams)
+                .then(|| ShingleSet::new(shingler.shingle(&row.canonical, Measure::CharGrams)))
+        };
+        Ok(Self {
+            by_characters: rows.par_iter().map_init(shingler, by_characters).collect(),
+            sets,
+            numbers,
+            places: (0u32..)
+                .zip(&rows)
+                .map(|(i, row)| (row.place.clone(), i))
+                .collect(),
+            measures: rows.iter().map(|row| row.measure).collect(),
+            features: rows.iter().map(|row| row.features).collect(),
+            fingerprints: rows.iter().map(|row| row.fingerprint).collect(),
+            ids: rows.iter().map(|row| row.id.clone()).collect(),
+            canonical: rows.into_iter().map(|row| row.canonical).collect(),
+            seconds,
+            seconds_shingling,
+            intake,
+            cancel: Arc::clone(cancel),
+        })
+    }
+
+    /// Whether all is to end: loops over pairs then leave out the rest, and what they give is not used.
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Ends with an error if all is to end.
+    pub(crate) fn check_cancelled(&self) -> Result<(), EvalError> {
+        if self.cancelled() {
+            Err(DedupError::Cancelled.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The id of a document.
+    pub(crate) fn id(&self, i: usize) -> &str {
+        &self.ids[i]
+    }
+
+    /// Its canonical text.
+    pub(crate) fn canonical(&self, i: usize) -> &str {
+        &self.canonical[i]
+    }
+
+    /// Its distinct features.
+    pub(crate) fn features(&self, i: usize) -> u32 {
+        self.features[i]
+    }
+
+    /// Its fingerprint.
+    pub(crate) fn fingerprint(&self, i: usize) -> u128 {
+        self.fingerprints[i]
+    }
+
+    /// The exact Jaccard of a pair.
+    pub(crate) fn jaccard(&self, a: usize, b: usize) -> f64 {
+        self.overlap(a, b, 0.0).map_or(0.0, |overlap| overlap.jaccard())
+    }
+
+    /// Documents of few features.
+    pub(super) fn short(&self) -> usize {
+        self.features
+            .iter()
+            .filter(|&&features| features < MIN_FEATURES)
+            .count()
+    }
+
+    /// The number of the document with an id.
+    pub(super) fn number(&self, id: &str) -> Option<u32> {
+        self.numbers.get(id).copied()
+    }
+
+    /// The number of the document at a place.
+    pub(super) fn at(&self, source: &str, line: u64) -> Option<u32> {
+        self.places.get(&(source.to_owned(), line)).copied()
+    }
+
+    /// The overlap of a pair, if its Jaccard is at least `threshold`.
+    pub(super) fn overlap(&self, a: usize, b: usize, threshold: f64) -> Option<Overlap> {
+        let own = self.measures[a] == self.measures[b];
+        let set = |i: usize| match &self.by_characters[i] {
+            Some(set) if !own => set,
+            _ => &self.sets[i],
+        };
+        set(a).overlap_at_least(set(b), threshold)
+    }
+
+    /// Of the candidates, those at the threshold; in parallel.
+    pub(super) fn verify(&self, candidates: &[(u32, u32)], threshold: f64) -> Vec<(u32, u32)> {
+        let is_near = |&&(a, b): &&(u32, u32)| self.overlap(a as usize, b as usize, threshold).is_some();
+        candidates.par_iter().filter(is_near).copied().collect()
+    }
+
+    /// Fingerprints of 128 bits under another profile.
+    pub(super) fn fingerprints_of(&self, profile: &Profile) -> Result<(Profile, Vec<u128>), DedupError> {
+        let profile = profile.at_width(128)?;
+        let make = |analyzer: &mut Analyzer, text: &String| analyzer.analyze_canonical(text).fingerprint;
+        let analyzer = || Analyzer::new(&profile, HashKey::PUBLIC);
+        let fingerprints = self.canonical.par_iter().map_init(analyzer, make).collect();
+        Ok((profile, fingerprints))
+    }
+}
+
+fn rows_of(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Row> {
+    let mut rows = Vec::new();
+    chunk.documents(sources.options(), &mut |record| {
+        let RecordKind::Document { id, text, .. } = record.kind else {
+            return;
+        };
+        let source = &sources.list()[record.source as usize];
+        let analysis = analyzer.analyze(&text);
+        rows.push(Row {
+            id: id.map_or_else(|| source.name_of(record.line), std::borrow::Cow::into_owned),
+            place: (source.label.clone(), record.line),
+            canonical: analysis.canonical.to_owned(),
+            measure: analysis.measure,
+            features: analysis.features,
+            fingerprint: analysis.fingerprint,
+        });
+    });
+    rows
+}

@@ -1,0 +1,71 @@
+//! What stops an evaluation.
+
+use std::io;
+use std::path::PathBuf;
+
+use twinprint_dedup::error::DedupError;
+use twinprint_io::source::SourceError;
+
+/// Why an evaluation could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvalError {
+    /// Reading, or the engine.
+    #[error(transparent)]
+    Dedup(#[from] DedupError),
+    /// The list of pairs cannot be read.
+    #[error("{}: {source}", .path.display())]
+    Read {
+        /// The list.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A row of the list is not what it should be.
+    #[error("{}:{line}: {what}", .path.display())]
+    Row {
+        /// The list.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// Two documents have one id, so that the list cannot name them.
+    #[error(
+        "two documents have the id {0:?}; labelled pairs need ids that tell documents apart (--id-key names the field)"
+    )]
+    RepeatedId(String),
+    /// More documents than can be compared pair by pair.
+    #[error(
+        "more than {} documents, and every pair of them is compared; take a part with --limit",
+        super::MAX_DOCUMENTS
+    )]
+    TooMany,
+    /// Nothing to judge.
+    #[error("{0} documents are too few; give at least two")]
+    TooFew(usize),
+    /// A width that no fingerprint has.
+    #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
+    Width(u32),
+    /// Thresholds that cannot be.
+    #[error("--at: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
+    Thresholds,
+    /// The truth says nothing about the lowest threshold.
+    #[error("--at {lowest}: the list of pairs is complete only from {complete} (--complete)")]
+    Incomplete {
+        /// The lowest threshold asked for.
+        lowest: f64,
+        /// Where the list begins to be complete.
+        complete: f64,
+    },
+}
+
+impl From<SourceError> for EvalError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Cancelled => DedupError::Cancelled.into(),
+            error => DedupError::from(error).into(),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Tables of idf weights from documents: the one place where statistics of a corpus are taken for fingerprints.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rayon::prelude::*;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
+
+use crate::JobError;
+use crate::object_pool::ObjectPool;
+use crate::progress::{Progress, Unit};
+use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
+use crate::work::WorkDir;
+
+/// Counts the features of `profile` in all documents of `inputs` and makes a table of the `most` most frequent; also the account of the
+/// input. Memory: the distinct
+/// features of the whole input.
+///
+/// # Errors
+/// An error that stops reading; records none of which is a document; fewer than ten documents; a name with other than letters and digits.
+pub fn build_idf(
+    inputs: &[String],
+    source_options: &SourceOptions,
+    profile: &Profile,
+    (name, most): (&str, usize),
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<(IdfTable, Intake), JobError> {
+    let work = WorkDir::temporary()?;
+    let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+    sources.check_fields(|hint| progress.warn(hint))?;
+    progress.stage("read", sources.total_bytes(), Unit::Bytes);
+    let mut builder = IdfBuilder::default();
+    let idle = ObjectPool::new();
+    let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
+    let explain = |chunk: &Chunk| idle.with(analyzer, |analyzer| features(chunk, &sources, analyzer));
+    for batch in sources.read(8 << 20) {
+        let batch = batch?;
+        let chunks: Vec<Vec<Vec<Feature>>> = batch.chunks.par_iter().map(explain).collect();
+        for features in chunks.iter().flatten() {
+            builder.add(features);
+        }
+        progress.advance(batch.input_bytes());
+    }
+    let intake = sources.intake()?;
+    let table = builder
+        .finish(name, most)
+        .map_err(|error| JobError::Invalid(format!("idf build: {error}")))?;
+    Ok((table, intake))
+}
+
+fn features(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Vec<Feature>> {
+    let mut documents = Vec::new();
+    chunk.documents(sources.options(), &mut |record| {
+        if let RecordKind::Document { text, .. } = record.kind {
+            documents.push(analyzer.explain(&text));
+        }
+    });
+    documents
+}

@@ -1,0 +1,227 @@
+//! Lists the files below a folder, or those a glob matches. Symbolic links are not followed, and folders that hold the result of an earlier
+//! run are passed over: read again, everything in them would be a duplicate of what it was copied from. So is the output directory of the run itself.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::error::SourceError;
+use super::filter::Filter;
+use crate::markers;
+
+/// What a walk came upon.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Met {
+    /// A file; `relative` to the root of the walk; `named` if the glob matches it itself, not a folder above it.
+    File {
+        path: PathBuf,
+        relative: PathBuf,
+        named: bool,
+    },
+    /// A symbolic link.
+    Link,
+    /// A socket, a pipe or a device.
+    Special,
+    /// A folder with what an earlier run wrote.
+    Result,
+    /// A file that a pattern excludes.
+    Excluded,
+    /// A folder that a pattern excludes, with everything in it.
+    ExcludedFolder,
+    /// A file that no pattern includes.
+    NotIncluded,
+    /// A folder that cannot be listed, or not to its end.
+    Unlisted {
+        path: PathBuf,
+        relative: PathBuf,
+        message: String,
+    },
+}
+
+/// A glob and the folder where its matches begin.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    /// The components before the first one with a wildcard.
+    pub(crate) root: PathBuf,
+    matcher: GlobMatcher,
+    /// Components below `root` a match may have; `None` where `**` crosses folders.
+    depth: Option<usize>,
+}
+
+/// Whether an input has the signs of a glob.
+pub(crate) fn is_pattern(input: &str) -> bool {
+    input.contains(['*', '?', '[', '{'])
+}
+
+/// The path that an input names itself, or the folder where the matches of a glob begin.
+pub(crate) fn root_of(input: &str) -> PathBuf {
+    let path = Path::new(input);
+    if path.exists() || !is_pattern(input) {
+        return path.to_owned();
+    }
+    literal(path)
+}
+
+/// The components before the first one with a wildcard.
+fn literal(path: &Path) -> PathBuf {
+    path.components()
+        .take_while(|component| !is_pattern(&component.as_os_str().to_string_lossy()))
+        .collect()
+}
+
+impl Pattern {
+    /// Parses a glob. `*` stays within a folder, `**` crosses them.
+    pub(crate) fn new(pattern: &str) -> Result<Self, SourceError> {
+        let bad = |source| SourceError::BadPattern {
+            pattern: pattern.to_owned(),
+            source,
+        };
+        let components: Vec<_> = Path::new(pattern).components().collect();
+        let root = literal(Path::new(pattern));
+        let plain = root.components().count();
+        // Put together again without doubled separators, as the walk spells its paths.
+        let whole: PathBuf = components.iter().collect();
+        let glob = GlobBuilder::new(&whole.to_string_lossy())
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build()
+            .map_err(bad)?;
+        let below = &components[plain..];
+        // Alternatives may hold separators of their own, so that the depth is then unknown.
+        let crosses = |c: &Component<'_>| {
+            let text = c.as_os_str().to_string_lossy();
+            text.contains("**") || text.contains(['{', '}'])
+        };
+        let depth = (!below.iter().any(crosses)).then_some(below.len());
+        Ok(Self {
+            root,
+            matcher: glob.compile_matcher(),
+            depth,
+        })
+    }
+
+    /// True if the glob matches a path.
+    pub(crate) fn matches(&self, path: &Path) -> bool {
+        self.matcher.is_match(path)
+    }
+}
+
+/// The files by which the output directories of `dedup` and of `cluster` are known.
+const RESULTS: [[&str; 3]; 2] = [
+    ["report.json", "config.toml", "clusters.jsonl"],
+    ["assignments.jsonl", "groups.jsonl", "stories.jsonl"],
+];
+
+/// Whether a folder is the output directory of a run.
+fn is_result(folder: &Path) -> bool {
+    // Runs of versions that left no list are known by their files.
+    let there = |name: &&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_file());
+    markers::is_result(folder) || RESULTS.iter().any(|files| files.iter().all(there))
+}
+
+/// A folder still to be listed.
+struct Folder {
+    path: PathBuf,
+    relative: PathBuf,
+    depth: usize,
+    /// Everything below is taken: there is no glob, or it matches this folder or one above.
+    inside: bool,
+    /// Everything below is included: there are no patterns to include, or one matches this folder or one above.
+    included: bool,
+}
+
+/// Walks `root`, in no particular order. With a glob, only what it matches and what lies in folders it matches. What `filter` leaves out
+/// is met as such, and folders that it excludes are not listed.
+pub(crate) fn walk(
+    root: &Path,
+    pattern: Option<&Pattern>,
+    filter: &Filter,
+    cancel: &AtomicBool,
+) -> Result<Vec<Met>, SourceError> {
+    let mut met = Vec::new();
+    let first = Folder {
+        path: root.to_owned(),
+        relative: PathBuf::new(),
+        depth: 0,
+        inside: pattern.is_none(),
+        included: filter.includes_all(),
+    };
+    let mut folders = vec![first];
+    while let Some(folder) = folders.pop() {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(SourceError::Cancelled);
+        }
+        let listed = if folder.path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &folder.path
+        };
+        let unlisted = |error: io::Error| Met::Unlisted {
+            path: folder.path.clone(),
+            relative: folder.relative.clone(),
+            message: error.to_string(),
+        };
+        let entries = match fs::read_dir(listed) {
+            Ok(entries) => entries,
+            Err(error) => {
+                met.push(unlisted(error));
+                continue;
+            }
+        };
+        for entry in entries {
+            let found = entry.and_then(|entry| Ok((entry.file_type()?, entry)));
+            let (kind, entry) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    met.push(unlisted(error));
+                    break;
+                }
+            };
+            let path = folder.path.join(entry.file_name());
+            let relative = folder.relative.join(entry.file_name());
+            let named = !folder.inside && pattern.is_some_and(|p| p.matches(&path));
+            let included = folder.included || filter.includes(&relative, kind.is_dir());
+            if kind.is_dir() {
+                let depth = folder.depth + 1;
+                let goes_on = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
+                let inside = folder.inside || named;
+                // Entered only where the user spells the way into it.
+                let spelled = pattern.is_some_and(|p| p.depth.is_some()) && !folder.inside;
+                let wanted = inside || goes_on;
+                if wanted && filter.excludes(&relative, true) {
+                    met.push(Met::ExcludedFolder);
+                } else if wanted && !spelled && is_result(&path) {
+                    met.push(Met::Result);
+                } else if wanted && !markers::is_unfinished(&path) {
+                    folders.push(Folder {
+                        path,
+                        relative,
+                        depth,
+                        inside,
+                        included,
+                    });
+                }
+            } else if folder.inside || named {
+                met.push(if filter.excludes(&relative, false) {
+                    Met::Excluded
+                } else if !included {
+                    Met::NotIncluded
+                } else if kind.is_file() {
+                    Met::File {
+                        path,
+                        relative,
+                        named,
+                    }
+                } else if kind.is_symlink() {
+                    Met::Link
+                } else {
+                    Met::Special
+                });
+            }
+        }
+    }
+    Ok(met)
+}

@@ -1,0 +1,212 @@
+//! The directory of a run's temporary files.
+//!
+//! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
+//! directory, which ends with the process whatever ended it. That file is deleted last, so that whatever a kill leaves can be distinguished
+//! from the directory of a run that is still going.
+//!
+//! The directories above it that a run had to make go away as well. The name of the directory has their number, so that the last of several
+//! runs at once removes them, and a run removes those that a killed one made. A kill at the moment at which they are made or removed leaves
+//! empty directories.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+
+use tempfile::TempDir;
+use twinprint_index::storage::{Disk, Storage};
+
+use super::WorkError;
+use crate::work::MadeDirs;
+use crate::markers::WORK_DIR;
+
+/// The file that is locked.
+const LOCK: &str = "lock";
+/// Somebody may take a new directory for an old one before it is locked; then another is made.
+const TRIES: u32 = 8;
+
+/// A directory that goes away when it is dropped.
+#[derive(Debug)]
+pub struct WorkDir {
+    // Closed before the directory goes, as some systems want it.
+    _lock: File,
+    dir: TempDir,
+    // Removed after the directory that is in them.
+    _made: MadeDirs,
+}
+
+impl Drop for WorkDir {
+    fn drop(&mut self) {
+        // The next run deletes files that cannot be deleted now.
+        let _deleted = empty(self.dir.path());
+    }
+}
+
+impl WorkDir {
+    /// Makes one below `parent`, which is made if need be, and deletes those of dead runs there.
+    ///
+    /// # Errors
+    /// [`WorkError::Dir`].
+    pub fn create(parent: &Path) -> Result<Self, WorkError> {
+        let made = (0..TRIES)
+            .find_map(|_| Self::locked(parent).transpose())
+            .unwrap_or_else(|| Err(io::Error::other("its lock is always held by another")));
+        made.map_err(|source| WorkError::Dir {
+            path: parent.to_owned(),
+            source,
+        })
+    }
+
+    /// Makes one where the system has its temporary files, for work that writes nothing else.
+    ///
+    /// # Errors
+    /// [`WorkError::Dir`].
+    pub fn temporary() -> Result<Self, WorkError> {
+        Self::create(&std::env::temp_dir())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A new directory with its lock; `None` if another run took it for an old one, or removed the directory above.
+    fn locked(parent: &Path) -> io::Result<Option<Self>> {
+        let mut made = MadeDirs::missing(parent);
+        Disk.create_dir_all(parent)?;
+        made.take_over(parent, clear(parent));
+        let prefix = format!("{WORK_DIR}{}-", made.count());
+        let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
+        let dir = match new {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            new => new?,
+        };
+        let lock = match File::create(dir.path().join(LOCK)) {
+            // Another took the empty directory for an old one.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            lock => lock?,
+        };
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            // Another had locked it, deleted the directory and let go.
+            _ if !dir.path().join(LOCK).exists() => return Ok(None),
+            // A file system without locks: nobody else can lock it either.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        Ok(Some(Self {
+            _lock: lock,
+            dir,
+            _made: made,
+        }))
+    }
+}
+
+/// Deletes what is in a work directory, but for its lock.
+fn empty(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != LOCK {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the directories whose lock nobody holds, and empty ones. What cannot be deleted, or has no lock, is left alone. Returns how
+/// many levels of `parent` a run made that is still going or was killed.
+fn clear(parent: &Path) -> usize {
+    let mut made = 0;
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let Some(rest) = name.strip_prefix(WORK_DIR) else {
+            continue;
+        };
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let theirs = rest.split_once('-').and_then(|(count, _)| count.parse().ok());
+        made = made.max(theirs.unwrap_or(0));
+        let path = entry.path();
+        let _stays_for_the_next = match File::options().write(true).open(path.join(LOCK)) {
+            Ok(lock) if lock.try_lock().is_ok() => empty(&path).and_then(|()| fs::remove_dir_all(&path)),
+            Ok(_) => Ok(()),
+            // This fails unless it is empty.
+            Err(_) => fs::remove_dir(&path),
+        };
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_dead_runs_left_is_deleted_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = |name: &str| parent.path().join(format!("{WORK_DIR}{name}"));
+        for name in ["dead", "new"] {
+            fs::create_dir(path(name)).unwrap();
+            fs::write(path(name).join("texts"), "left").unwrap();
+        }
+        fs::create_dir(path("empty")).unwrap();
+        fs::write(path("dead").join(LOCK), "").unwrap();
+        fs::create_dir(parent.path().join("mine")).unwrap();
+        fs::write(parent.path().join("mine/lock"), "").unwrap();
+        let first = WorkDir::create(parent.path()).unwrap();
+        assert!(
+            !path("dead").exists()
+                && !path("empty").exists()
+                && path("new").exists()
+                && parent.path().join("mine/lock").exists()
+        );
+        let second = WorkDir::create(parent.path()).unwrap();
+        assert!(first.path().exists() && first.path() != second.path());
+        let gone = first.path().to_owned();
+        drop(first);
+        assert!(!gone.exists() && second.path().exists());
+    }
+
+    #[test]
+    fn the_directories_above_go_with_the_last_run() {
+        let room = tempfile::tempdir().unwrap();
+        let parent = room.path().join("new/dir");
+        let first = WorkDir::create(&parent).unwrap();
+        let second = WorkDir::create(&parent).unwrap();
+        drop(first);
+        assert!(second.path().exists());
+        drop(second);
+        assert!(!room.path().join("new").exists());
+
+        // A run was killed that had made both.
+        let dead = parent.join(format!("{WORK_DIR}2-dead"));
+        fs::create_dir_all(&dead).unwrap();
+        drop(WorkDir::create(&parent).unwrap());
+        assert!(!room.path().join("new").exists());
+
+        fs::create_dir_all(&parent).unwrap();
+        fs::write(parent.join("mine"), "").unwrap();
+        drop(WorkDir::create(&parent.join("below")).unwrap());
+        assert!(parent.join("mine").exists() && !parent.join("below").exists());
+
+        let file = parent.join("mine");
+        let error = WorkDir::create(&file).unwrap_err().to_string();
+        assert!(error.contains("not a directory"), "{error}");
+        assert!(file.exists());
+    }
+
+    #[test]
+    fn the_lock_is_deleted_last() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create(parent.path()).unwrap();
+        fs::create_dir(work.path().join("below")).unwrap();
+        for name in ["a", "zz", "below/texts"] {
+            fs::write(work.path().join(name), "").unwrap();
+        }
+        empty(work.path()).unwrap();
+        let left: Vec<_> = fs::read_dir(work.path()).unwrap().collect();
+        assert_eq!(left.len(), 1);
+        assert!(work.path().join(LOCK).exists());
+    }
+}

@@ -1,0 +1,49 @@
+//! Room on the disk that a path is on.
+
+use std::path::{Path, PathBuf};
+
+/// A disk, as far as the system tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// Bytes that may still be written.
+    pub free: u64,
+    /// The same for all paths on one disk.
+    pub disk: u64,
+}
+
+/// The disk that `path` is on or will be made on.
+pub fn disk_space(path: &Path) -> Option<DiskSpace> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    absolute.ancestors().find_map(existing)
+}
+
+#[cfg(unix)]
+fn existing(path: &Path) -> Option<DiskSpace> {
+    use std::os::unix::fs::MetadataExt;
+
+    let disk = std::fs::metadata(path).ok()?.dev();
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some(DiskSpace {
+        free: stat.f_bavail.saturating_mul(stat.f_frsize),
+        disk,
+    })
+}
+
+#[cfg(not(unix))]
+fn existing(_: &Path) -> Option<DiskSpace> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_not_there_is_on_the_disk_of_what_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let there = disk_space(dir.path()).unwrap();
+        let below = disk_space(&dir.path().join("not/yet")).unwrap();
+        assert!(there.free > 0 && there.disk == below.disk);
+        assert!(space(Path::new("relative/not/there")).is_some());
+    }
+}

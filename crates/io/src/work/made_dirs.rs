@@ -1,0 +1,92 @@
+//! Directories that a run makes, and removes again unless something is in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use twinprint_index::storage::folder;
+
+/// Directories to remove when this is dropped. One that holds something then stays, with those above it.
+#[derive(Debug, Default)]
+pub struct MadeDirs {
+    /// Those below before those above.
+    levels: Vec<PathBuf>,
+}
+
+impl MadeDirs {
+    /// The directories that are missing up to `path`, for a caller that is about to make them.
+    pub fn missing(path: &Path) -> Self {
+        let missing = |level: &&Path| fs::symlink_metadata(level).is_err();
+        Self {
+            levels: named(path).take_while(missing).map(Path::to_owned).collect(),
+        }
+    }
+
+    /// The directories that hold them, whose entries must be durable for these to be.
+    pub fn parents(&self) -> impl Iterator<Item = &Path> {
+        self.levels.iter().map(|level| folder(level))
+    }
+
+    /// The number of directories to remove.
+    pub fn count(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Takes over the last `count` levels of `path` from another run that made them.
+    pub fn take_over(&mut self, path: &Path, count: usize) {
+        if count > self.levels.len() {
+            self.levels = named(path).take(count).map(Path::to_owned).collect();
+        }
+    }
+}
+
+/// A directory and those above it, as far as the path names them.
+fn named(path: &Path) -> impl Iterator<Item = &Path> {
+    path.ancestors().filter(|level| !level.as_os_str().is_empty())
+}
+
+impl Drop for MadeDirs {
+    fn drop(&mut self) {
+        for level in &self.levels {
+            // Fails if something is in it.
+            let _stays = fs::remove_dir(level);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_is_removed_if_it_is_empty() {
+        let room = tempfile::tempdir().unwrap();
+        let path = |name: &str| room.path().join(name);
+        fs::create_dir(path("there")).unwrap();
+        for (name, first) in [
+            ("there/a/b", "there/a"),
+            ("c", "c"),
+            ("d/../e", "e"),
+            ("there/", "-"),
+        ] {
+            let made = MadeDirs::missing(&path(name));
+            fs::create_dir_all(path(name)).unwrap();
+            drop(made);
+            assert!(path("there").exists() && !path(first).exists(), "{name}");
+        }
+        assert!(!path("d").exists());
+
+        let made = MadeDirs::missing(&path("x/y/z"));
+        fs::create_dir_all(path("x/y/z")).unwrap();
+        fs::write(path("x/mine"), "").unwrap();
+        drop(made);
+        assert!(path("x/mine").exists() && !path("x/y").exists());
+
+        let mut made = MadeDirs::missing(&path("x/y/z"));
+        assert_eq!(made.count(), 2);
+        fs::create_dir_all(path("x/y/z")).unwrap();
+        fs::remove_file(path("x/mine")).unwrap();
+        made.take_over(&path("x/y/z"), 3);
+        drop(made);
+        assert!(!path("x").exists() && room.path().exists());
+    }
+}

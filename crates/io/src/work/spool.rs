@@ -1,0 +1,238 @@
+//! The spool: canonical texts on disk, so that candidates can be verified without holding the corpus in memory.
+//!
+//! Texts are packed into blocks of about 4 KiB, each compressed by itself: small enough that reading one text unpacks
+//! little else, large enough to compress well. The file lives in the work directory and dies with the run; it has no
+//! format to keep. Blocks are compressed in parallel and written in order.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::WorkError;
+use twinprint_index::PositionedFile;
+
+/// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
+const BLOCK: usize = 4 << 10;
+/// Speed before size: the spool is read back once or twice. Levels of zstd far below zero skip most of the matching: a gigabyte
+/// of Chinese records takes 620 MB.
+const LEVEL: i32 = -40;
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextRef {
+    pub block: u32,
+    at: u32,
+    len: u32,
+}
+
+impl TextRef {
+    /// For runs that keep no texts.
+    pub const NOWHERE: Self = Self {
+        block: u32::MAX,
+        at: 0,
+        len: 0,
+    };
+
+    /// Bytes of the text.
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    offset: u64,
+    packed: u32,
+    raw: u32,
+}
+
+/// Takes texts in order.
+pub struct SpoolWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
+    pending: Vec<u8>,
+    sealed: Vec<Vec<u8>>,
+    blocks: Vec<Block>,
+    bytes: u64,
+}
+
+impl SpoolWriter {
+    pub fn create(path: &Path) -> Result<Self, WorkError> {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|source| WorkError::spool(path, source))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: BufWriter::with_capacity(1 << 20, file),
+            pending: Vec::with_capacity(2 * BLOCK),
+            sealed: Vec::new(),
+            blocks: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    /// Adds a text. It is on disk after the next [`flush`](Self::flush) or [`finish`](Self::finish).
+    pub fn push(&mut self, text: &str) -> TextRef {
+        if !self.pending.is_empty() && self.pending.len() + text.len() > BLOCK {
+            self.seal();
+        }
+        let block = (self.blocks.len() + self.sealed.len()) as u32;
+        let at = self.pending.len() as u32;
+        self.pending.extend_from_slice(text.as_bytes());
+        TextRef {
+            block,
+            at,
+            len: text.len() as u32,
+        }
+    }
+
+    fn seal(&mut self) {
+        self.sealed.push(std::mem::replace(
+            &mut self.pending,
+            Vec::with_capacity(2 * BLOCK),
+        ));
+    }
+
+    /// Compresses the sealed blocks on all threads and writes them.
+    pub fn flush(&mut self) -> Result<(), WorkError> {
+        let packed: Vec<std::io::Result<Vec<u8>>> = self
+            .sealed
+            .par_iter()
+            .map_init(
+                || zstd::bulk::Compressor::new(LEVEL),
+                |compressor, raw| match compressor {
+                    Ok(compressor) => compressor.compress(raw),
+                    Err(error) => Err(std::io::Error::other(error.to_string())),
+                },
+            )
+            .collect();
+        for (packed, raw) in packed.into_iter().zip(self.sealed.drain(..)) {
+            let packed = packed
+                .and_then(|packed| self.file.write_all(&packed).map(|()| packed))
+                .map_err(|source| WorkError::spool(&self.path, source))?;
+            self.blocks.push(Block {
+                offset: self.bytes,
+                packed: packed.len() as u32,
+                raw: raw.len() as u32,
+            });
+            self.bytes += packed.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and opens the spool for reading.
+    pub fn finish(mut self) -> Result<Spool, WorkError> {
+        if !self.pending.is_empty() {
+            self.seal();
+        }
+        self.flush()?;
+        let file = self
+            .file
+            .into_inner()
+            .map_err(|error| WorkError::spool(&self.path, error.into_error()))?;
+        Ok(Spool {
+            path: self.path,
+            file: PositionedFile::new(file),
+            blocks: self.blocks,
+            bytes: self.bytes,
+        })
+    }
+}
+
+/// Reads texts back, from any thread.
+pub struct Spool {
+    path: PathBuf,
+    file: PositionedFile,
+    blocks: Vec<Block>,
+    bytes: u64,
+}
+
+/// Buffers of one reading thread.
+#[derive(Default)]
+pub struct BlockBuffer {
+    packed: Vec<u8>,
+    raw: Vec<u8>,
+    loaded: Option<u32>,
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl Spool {
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The text at `place`; its block stays in the buffer for the next one.
+    pub fn text<'b>(
+        &self,
+        place: TextRef,
+        buffer: &'b mut BlockBuffer,
+    ) -> Result<&'b str, WorkError> {
+        if place.len == 0 {
+            // The block it would stand in may never have been written.
+            return Ok("");
+        }
+        if buffer.loaded != Some(place.block) {
+            buffer.loaded = None;
+            self.load(place.block, buffer)
+                .map_err(|source| WorkError::spool(&self.path, source))?;
+            buffer.loaded = Some(place.block);
+        }
+        let (start, end) = (place.at as usize, place.at as usize + place.len());
+        buffer
+            .raw
+            .get(start..end)
+            .and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
+            .ok_or_else(|| WorkError::spool(&self.path, std::io::ErrorKind::InvalidData.into()))
+    }
+
+    fn load(&self, block: u32, buffer: &mut BlockBuffer) -> std::io::Result<()> {
+        let Block { offset, packed, raw } = *self
+            .blocks
+            .get(block as usize)
+            .ok_or(std::io::ErrorKind::InvalidInput)?;
+        buffer.packed.resize(packed as usize, 0);
+        self.file.read_exact_at(&mut buffer.packed, offset)?;
+        buffer.raw.clear();
+        buffer.raw.reserve(raw as usize);
+        if buffer.decompressor.is_none() {
+            buffer.decompressor = Some(zstd::bulk::Decompressor::new()?);
+        }
+        if let Some(decompressor) = &mut buffer.decompressor {
+            decompressor.decompress_to_buffer(&buffer.packed, &mut buffer.raw)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_whatever_their_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let texts: Vec<String> = (0..300)
+            .map(|i| "wort ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())
+            .collect();
+        let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
+        let mut places = Vec::new();
+        for (i, text) in texts.iter().enumerate() {
+            places.push(writer.push(text));
+            if i % 70 == 0 {
+                writer.flush().unwrap();
+            }
+        }
+        let spool = writer.finish().unwrap();
+        let mut buffer = BlockBuffer::default();
+        for i in (0..300).rev().chain(0..300) {
+            assert_eq!(spool.text(places[i], &mut buffer).unwrap(), texts[i]);
+        }
+        assert!(spool.bytes() > 0);
+    }
+}

@@ -1,0 +1,121 @@
+//! Judges clusters that are written down, ours or another tool's, by labels of the documents.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::Value;
+
+use super::agreement::{AgreementReport, Labels};
+use super::fields::{FieldKeys, Fields};
+use twinprint_dedup::error::DedupError;
+use twinprint_io::source::{Intake, RecordKind, SourceError, SourceOptions, Sources};
+use twinprint_io::work::WorkDir;
+
+/// The labels of documents by their names.
+#[derive(Clone, Debug, Default)]
+pub struct LabelledDocuments {
+    labels: HashMap<String, Option<String>>,
+    /// The account of the input.
+    pub intake: Intake,
+}
+
+impl LabelledDocuments {
+    /// Reads the documents of `inputs`, and the field `label` of each.
+    ///
+    /// # Errors
+    /// An error that stops reading; records none of which is a document; two documents of one name.
+    pub fn read(
+        inputs: &[String],
+        options: &SourceOptions,
+        label: &str,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<Self, DedupError> {
+        let work = WorkDir::temporary()?;
+        let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|_| {})?;
+        let keys = FieldKeys {
+            label: Some(label.to_owned()),
+            ..FieldKeys::default()
+        };
+        let mut labels = HashMap::new();
+        let mut twice = None;
+        for batch in sources.read(8 << 20) {
+            let batch = batch?;
+            if sources.cancelled() {
+                return Err(SourceError::Cancelled.into());
+            }
+            for chunk in &batch.chunks {
+                let fields = Fields::read(chunk, &sources, &keys);
+                let mut number = 0;
+                chunk.documents(options, &mut |record| {
+                    if let RecordKind::Document { id, .. } = record.kind {
+                        let file = &sources.list()[record.source as usize];
+                        let name = id.map_or_else(|| file.name_of(record.line), |id| id.to_string());
+                        if labels.insert(name.clone(), fields.label(number)).is_some() {
+                            twice.get_or_insert(name);
+                        }
+                    }
+                    number += 1;
+                });
+            }
+        }
+        let intake = sources.intake()?;
+        if labels.values().all(Option::is_none) {
+            let what = format!("--labels: no document has a field \"{label}\" with a text or a number");
+            return Err(DedupError::Option(what));
+        }
+        match twice {
+            Some(name) => Err(DedupError::Option(format!(
+                "--docs: two documents are named \"{name}\"; --id-key names a field that tells them apart"
+            ))),
+            None => Ok(Self { labels, intake }),
+        }
+    }
+
+    /// How well the clusters in a file agree with the labels: JSON lines with the `id` of a document, and its cluster, a number or a text, in
+    /// the field `by`. Documents without a label are left out.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a row that is not of this form, a document that is not known or named twice.
+    pub fn judge(&self, clusters: &Path, by: &str) -> Result<AgreementReport, DedupError> {
+        let wrong = |line: usize, what: &str| {
+            let place = clusters.display();
+            DedupError::Option(format!("--clusters: {place}:{line}: {what}"))
+        };
+        let file = File::open(clusters).map_err(|error| wrong(0, &error.to_string()))?;
+        let mut labels = Labels::default();
+        let mut found = Vec::new();
+        let mut numbers: HashMap<String, u64> = HashMap::new();
+        let mut seen = HashMap::new();
+        for (line, row) in (1..).zip(BufReader::new(file).lines()) {
+            let row = row.map_err(|error| wrong(line, &error.to_string()))?;
+            if row.trim().is_empty() {
+                continue;
+            }
+            let row: Value = serde_json::from_str(&row).map_err(|error| wrong(line, &error.to_string()))?;
+            let id = row
+                .get("id")
+                .and_then(Value::as_str)
+                .ok_or_else(|| wrong(line, "no \"id\""))?;
+            let label = self
+                .labels
+                .get(id)
+                .ok_or_else(|| wrong(line, &format!("\"{id}\" is none of the documents")))?;
+            if let Some(before) = seen.insert(id.to_owned(), line) {
+                return Err(wrong(line, &format!("\"{id}\" stood in line {before} already")));
+            }
+            let cluster = match row.get(by) {
+                Some(cluster @ (Value::Number(_) | Value::String(_))) => cluster.to_string(),
+                _ => return Err(wrong(line, &format!("no \"{by}\" with a number or a text"))),
+            };
+            let next = numbers.len() as u64;
+            found.push(*numbers.entry(cluster).or_insert(next));
+            labels.push(label.clone());
+        }
+        Ok(labels.agreement(found.into_iter()))
+    }
+}

@@ -1,0 +1,142 @@
+//! What a user can choose for a stream.
+
+use serde::{Deserialize, Serialize};
+use twinprint_cluster::groups::GroupOptions;
+use twinprint_cluster::stories::{Method, StoryOptions};
+use twinprint_text::{Features, Profile, ProfileError, Weight};
+
+use super::time;
+use twinprint_dedup::error::DedupError;
+
+/// Whose copies compete for being canonical.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scope {
+    /// All of a group.
+    #[default]
+    None,
+    /// Those on one host; each host has its own.
+    Host,
+    /// Those on one registered domain; each has its own.
+    Domain,
+}
+
+/// How documents are placed. Everything that decides the result, besides the documents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamOptions {
+    /// What fingerprints are made of; 128 bits.
+    pub profile: Profile,
+    /// Least Jaccard of duplicates, in (0, 1].
+    pub threshold: f64,
+    /// Largest Hamming distance at 128 bits of what is compared.
+    pub radius: u32,
+    /// How groups are formed.
+    pub groups: GroupOptions,
+    /// How stories are formed.
+    pub stories: StoryOptions,
+    /// Whose copies compete for being canonical.
+    pub scope: Scope,
+}
+
+impl StreamOptions {
+    /// The defaults.
+    ///
+    /// # Errors
+    /// Never in practice: when the default profile were refused.
+    pub fn new() -> Result<Self, ProfileError> {
+        Ok(Self {
+            profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
+            threshold: 0.8,
+            radius: 20,
+            groups: GroupOptions::default(),
+            stories: StoryOptions::default(),
+            scope: Scope::None,
+        })
+    }
+
+    /// Refuses what makes no sense, naming the option.
+    ///
+    /// # Errors
+    /// [`DedupError::Option`].
+    pub fn check(&self) -> Result<(), DedupError> {
+        let share = |x: f64| x > 0.0 && x <= 1.0;
+        let checks = [
+            (
+                share(self.threshold),
+                "--threshold: give a Jaccard above 0 and at most 1",
+            ),
+            (
+                share(self.stories.threshold),
+                "--story-threshold: give a cosine above 0 and at most 1",
+            ),
+            (
+                self.stories.merge.is_none_or(share),
+                "--merge: give a cosine above 0 and at most 1, or none",
+            ),
+            (
+                self.radius <= 24,
+                "-k: the search is made for up to 24 of 128 bits",
+            ),
+            (
+                !matches!(self.stories.method, Method::EqualBits(bits) if !(8..=24).contains(&bits)),
+                "--equal-bits: give 8 to 24",
+            ),
+        ];
+        match checks.into_iter().find(|(holds, _)| !holds) {
+            Some((_, message)) => Err(DedupError::Option(message.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything, an option a line, by which a stored state knows its options.
+    pub(super) fn describe(&self) -> String {
+        let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), time::span);
+        let Self {
+            profile,
+            threshold,
+            radius,
+            groups,
+            stories,
+            scope,
+        } = self;
+        let bits = match stories.method {
+            Method::Nearest => "none".to_owned(),
+            Method::EqualBits(bits) => bits.to_string(),
+        };
+        let live = if groups.live == stories.live {
+            groups.live.to_string()
+        } else {
+            format!("{} groups, {} stories", groups.live, stories.live)
+        };
+        let lines = [
+            ("--profile", profile.id()),
+            ("--threshold", threshold.to_string()),
+            ("--hamming", radius.to_string()),
+            ("--canonical", format!("{:?}", groups.policy)),
+            ("--canonical-scope", format!("{scope:?}")),
+            ("--group-window", span(groups.window)),
+            ("--story-threshold", stories.threshold.to_string()),
+            ("--merge", stories.merge.unwrap_or(1.0).to_string()),
+            ("--window", span(stories.window)),
+            ("--half-life", span(stories.half_life)),
+            ("--equal-bits", bits),
+            ("--live", live),
+            ("centres compared", stories.compared.to_string()),
+            ("words known", stories.vocabulary.to_string()),
+            ("leaders from", groups.lead_below.to_string()),
+            ("leaders compared", groups.compared.to_string()),
+        ];
+        let line = |(name, value): (&str, String)| format!("{name}: {}\n", value.to_lowercase());
+        lines.map(line).concat()
+    }
+}
+
+/// What differs between two descriptions, for people.
+pub(super) fn different(had: &str, asked: &str) -> String {
+    let lines = had.lines().zip(asked.lines()).filter(|(had, asked)| had != asked);
+    let told = lines.filter_map(|(had, asked)| {
+        let (name, had) = had.split_once(": ")?;
+        let (_, asked) = asked.split_once(": ")?;
+        Some(format!("{name} was {had}, now {asked}"))
+    });
+    told.collect::<Vec<String>>().join("; ")
+}

@@ -1,0 +1,110 @@
+//! The rows of `assignments.jsonl`, `groups.jsonl`, `stories.jsonl` and `vectors.jsonl`.
+
+use serde::Serialize;
+use twinprint_cluster::groups::DuplicateGroup;
+use twinprint_cluster::stories::{Story, Topic};
+
+use super::time::stamp;
+use twinprint_io::rows::Ratio;
+
+/// One row a document.
+#[derive(Serialize)]
+pub(super) struct AssignmentRow<'r> {
+    pub(super) id: &'r str,
+    pub(super) source: &'r str,
+    pub(super) line: u64,
+    /// Its number in the stream.
+    pub(super) document: u64,
+    pub(super) group_id: u64,
+    pub(super) story_id: u64,
+    /// Jaccard with the leader it was verified against; 1 for a founder.
+    pub(super) jaccard: Option<Ratio>,
+}
+
+/// One row a group of two documents or more.
+#[derive(Serialize)]
+pub(super) struct GroupRow<'r> {
+    group_id: u64,
+    size: u64,
+    story_id: u64,
+    first: Option<String>,
+    last: Option<String>,
+    /// Who stands for it, a name for each site.
+    canonical: Vec<&'r str>,
+    /// Ids of groups that are now part of it.
+    merged: &'r [u64],
+}
+
+impl<'r> GroupRow<'r> {
+    /// `story` is what the group's story has become; times are told where documents have them.
+    pub(super) fn new(group: &'r DuplicateGroup, story: u64, timed: bool) -> Self {
+        let [first, last] = stamps(group.seen, timed);
+        Self {
+            group_id: group.id,
+            size: group.size,
+            story_id: story,
+            first,
+            last,
+            canonical: group.canonicals.members().map(|member| &*member.name).collect(),
+            merged: &group.merged,
+        }
+    }
+}
+
+fn stamps(seen: [i64; 2], timed: bool) -> [Option<String>; 2] {
+    seen.map(|seconds| stamp(seconds).filter(|_| timed))
+}
+
+/// One row a story.
+#[derive(Serialize)]
+pub(super) struct StoryRow<'r> {
+    story_id: u64,
+    size: u64,
+    /// Documents that are no duplicates of others.
+    distinct: u32,
+    first: Option<String>,
+    last: Option<String>,
+    topic: Vec<TermRow<'r>>,
+    title: &'r str,
+    /// Whether nothing will join it any more.
+    ended: bool,
+    /// Ids of stories that are now part of it.
+    merged: &'r [u64],
+}
+
+#[derive(Serialize)]
+struct TermRow<'r> {
+    term: &'r str,
+    weight: f64,
+    documents: u32,
+}
+
+impl<'r> StoryRow<'r> {
+    pub(super) fn new(story: &'r Story, topic: &'r Topic, timed: bool, ended: bool) -> Self {
+        let [first, last] = stamps(story.seen, timed);
+        let terms = topic.terms.iter().map(|term| TermRow {
+            term: &term.text,
+            weight: (term.score * 1e4).round() / 1e4,
+            documents: term.members,
+        });
+        Self {
+            story_id: story.id,
+            size: story.size,
+            distinct: story.members,
+            first,
+            last,
+            topic: terms.collect(),
+            title: &topic.title,
+            ended,
+            merged: &story.merged,
+        }
+    }
+}
+
+/// One row a document: what its story is chosen by.
+#[derive(Serialize)]
+pub(super) struct VectorRow<'r> {
+    pub(super) id: &'r str,
+    pub(super) document: u64,
+    pub(super) vector: std::collections::BTreeMap<String, f32>,
+}

@@ -1,0 +1,139 @@
+//! Times of documents: RFC 3339 stamps, dates, seconds, milliseconds, microseconds or nanoseconds since 1970.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
+
+use twinprint_io::source::SortValue;
+
+/// Numbers from here on are milliseconds: as seconds they would be in the year 5138. A thousand times as many are microseconds, and so on.
+const MILLISECONDS: u64 = 100_000_000_000;
+
+/// Seconds that the time of a document may be ahead of the clock: one that comes from the far future would end every story.
+pub(crate) const AHEAD: i64 = 86_400;
+
+/// Seconds since 1970. A time without a zone is taken as UTC; what is no time is none.
+pub(crate) fn seconds(value: &SortValue) -> Option<i64> {
+    match value {
+        SortValue::Integer(n) => {
+            let mut unit = 1;
+            while n.unsigned_abs() / unit as u64 >= MILLISECONDS && unit < 1_000_000_000 {
+                unit *= 1000;
+            }
+            Some(n.div_euclid(unit))
+        }
+        SortValue::Real(x) => seconds(&SortValue::Integer(x.floor() as i64)),
+        SortValue::Text(text) => of_text(text.trim()),
+    }
+}
+
+fn of_text(text: &str) -> Option<i64> {
+    if let Ok(stamp) = DateTime::parse_from_rfc3339(text) {
+        return Some(stamp.timestamp());
+    }
+    let civil = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"]
+        .iter()
+        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+    if let Some(civil) = civil.or_else(|| Some(day()?.and_time(NaiveTime::MIN))) {
+        return Some(civil.and_utc().timestamp());
+    }
+    let number = SortValue::number(text)?;
+    seconds(&number)
+}
+
+/// `2024-05-01T12:00:00Z`; nothing beyond what a calendar holds.
+pub(crate) fn stamp(seconds: i64) -> Option<String> {
+    let stamp = DateTime::from_timestamp(seconds, 0)?;
+    Some(stamp.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// The day, such as `2024-05-01`.
+pub(super) fn day(seconds: i64) -> Option<String> {
+    let mut stamp = stamp(seconds)?;
+    stamp.truncate(stamp.find('T')?);
+    Some(stamp)
+}
+
+/// A time as a document may have it, in seconds since 1970.
+///
+/// # Errors
+/// What to write instead.
+pub fn parse_time(text: &str) -> Result<i64, String> {
+    of_text(text.trim()).ok_or_else(|| {
+        "write a time such as 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970".to_owned()
+    })
+}
+
+/// `90m`, `36h`, `7d`: a length of time in seconds. A number alone counts seconds.
+///
+/// # Errors
+/// What to write instead.
+pub fn parse_span(text: &str) -> Result<i64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: i64 = match text.get(digits.len()..) {
+        Some("" | "s") => 1,
+        Some("m") => 60,
+        Some("h") => 3600,
+        Some("d") => 86_400,
+        Some("w") => 604_800,
+        _ => 0,
+    };
+    let number = digits.parse::<i64>().ok().filter(|&n| n > 0 && unit > 0);
+    let seconds = number.and_then(|n| n.checked_mul(unit));
+    seconds.ok_or_else(|| "write a number and s, m, h, d or w, such as 36h or 7d".to_owned())
+}
+
+/// A length of time as [`parse_span`] reads it.
+pub(super) fn span(seconds: i64) -> String {
+    let units = [(86_400, "d"), (3600, "h"), (60, "m")];
+    let unit = units.into_iter().find(|(unit, _)| seconds % unit == 0);
+    let (unit, name) = unit.unwrap_or((1, "s"));
+    format!("{}{name}", seconds / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_many_forms() {
+        let text = |text: &str| seconds(&SortValue::Text(text.into()));
+        assert_eq!(text("1987-02-26T15:01:01Z"), Some(541_350_061));
+        assert_eq!(text("1987-02-26T16:01:01+01:00"), Some(541_350_061));
+        assert_eq!(text("1987-02-26 15:01:01"), Some(541_350_061));
+        assert_eq!(text("1970-01-02"), Some(86_400));
+        assert_eq!(text("86400"), Some(86_400));
+        assert_eq!(text("yesterday"), None);
+        assert_eq!(parse_time(" 1970-01-02 "), Ok(86_400));
+        assert!(parse_time("yesterday").is_err());
+        for (n, expected) in [
+            (1_700_000_000_123, 1_700_000_000),
+            (1_700_000_000_123_456, 1_700_000_000),
+            (1_700_000_000_123_456_789, 1_700_000_000),
+            (-1_700_000_000_001, -1_700_000_001),
+            (99_999_999_999, 99_999_999_999),
+            (i64::MAX, i64::MAX / 1_000_000_000),
+        ] {
+            assert_eq!(seconds(&SortValue::Integer(n)), Some(expected));
+        }
+        assert_eq!(seconds(&SortValue::Real(1.5)), Some(1));
+    }
+
+    #[test]
+    fn times_are_written() {
+        assert_eq!(stamp(541_350_061).as_deref(), Some("1987-02-26T15:01:01Z"));
+        assert_eq!(day(86_400).as_deref(), Some("1970-01-02"));
+        assert_eq!(stamp(i64::MAX), None);
+    }
+
+    #[test]
+    fn spans_have_units() {
+        assert_eq!(parse_span("36h"), Ok(129_600));
+        assert_eq!(parse_span("90"), Ok(90));
+        for told in ["90s", "5m", "36h", "7d"] {
+            assert_eq!(parse_span(told).map(span), Ok(told.to_owned()));
+        }
+        for wrong in ["", "h", "-1d", "1y", "999999999999999d"] {
+            assert!(parse_span(wrong).is_err(), "{wrong}");
+        }
+    }
+}
