@@ -1,19 +1,13 @@
 //! The rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::results::RejectRow;
 use crate::sink::{OutputFile, SinkError};
 use crate::source::RejectReason;
 
-#[derive(Serialize)]
-struct RejectRow<'r> {
-    source: &'r str,
-    line: u64,
-    reason: &'r str,
-}
-
 /// A share, to six places.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Ratio(f64);
 
 impl Ratio {
@@ -58,9 +52,9 @@ pub fn write_reject(
     write(
         out,
         &RejectRow {
-            source,
+            source: source.into(),
             line,
-            reason: &reason.to_string(),
+            reason: reason.to_string().into(),
         },
         &mut Vec::new(),
     )

@@ -4,7 +4,7 @@ use super::{
     ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
     Report, SearchCounts,
 };
-use twinprint_text::compare::hex;
+use twinprint_text::fingerprint_hex;
 use crate::error::DedupError;
 use crate::verify::near_misses::band;
 use crate::write::Run;
@@ -176,7 +176,7 @@ fn search(run: &Run<'_>) -> SearchCounts {
 fn hot_rows(run: &Run<'_>) -> Vec<HotRowReport> {
     let hot = run.candidates.hot.iter().take(HOT_ROWS);
     hot.map(|row| HotRowReport {
-        fingerprint: hex(row.fingerprint, run.radius.bits),
+        fingerprint: fingerprint_hex(row.fingerprint, run.radius.bits),
         texts: row.classes,
         neighbors: row.neighbors,
         example: run

@@ -10,7 +10,7 @@ use crate::write::annotate::{Annotate, Annotation, Annotator, Columns};
 use crate::candidates::Candidates;
 #[cfg(feature = "tables")]
 use crate::write::cluster_table::{ClusterTable, IdTypes};
-use twinprint_text::compare::hex;
+use twinprint_text::fingerprint_hex;
 use crate::config::Config;
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -144,7 +144,7 @@ impl Run<'_> {
     }
 
     fn fingerprint(&self, item: u32) -> String {
-        hex(self.full_fingerprint(item), self.radius.bits)
+        fingerprint_hex(self.full_fingerprint(item), self.radius.bits)
     }
 }
 

@@ -19,10 +19,9 @@ use twinprint_index::segment::{self, Builder, Segment, SegmentError};
 use twinprint_index::sort::Sorter;
 use twinprint_index::store::{Snapshot, StoreError};
 
-use crate::JobError;
 use crate::progress::{Progress, Unit};
 use crate::raw::{RawError, RawFiles};
-use crate::work::WorkDir;
+use crate::work::{WorkDir, WorkError};
 
 /// One of the two.
 #[derive(Debug)]
@@ -92,11 +91,11 @@ pub enum JoinError {
     Segment(SegmentError),
     /// The work directory.
     #[error(transparent)]
-    Work(#[from] JobError),
+    Work(#[from] WorkError),
     /// More rows than are wanted.
     #[error(
-        "the join has {rows} rows or more (the limit is {limit}): lower -k, or allow more with --max-rows{}",
-        if *.all_pairs { "; without --all-pairs equal fingerprints are one row" } else { "" }
+        "the join has {rows} rows or more (the limit is {limit}): ask for a smaller radius, or allow more rows{}",
+        if *.all_pairs { "; rows of distinct fingerprints are fewer than rows of all pairs of ids" } else { "" }
     )]
     TooManyRows {
         /// Rows known to be needed.

@@ -24,11 +24,11 @@ const BUFFER: usize = 1 << 20;
 
 /// Another order for the records that are kept.
 #[derive(Clone, Copy)]
-pub(crate) struct Order<'a> {
+pub struct Order<'a> {
     /// The rank of a record by its ordinal; equal ranks stay in the order of input.
-    pub(crate) rank: &'a dyn Fn(u64) -> u32,
+    pub rank: &'a dyn Fn(u64) -> u32,
     /// Where the temporary files go.
-    pub(crate) work: &'a Path,
+    pub work: &'a Path,
 }
 
 /// Bytes of outputs packed with zstd.

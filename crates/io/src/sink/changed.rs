@@ -6,7 +6,7 @@ use super::error::SinkError;
 use crate::source::SourceFile;
 
 /// Compares length and time of change to those when the file was found.
-pub(crate) fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
+pub fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
     let now =
         fs::metadata(&input.path).map_err(|e| changed(input, format!("it can no longer be read: {e}")))?;
     if now.len() != input.bytes {
@@ -22,7 +22,7 @@ pub(crate) fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
 }
 
 /// The error for an input that changed.
-pub(crate) fn changed(input: &SourceFile, what: String) -> SinkError {
+pub fn changed(input: &SourceFile, what: String) -> SinkError {
     SinkError::Changed {
         label: input.label.clone(),
         what,

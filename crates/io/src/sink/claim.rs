@@ -10,28 +10,28 @@ use super::error::SinkError;
 
 /// A run that changes a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub struct Claim {
     /// The name of the run.
-    pub(crate) run: u128,
+    pub run: u128,
     /// The identity of the store.
-    pub(crate) store: u128,
+    pub store: u128,
     /// A hash of the options and the names of the inputs.
-    pub(crate) command: u128,
+    pub command: u128,
     /// The path of the store, as it was given.
-    pub(crate) place: String,
+    pub place: String,
 }
 
 /// A claim whose run had written all its output when it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OpenClaim {
-    pub(crate) claim: Claim,
+pub struct OpenClaim {
+    pub claim: Claim,
     /// The digest of the run's input.
-    pub(crate) digest: u128,
+    pub digest: u128,
 }
 
 impl OpenClaim {
     /// The error of a run that cannot ask the store, for the directory of the claim.
-    pub(crate) fn undecided(&self, dir: &Path) -> SinkError {
+    pub fn undecided(&self, dir: &Path) -> SinkError {
         SinkError::Undecided {
             path: dir.to_owned(),
             store: self.claim.place.clone().into(),
@@ -92,7 +92,7 @@ fn parse(text: &str) -> Option<Claim> {
     })
 }
 
-#[cfg(all(test, feature = "stream"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -112,19 +112,19 @@ pub fn copy_records_to(
 
 /// Where records go, and what becomes of them on the way.
 #[derive(Clone, Copy)]
-pub(crate) struct Copying<'a> {
+pub struct Copying<'a> {
     /// As in [`copy_records_to`].
-    pub(crate) fate: &'a dyn Fn(u64) -> Fate,
+    pub fate: &'a dyn Fn(u64) -> Fate,
     /// The fate of records that are not removed, [`Fate::Keep`] or [`Fate::Annotate`].
-    pub(crate) main: Fate,
+    pub main: Fate,
     /// Rewrites records.
-    pub(crate) edit: Option<&'a dyn Edit>,
+    pub edit: Option<&'a dyn Edit>,
     /// Puts what is kept in order, in files with a record a line.
-    pub(crate) order: Option<Order<'a>>,
+    pub order: Option<Order<'a>>,
 }
 
 /// As [`copy_records_to`], with all that can be done to records.
-pub(crate) fn copy_all(
+pub fn copy_all(
     sources: &Sources,
     how: Copying<'_>,
     out: &OutputDir,

@@ -16,7 +16,7 @@ use super::claim::OpenClaim;
 use super::error::SinkError;
 use super::file::OutputFile;
 use super::unfinished::Unfinished;
-use crate::markers::{PARTIAL, TEMPORARY};
+use crate::markers::{self, PARTIAL, TEMPORARY};
 use crate::work::MadeDirs;
 
 /// The treatment of a finished result in the output directory.
@@ -37,7 +37,7 @@ pub struct OutputDir {
 
 /// An output directory at the beginning of a run.
 #[derive(Debug)]
-pub(crate) enum Begun {
+pub enum Begun {
     /// It is empty.
     New(OutputDir),
     /// It holds the whole output of a run that has ended, of which only the marker is left.
@@ -81,13 +81,13 @@ impl OutputDir {
     }
 
     /// As [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
-    pub(crate) fn begin_or_resume<E: From<SinkError>>(
+    pub fn begin_or_resume<E: From<SinkError>>(
         path: &Path,
         existing: Existing,
         has_ended: impl FnOnce(&OpenClaim) -> Result<bool, E>,
     ) -> Result<Begun, E> {
         let begun = |unfinished| Self::on(path, Box::new(Disk), Some(unfinished));
-        if Unfinished::is_in(path) {
+        if markers::is_unfinished(path) {
             let abandoned = Unfinished::abandoned(path)?;
             if let Some(open) = abandoned.open_claim().cloned()
                 && has_ended(&open)?
@@ -96,7 +96,7 @@ impl OutputDir {
             }
             return Ok(Begun::New(begun(abandoned.replace()?)));
         }
-        if existing == Existing::Replace && Unfinished::is_result(path) {
+        if existing == Existing::Replace && markers::is_result(path) {
             return Ok(Begun::New(begun(Unfinished::replace(path)?)));
         }
         let made = MadeDirs::missing(path);
@@ -111,7 +111,7 @@ impl OutputDir {
     ///
     /// # Errors
     /// The error of the system.
-    pub(crate) fn claim(&self, claim: &Claim) -> Result<(), SinkError> {
+    pub fn claim(&self, claim: &Claim) -> Result<(), SinkError> {
         self.mark("name the run in it", |unfinished| unfinished.claim(claim))
     }
 
@@ -120,7 +120,7 @@ impl OutputDir {
     ///
     /// # Errors
     /// The error of the system.
-    pub(crate) fn declare_whole(&self, digest: u128) -> Result<(), SinkError> {
+    pub fn declare_whole(&self, digest: u128) -> Result<(), SinkError> {
         self.put_in_place()?;
         self.mark("sync the output", |unfinished| unfinished.declare_whole(digest))
     }
@@ -239,7 +239,7 @@ impl OutputDir {
     }
 
     /// The directory that files are written to, for temporary ones: it goes if the run fails.
-    pub(crate) fn place(&self) -> &Path {
+    pub fn place(&self) -> &Path {
         &self.shared.place
     }
 

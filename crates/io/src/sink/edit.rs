@@ -8,16 +8,16 @@ use crate::source::{Body, Chunk, Header, Part, Piece, Span};
 
 /// The file that a record is of.
 #[derive(Clone, Copy)]
-pub(crate) struct Under<'a> {
-    pub(crate) source: u32,
+pub struct Under<'a> {
+    pub source: u32,
     /// What its bytes are in.
-    pub(crate) charset: Charset,
+    pub charset: Charset,
     /// Of a file of delimited fields, what its records stand under.
-    pub(crate) header: Option<&'a Header>,
+    pub header: Option<&'a Header>,
 }
 
 /// Rewrites records. Called on all threads.
-pub(crate) trait Edit: Sync {
+pub trait Edit: Sync {
     /// Appends the record of an ordinal as it is to be written.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub(crate) trait Edit: Sync {
 
 /// The kind of values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Integer,
     Real,
     Boolean,

@@ -157,7 +157,7 @@ impl From<SinkError> for io::Error {
 
 impl SinkError {
     /// Takes back an error that came through `io::Write`; one of another kind is given the path.
-    pub(crate) fn from_io(error: io::Error, path: &Path, action: &'static str) -> Self {
+    pub fn from_io(error: io::Error, path: &Path, action: &'static str) -> Self {
         match error.downcast::<Self>() {
             Ok(own) => own,
             Err(source) => Self::Io {

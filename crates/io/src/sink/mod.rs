@@ -18,19 +18,19 @@ mod records;
 mod table;
 mod unfinished;
 
-pub(crate) use arrange::Order;
+pub use arrange::Order;
 pub use arrange::Zstd;
-pub(crate) use changed::changed;
-pub(crate) use changed::unchanged;
-pub(crate) use claim::Claim;
-pub(crate) use claim::OpenClaim;
-pub(crate) use copy::{Copying, copy_all};
+pub use changed::changed;
+pub use changed::unchanged;
+pub use claim::Claim;
+pub use claim::OpenClaim;
+pub use copy::{Copying, copy_all};
 pub use copy::{Fate, Written, copy_records, copy_records_to};
-pub(crate) use dir::Begun;
+pub use dir::Begun;
 pub use dir::{Existing, OutputDir};
-pub(crate) use edit::{Edit, Kind, Under};
+pub use edit::{Edit, Kind, Under};
 pub use error::SinkError;
 pub use file::OutputFile;
 #[cfg(feature = "tables")]
-pub(crate) use table::parquet_failed;
+pub use table::parquet_failed;
 pub use twinprint_index::storage::{Disk, RawFile, Storage};

@@ -33,7 +33,7 @@ pub struct Batch {
     /// The chunks in input order; each can be processed on any thread.
     pub chunks: Vec<Chunk>,
     /// Files whose last record is in this batch, with their number of records.
-    pub(crate) finished: VecDeque<(u32, u64)>,
+    pub finished: VecDeque<(u32, u64)>,
     input_bytes: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct BatchReader {
 type Message = Result<Option<Batch>, SourceError>;
 
 impl BatchReader {
-    pub(crate) fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
+    pub fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
         let (sender, batches) = sync_channel(1);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()

@@ -15,13 +15,13 @@ use super::format::Format;
 use super::options::SourceOptions;
 
 /// A stream whose charset is known.
-pub(crate) struct Told {
+pub struct Told {
     /// Its bytes; recoded where it was UTF-16.
-    pub(crate) stream: Box<dyn Read + Send>,
+    pub stream: Box<dyn Read + Send>,
     /// What the file is in.
-    pub(crate) charset: Charset,
+    pub charset: Charset,
     /// What the bytes of the stream are in.
-    pub(crate) read_as: Charset,
+    pub read_as: Charset,
 }
 
 /// What a file of this format is in, if it is not said by a mark and cannot be guessed: JSON is UTF-8 by its standard.
@@ -31,7 +31,7 @@ fn declared(format: Format, options: &SourceOptions) -> Option<&str> {
 }
 
 /// What a whole text is decoded by.
-pub(crate) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
+pub fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
     Hints {
         declared: declared(format, options),
         domain: None,
@@ -39,7 +39,7 @@ pub(crate) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
 }
 
 /// Tells the charset of a stream from its beginning.
-pub(crate) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &SourceOptions) -> Told {
+pub fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &SourceOptions) -> Told {
     if format == Format::Warc {
         // Each of its records has a charset of its own.
         return Told {
@@ -92,7 +92,7 @@ pub(crate) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &S
 }
 
 /// True if streams of this charset are recoded while they are read.
-pub(crate) fn is_recoded(charset: Charset) -> bool {
+pub fn is_recoded(charset: Charset) -> bool {
     charset == Charset::UTF_16LE || charset == Charset::UTF_16BE
 }
 

@@ -34,17 +34,17 @@ use super::warc;
 /// Records in input order, next to one another.
 #[derive(Debug)]
 pub struct Chunk {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) first_ordinal: u64,
-    pub(crate) records: u64,
-    pub(crate) body: Body,
+    pub shared: Arc<Shared>,
+    pub first_ordinal: u64,
+    pub records: u64,
+    pub body: Body,
     /// The records are counted, or not to be.
-    pub(crate) counted: AtomicBool,
+    pub counted: AtomicBool,
 }
 
 /// What a chunk holds.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub enum Body {
     /// Whole records of one source, as bytes.
     Bytes {
         source: u32,
@@ -87,7 +87,7 @@ impl Chunk {
     }
 
     /// The type of the ids of its records, where they are rows of a table with a column of whole numbers for them.
-    pub(crate) fn id_type(
+    pub fn id_type(
         &self,
         #[cfg_attr(
             not(feature = "tables"),
@@ -118,14 +118,14 @@ impl Chunk {
     }
 
     /// Counts one of the documents as rejected, since it cannot be used.
-    pub(crate) fn refuse(&self, source: u32, line: u64, reason: &RejectReason) {
+    pub fn refuse(&self, source: u32, line: u64, reason: &RejectReason) {
         let mut tally = Tally::of_chunk(self.first_ordinal);
         tally.refuse(source, line, reason);
         self.shared.count(tally);
     }
 
     /// As [`documents`](Self::documents), without counting: for further fields of records that are yielded besides.
-    pub(crate) fn documents_again(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
+    pub fn documents_again(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
             Body::Bytes {
                 source,
@@ -190,7 +190,7 @@ impl Chunk {
 
     /// Yields the ordinal and the original text of every record for which `wanted` is true, in order; for a page, the decoded markup.
     /// Rejected records are left out. Only wanted records are parsed, except for rows of tables.
-    pub(crate) fn originals(
+    pub fn originals(
         &self,
         options: &SourceOptions,
         wanted: &dyn Fn(u64) -> bool,
@@ -266,10 +266,10 @@ impl Chunk {
 }
 
 /// The text that a record holds, before anything was done to it.
-pub(crate) struct Original<'a> {
+pub struct Original<'a> {
     /// Of a page its decoded markup.
-    pub(crate) text: Cow<'a, str>,
-    pub(crate) is_page: bool,
+    pub text: Cow<'a, str>,
+    pub is_page: bool,
 }
 
 /// Turns the records of a piece into documents.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use lz4_flex::frame::FrameDecoder;
 
-pub(crate) use self::gzip::Member;
+pub use self::gzip::Member;
 use self::gzip::{Gzip, Junk};
 use super::charset::NotCuttable;
 use super::format::Codec;
@@ -32,7 +32,7 @@ const LONGEST_DICTIONARY: u64 = 16 << 20;
 
 /// The account of a file while it is read.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub struct Told {
     /// Bytes read from disk since they were asked for.
     taken: AtomicU64,
     /// Bytes of the file that were used, by the decoder where it is packed.
@@ -45,19 +45,19 @@ pub(crate) struct Told {
 
 impl Told {
     /// An account that lists the members of gzip as well.
-    pub(crate) fn with_members() -> Self {
+    pub fn with_members() -> Self {
         Self {
             members: Some(Mutex::default()),
             ..Self::default()
         }
     }
 
-    pub(crate) fn take_bytes(&self) -> u64 {
+    pub fn take_bytes(&self) -> u64 {
         self.taken.swap(0, Ordering::Relaxed)
     }
 
     /// Bytes of a file of `bytes` bytes that gave nothing, where reading it ended for `reason`.
-    pub(crate) fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
+    pub fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
         let gave = match reason.cause() {
             // Only the beginning was looked at.
             RejectReason::NotCuttable { .. } => 0,
@@ -69,7 +69,7 @@ impl Told {
     }
 
     /// The members that ended since they were asked for.
-    pub(crate) fn take_members(&self) -> Vec<Member> {
+    pub fn take_members(&self) -> Vec<Member> {
         let members = self.members.as_ref().and_then(|members| members.lock().ok());
         members.map_or_else(Vec::new, |mut members| std::mem::take(&mut *members))
     }
@@ -162,7 +162,7 @@ impl<R: Read> Read for Noted<R> {
 
 /// The limits on unpacking a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unpacking {
+pub struct Unpacking {
     /// The largest ratio of a file's unpacked size to its own; 1 GiB is allowed in any case.
     max_ratio: u64,
     /// The bytes that a window or dictionary may take.
@@ -177,7 +177,7 @@ impl Default for Unpacking {
 
 impl Unpacking {
     /// No limit on what a file may unpack to, for readers that hold a block at a time.
-    pub(crate) fn of_any_length() -> Self {
+    pub fn of_any_length() -> Self {
         Self {
             max_ratio: u64::MAX,
             ..Self::default()
@@ -185,7 +185,7 @@ impl Unpacking {
     }
 
     /// The limits of a run.
-    pub(crate) fn of(options: &SourceOptions) -> Self {
+    pub fn of(options: &SourceOptions) -> Self {
         Self {
             max_ratio: options.max_ratio,
             window: options.most_held,
@@ -204,7 +204,7 @@ impl Unpacking {
 }
 
 /// Opens `path` and unpacks it while reading, within `limits`. `bytes` is the file's size; `told` records the course of the reading.
-pub(crate) fn open(
+pub fn open(
     path: &Path,
     codec: Codec,
     bytes: u64,
@@ -384,7 +384,7 @@ fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// What an error met while reading means for the rest of the file.
-pub(crate) fn reason(error: &io::Error, codec: Codec) -> RejectReason {
+pub fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     let unreadable = || RejectReason::Unreadable {
         message: error.to_string(),
     };

@@ -15,31 +15,31 @@ const MOST_COLUMNS: usize = 1 << 16;
 
 /// The first row of a table.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Header {
+pub struct Header {
     /// What parts the fields.
-    pub(crate) delimiter: u8,
+    pub delimiter: u8,
     /// The names of the columns; their numbers, from 1, where no row names them.
     names: Vec<String>,
 }
 
 /// How the header of a table is to be read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Form {
+pub struct Form {
     /// The delimiter of the format, unless the header shows another.
-    pub(crate) usual: u8,
+    pub usual: u8,
     /// The delimiter, where it is given.
-    pub(crate) given: Option<u8>,
-    pub(crate) charset: Charset,
+    pub given: Option<u8>,
+    pub charset: Charset,
     /// The first row is a record.
-    pub(crate) headless: bool,
+    pub headless: bool,
 }
 
 impl Header {
     /// The delimiters that a header is searched for.
-    pub(crate) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+    pub const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
     /// Reads the first row. Where just one delimiter is in it, it is that one; where others are, `|` is a character like any.
-    pub(crate) fn new(row: &[u8], form: Form) -> Result<Self, RejectReason> {
+    pub fn new(row: &[u8], form: Form) -> Result<Self, RejectReason> {
         let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
         // Bytes that are no text change a name, but not the number of fields; each row is judged by its own bytes.
         let text = form.charset.decode_lossy(row);
@@ -59,13 +59,13 @@ impl Header {
     }
 
     /// The names of the first columns, shortened, for a message.
-    pub(crate) fn first_names(&self) -> Vec<String> {
+    pub fn first_names(&self) -> Vec<String> {
         let names = self.names.iter().take(8);
         names.map(|name| name.chars().take(40).collect()).collect()
     }
 
     /// Whether there is a column of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.column(name).is_some()
     }
 
@@ -155,7 +155,7 @@ impl Fields {
 }
 
 /// Reads the rows of one table.
-pub(crate) struct RowParser<'h> {
+pub struct RowParser<'h> {
     header: &'h Header,
     text_key: &'h str,
     text: Option<usize>,
@@ -165,7 +165,7 @@ pub(crate) struct RowParser<'h> {
 }
 
 impl<'h> RowParser<'h> {
-    pub(crate) fn new(header: &'h Header, options: &'h SourceOptions) -> Self {
+    pub fn new(header: &'h Header, options: &'h SourceOptions) -> Self {
         let column = |key: &Option<String>| key.as_deref().and_then(|key| header.column(key));
         Self {
             header,
@@ -178,7 +178,7 @@ impl<'h> RowParser<'h> {
     }
 
     /// Reads one row. An empty id and an empty sort value count as none.
-    pub(crate) fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
+    pub fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
         let Some(text) = self.text else {
             return Err(RejectReason::FieldMissing {
                 key: self.text_key.to_owned(),

@@ -24,15 +24,15 @@ use super::walk::{Met, Pattern, is_pattern, walk};
 
 /// What the inputs came to.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) files: Vec<SourceFile>,
+pub struct Found {
+    pub files: Vec<SourceFile>,
     /// For each file, the input it came from, counted from 0.
     origins: Vec<usize>,
-    pub(crate) skipped: BTreeMap<String, u64>,
+    pub skipped: BTreeMap<String, u64>,
     /// Folders in which no file is to be read.
-    pub(crate) empty: Vec<String>,
-    pub(crate) repeated: u64,
-    pub(crate) spool: Option<TempPath>,
+    pub empty: Vec<String>,
+    pub repeated: u64,
+    pub spool: Option<TempPath>,
 }
 
 /// The count of folders that hold the result of an earlier run.
@@ -49,7 +49,7 @@ const NOT_TEXT: &str = "(not text)";
 const NO_TEXT_FIELD: &str = "(no text field)";
 
 /// Finds the files. `stdin` is read if `-` is among the inputs.
-pub(crate) fn discover(
+pub fn discover(
     inputs: &[String],
     options: &SourceOptions,
     work_dir: &Path,
@@ -104,7 +104,7 @@ fn folder_name(input: &str) -> Option<&OsStr> {
 
 impl Found {
     /// The number of files that are read as text although their extension names no format or another, by extension.
-    pub(crate) fn as_text(&self) -> BTreeMap<String, u64> {
+    pub fn as_text(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for extension in self.files.iter().filter_map(|file| file.as_text.as_ref()) {
             *counts.entry(extension.clone()).or_default() += 1;

@@ -75,7 +75,7 @@ impl Format {
     }
 
     /// The extension of files of this format, without a dot.
-    pub(crate) fn extension(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Text | Self::Lines => "txt",
             named => named.name(),
@@ -83,7 +83,7 @@ impl Format {
     }
 
     /// True if the records of this format have named fields, one of which holds the text.
-    pub(crate) fn has_fields(self) -> bool {
+    pub fn has_fields(self) -> bool {
         matches!(self, Self::Jsonl | Self::Json | Self::Csv | Self::Tsv) || self.is_table()
     }
 }
@@ -142,11 +142,11 @@ pub enum Codec {
 
 impl Codec {
     /// Bytes that [`of_magic`](Self::of_magic) looks at.
-    pub(crate) const MAGIC: usize = 10;
+    pub const MAGIC: usize = 10;
 
     /// Tells the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
     /// ten letters that are no words, so that a plain stream is never mistaken.
-    pub(crate) fn of_magic(head: &[u8]) -> Self {
+    pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [
                 b'B',
@@ -184,7 +184,7 @@ impl Codec {
     }
 
     /// Its name in messages; none for plain files.
-    pub(crate) fn name(self) -> Option<&'static str> {
+    pub fn name(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
             Self::Gzip => Some("gzip"),
@@ -196,7 +196,7 @@ impl Codec {
     }
 
     /// The extension, with its dot, that names the codec.
-    pub(crate) fn suffix(self) -> &'static str {
+    pub fn suffix(self) -> &'static str {
         match self {
             Self::Plain => "",
             Self::Gzip => ".gz",
@@ -210,7 +210,7 @@ impl Codec {
 
 /// What a file's name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Named {
+pub enum Named {
     /// A format and codec this version reads.
     Known(Format, Codec),
     /// A format that files of other contents share the extension with.
@@ -238,7 +238,7 @@ const LATER: [&str; 3] = ["parquet", "arrow", "feather"];
 const LATER: [&str; 0] = [];
 
 /// Reads a file's name. `extra` are further extensions to be taken as text, lower case, without a dot.
-pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
+pub fn named(path: &Path, extra: &[String]) -> Named {
     let name = Path::new(path.file_name().unwrap_or(OsStr::new("")));
     let outer = extension(name);
     let codec = match outer.as_deref() {
@@ -276,7 +276,7 @@ pub(crate) fn named(path: &Path, extra: &[String]) -> Named {
 
 impl Named {
     /// The codec with which the file is packed.
-    pub(crate) fn codec(&self) -> Codec {
+    pub fn codec(&self) -> Codec {
         match self {
             #[cfg(feature = "tables")]
             Self::Shared(_, codec, _) => *codec,

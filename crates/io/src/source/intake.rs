@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::error::SourceError;
 use super::loss::Loss;
 use crate::number;
-pub(crate) use tally::Tally;
+pub use tally::Tally;
 
 /// Examples held of each kind of reason.
 const EXAMPLES: usize = 3;
@@ -255,7 +255,7 @@ impl Intake {
     }
 
     /// Adds the account of other records.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.accepted += other.accepted;
         self.rejected += other.rejected;
         for example in other.examples {

@@ -5,14 +5,14 @@ use super::reject::RejectReason;
 
 /// Two limits on the length of a record, in bytes: the one that the user set, and the one that memory sets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Longest {
+pub struct Longest {
     document: u64,
     memory: u64,
 }
 
 impl Longest {
     /// The limits of a run.
-    pub(crate) fn of(options: &SourceOptions) -> Self {
+    pub fn of(options: &SourceOptions) -> Self {
         Self {
             document: options.max_document,
             memory: options.most_held,
@@ -20,12 +20,12 @@ impl Longest {
     }
 
     /// The bytes of the longest record that may be held.
-    pub(crate) fn held(self) -> u64 {
+    pub fn held(self) -> u64 {
         self.document.min(self.memory)
     }
 
     /// Checks that a record of `bytes` bytes may be held; the error is the reason why not.
-    pub(crate) fn check(self, bytes: u64) -> Result<(), RejectReason> {
+    pub fn check(self, bytes: u64) -> Result<(), RejectReason> {
         if bytes > self.held() {
             Err(self.reason(Some(bytes)))
         } else {
@@ -34,7 +34,7 @@ impl Longest {
     }
 
     /// Why a record longer than [`held`](Self::held) is not taken. One whose length is not known is as long as the user allows.
-    pub(crate) fn reason(self, bytes: Option<u64>) -> RejectReason {
+    pub fn reason(self, bytes: Option<u64>) -> RejectReason {
         let beyond_memory = self.memory < self.document && bytes.is_none_or(|bytes| bytes <= self.document);
         if beyond_memory {
             RejectReason::BeyondMemory {

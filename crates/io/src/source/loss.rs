@@ -22,7 +22,7 @@ pub struct Loss {
 
 impl Loss {
     /// Some bytes of the file as it is stored.
-    pub(crate) fn unread(bytes: u64) -> Self {
+    pub fn unread(bytes: u64) -> Self {
         Self {
             unread_bytes: bytes,
             ..Self::default()

@@ -53,28 +53,28 @@ pub use chunk::Chunk;
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;
 pub use format::{Codec, Format, UnknownFormat};
-pub(crate) use format::{Named, named};
+pub use format::{Named, named};
 pub use intake::{Damage, FileIntake, Intake, Place, RejectExample};
 pub use look::FieldRole;
 pub use loss::Loss;
 pub use options::SourceOptions;
-pub(crate) use record::IntegerType;
+pub use record::IntegerType;
 pub use record::{Record, RecordKind, SortValue};
 pub use reject::RejectReason;
 pub use sources::{SourceFile, Sources};
 pub use twinprint_text::charset::Charset;
-pub(crate) use walk::root_of;
+pub use walk::root_of;
 
-pub(crate) use charset::utf16::to_utf16;
-pub(crate) use chunk::{Body, Original};
-pub(crate) use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
+pub use charset::utf16::to_utf16;
+pub use chunk::{Body, Original};
+pub use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
 #[cfg(test)]
-pub(crate) use delimited::Form;
-pub(crate) use delimited::Header;
-pub(crate) use page::{Pages, TracedPage};
-pub(crate) use scan::{Part, Span};
-pub(crate) use split::{BOM, Piece};
+pub use delimited::Form;
+pub use delimited::Header;
+pub use page::{Pages, TracedPage};
+pub use scan::{Part, Span};
+pub use split::{BOM, Piece};
 #[cfg(feature = "tables")]
-pub(crate) use table::{
+pub use table::{
     ArrowTable, ParquetTable, Stretch, Table, WholeReader, Wholes, guarded, open as open_table,
 };

@@ -8,7 +8,7 @@ use super::reject::RejectReason;
 
 /// Takes the text out of one page after the other, in buffers of its own.
 #[derive(Default)]
-pub(crate) struct Pages {
+pub struct Pages {
     #[cfg(feature = "html")]
     extractor: twinprint_text::html::Extractor,
     /// Pages are left as the markup they are.
@@ -18,8 +18,8 @@ pub(crate) struct Pages {
 }
 
 /// The text of a page, and where it stands in the markup.
-pub(crate) struct TracedPage {
-    pub(crate) text: String,
+pub struct TracedPage {
+    pub text: String,
     #[cfg(feature = "html")]
     trace: twinprint_text::html::Trace,
 }
@@ -68,7 +68,7 @@ impl Pages {
     }
 
     /// The text of a page, with its places in the markup. `None` if the page has none.
-    pub(crate) fn traced(&mut self, markup: &str) -> Option<TracedPage> {
+    pub fn traced(&mut self, markup: &str) -> Option<TracedPage> {
         let (page, trace) = self.extractor.extract_traced(markup).ok()?;
         Some(TracedPage {
             text: page.text.into_owned(),
@@ -80,12 +80,12 @@ impl Pages {
 #[cfg(feature = "html")]
 impl TracedPage {
     /// Bytes of the markup before the character that begins at byte `at` of the text.
-    pub(crate) fn start(&self, at: usize) -> Option<usize> {
+    pub fn start(&self, at: usize) -> Option<usize> {
         self.trace.start(at)
     }
 
     /// Bytes of the markup up to the end of the character that ends at byte `end` of the text.
-    pub(crate) fn end(&self, end: usize) -> Option<usize> {
+    pub fn end(&self, end: usize) -> Option<usize> {
         self.trace.end(end)
     }
 }
@@ -105,7 +105,7 @@ impl Pages {
         Err(RejectReason::NoMarkup)
     }
 
-    pub(crate) fn traced(&mut self, _: &str) -> Option<TracedPage> {
+    pub fn traced(&mut self, _: &str) -> Option<TracedPage> {
         None
     }
 }
@@ -113,11 +113,11 @@ impl Pages {
 #[cfg(not(feature = "html"))]
 #[expect(clippy::unused_self, reason = "as with the feature")]
 impl TracedPage {
-    pub(crate) fn start(&self, _: usize) -> Option<usize> {
+    pub fn start(&self, _: usize) -> Option<usize> {
         None
     }
 
-    pub(crate) fn end(&self, _: usize) -> Option<usize> {
+    pub fn end(&self, _: usize) -> Option<usize> {
         None
     }
 }

@@ -20,10 +20,10 @@ pub struct Record<'a> {
 
 /// The type of a column of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct IntegerType {
+pub struct IntegerType {
     /// 8, 16, 32 or 64.
-    pub(crate) bits: u8,
-    pub(crate) signed: bool,
+    pub bits: u8,
+    pub signed: bool,
 }
 
 /// What a record is.
@@ -54,7 +54,7 @@ pub enum RecordKind<'a> {
 
 impl<'a> RecordKind<'a> {
     /// A document. An empty id counts as none, whatever the format: such a record goes by its file and line.
-    pub(crate) fn document(
+    pub fn document(
         text: Cow<'a, str>,
         id: Option<Cow<'a, str>>,
         sort_value: Option<SortValue>,
@@ -78,7 +78,7 @@ pub enum SortValue {
 
 impl SortValue {
     /// Reads a JSON number. None if it is none.
-    pub(crate) fn number(raw: &str) -> Option<Self> {
+    pub fn number(raw: &str) -> Option<Self> {
         if let Ok(n) = raw.parse::<i64>() {
             return Some(Self::Integer(n));
         }

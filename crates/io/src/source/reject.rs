@@ -5,7 +5,7 @@ use twinprint_text::charset::{Charset, Undecodable};
 use super::loss::Loss;
 
 /// The message of [`RejectReason::BrokenArray`] where nothing else is wrong with the array.
-pub(crate) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
+pub const ARRAY_CUT_OFF: &str = "the file ends before its array does";
 
 /// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -306,7 +306,7 @@ pub enum RejectReason {
 
 impl RejectReason {
     /// The reject that stands for a part of a file, for this reason.
-    pub(crate) fn losing(self, loss: Loss) -> Self {
+    pub fn losing(self, loss: Loss) -> Self {
         match self {
             lost @ Self::Lost { .. } => lost,
             cause => Self::Lost {
@@ -348,7 +348,7 @@ impl RejectReason {
     }
 
     /// True if the last record or array of a file is rejected because it is incomplete.
-    pub(crate) fn is_incomplete(&self) -> bool {
+    pub fn is_incomplete(&self) -> bool {
         match self {
             Self::InvalidJson { message, .. } => message.starts_with("EOF while parsing"),
             Self::RowWidth { found, expected } => found < expected,

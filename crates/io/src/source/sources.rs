@@ -33,11 +33,11 @@ pub struct SourceFile {
     /// Its size on disk in bytes when it was found.
     pub bytes: u64,
     /// Its extension with a dot, if that names another format or none and the file is read as text all the same.
-    pub(crate) as_text: Option<String>,
+    pub as_text: Option<String>,
     /// The reason for which nothing of it can be read, as it showed when it was found.
-    pub(crate) unreadable: Option<RejectReason>,
+    pub unreadable: Option<RejectReason>,
     /// Its time of change when it was found.
-    pub(crate) modified: Option<SystemTime>,
+    pub modified: Option<SystemTime>,
 }
 
 /// The files of a job, in the order in which their records are counted.
@@ -52,9 +52,9 @@ pub struct Sources {
 
 /// What readers on other threads need.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) files: Vec<SourceFile>,
-    pub(crate) options: SourceOptions,
+pub struct Shared {
+    pub files: Vec<SourceFile>,
+    pub options: SourceOptions,
     /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
     records: Vec<AtomicU64>,
     /// Records follow the last one that the limit allowed.
@@ -130,7 +130,7 @@ impl Sources {
     }
 
     /// Some of the files, given by their places in [`list`](Self::list), with the same options. A copy of stdin stays with `self`.
-    pub(crate) fn part(&self, files: &[u32]) -> Self {
+    pub fn part(&self, files: &[u32]) -> Self {
         let files: Vec<SourceFile> = files
             .iter()
             .filter_map(|&file| self.shared.files.get(file as usize).cloned())
@@ -216,12 +216,12 @@ impl Sources {
     }
 
     /// As [`intake`](Self::intake), of a reading that is not over or covers a part of the input only.
-    pub(crate) fn intake_so_far(&self) -> Intake {
+    pub fn intake_so_far(&self) -> Intake {
         self.shared.tally().intake(&self.shared.files)
     }
 
     /// Reads again without counting.
-    pub(crate) fn reread(&self, batch_bytes: usize) -> BatchReader {
+    pub fn reread(&self, batch_bytes: usize) -> BatchReader {
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, false)
     }
 
@@ -244,7 +244,7 @@ impl Sources {
         counts
     }
 
-    pub(crate) fn cancelled(&self) -> bool {
+    pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
     }
 }
@@ -262,36 +262,36 @@ impl Shared {
     }
 
     /// Counts records.
-    pub(crate) fn count(&self, tally: Tally) {
+    pub fn count(&self, tally: Tally) {
         self.tally().add(tally);
     }
 
     /// Notes that records follow the last one that the limit allows.
-    pub(crate) fn cut_short(&self) {
+    pub fn cut_short(&self) {
         self.cut_short.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn charset(&self, source: u32) -> Option<Charset> {
+    pub fn charset(&self, source: u32) -> Option<Charset> {
         self.charsets.get(source as usize)?.get().copied()
     }
 
-    pub(crate) fn cancelled(&self) -> bool {
+    pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn records(&self, source: u32) -> Option<u64> {
+    pub fn records(&self, source: u32) -> Option<u64> {
         let records = self.records.get(source as usize)?.load(Ordering::Relaxed);
         (records != UNKNOWN).then_some(records)
     }
 
-    pub(crate) fn set_charset(&self, source: u32, charset: Charset) {
+    pub fn set_charset(&self, source: u32, charset: Charset) {
         if let Some(slot) = self.charsets.get(source as usize) {
             // Read again, a file that did not change has the same; one that did is found out by its time.
             let _ = slot.set(charset);
         }
     }
 
-    pub(crate) fn set_records(&self, source: u32, records: u64) {
+    pub fn set_records(&self, source: u32, records: u64) {
         if let Some(slot) = self.records.get(source as usize) {
             slot.store(records, Ordering::Relaxed);
         }

@@ -19,29 +19,29 @@ use super::reject::RejectReason;
 use super::scan::{Part, Scan, Span};
 
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
-pub(crate) const PIECE: usize = 1 << 20;
+pub const PIECE: usize = 1 << 20;
 /// The UTF-8 byte order mark.
-pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Whole spans, and their bytes.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Piece {
-    pub(crate) data: Vec<u8>,
+pub struct Piece {
+    pub data: Vec<u8>,
     /// Never empty; the last one ends with `data`.
-    pub(crate) spans: Vec<Span>,
+    pub spans: Vec<Span>,
     /// How many of them are records.
-    pub(crate) records: u64,
+    pub records: u64,
     /// What the records stand under, in a format that has it.
-    pub(crate) header: Option<Arc<Header>>,
+    pub header: Option<Arc<Header>>,
     /// Where it begins in the stream.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Members of gzip that were told while it was read: among them those that end in it, if they were not told before.
-    pub(crate) members: Vec<Member>,
+    pub members: Vec<Member>,
 }
 
 impl Piece {
     /// The spans with their bytes.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (Span, &[u8])> {
+    pub fn parts(&self) -> impl Iterator<Item = (Span, &[u8])> {
         let mut start = 0;
         self.spans.iter().map(move |&span| {
             let bytes = &self.data[start..span.end];
@@ -52,15 +52,15 @@ impl Piece {
 }
 
 /// The meaning of an error of a stream.
-pub(crate) struct Broken {
-    pub(crate) reason: RejectReason,
+pub struct Broken {
+    pub reason: RejectReason,
     /// Bytes of the file, as it is stored, that gave nothing.
-    pub(crate) unread_bytes: u64,
+    pub unread_bytes: u64,
 }
 
 /// What the splitter yields.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Cut {
+pub enum Cut {
     Piece(Piece),
     /// One record that cannot be had.
     Rejected {
@@ -71,7 +71,7 @@ pub(crate) enum Cut {
 }
 
 /// The splitter over one stream.
-pub(crate) struct Splitter<R> {
+pub struct Splitter<R> {
     stream: R,
     scan: Box<dyn Scan>,
     /// Bytes to read before cutting, at least 1.
@@ -119,7 +119,7 @@ enum Over {
 
 impl<R: Read> Splitter<R> {
     /// Splits `stream`, of a file in `charset`, into pieces of about `piece` bytes; yields at most `limit` records.
-    pub(crate) fn new(
+    pub fn new(
         stream: R,
         scan: Box<dyn Scan>,
         charset: Charset,
@@ -149,7 +149,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// The next cut. `broken` says what an error of the stream means.
-    pub(crate) fn next(&mut self, broken: impl Fn(&io::Error) -> Broken) -> Option<Cut> {
+    pub fn next(&mut self, broken: impl Fn(&io::Error) -> Broken) -> Option<Cut> {
         loop {
             match self.over {
                 Over::No => {}
@@ -178,7 +178,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// True if another record follows the last one that the limit allowed. Reads on until that is known; nothing is yielded after it.
-    pub(crate) fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> Broken) -> bool {
+    pub fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> Broken) -> bool {
         if self.left > 0 {
             return false;
         }

@@ -14,7 +14,7 @@ use crate::markers;
 
 /// What a walk came upon.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Met {
+pub enum Met {
     /// A file; `relative` to the root of the walk; `named` if the glob matches it itself, not a folder above it.
     File {
         path: PathBuf,
@@ -43,21 +43,21 @@ pub(crate) enum Met {
 
 /// A glob and the folder where its matches begin.
 #[derive(Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     /// The components before the first one with a wildcard.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     matcher: GlobMatcher,
     /// Components below `root` a match may have; `None` where `**` crosses folders.
     depth: Option<usize>,
 }
 
 /// Whether an input has the signs of a glob.
-pub(crate) fn is_pattern(input: &str) -> bool {
+pub fn is_pattern(input: &str) -> bool {
     input.contains(['*', '?', '[', '{'])
 }
 
 /// The path that an input names itself, or the folder where the matches of a glob begin.
-pub(crate) fn root_of(input: &str) -> PathBuf {
+pub fn root_of(input: &str) -> PathBuf {
     let path = Path::new(input);
     if path.exists() || !is_pattern(input) {
         return path.to_owned();
@@ -74,7 +74,7 @@ fn literal(path: &Path) -> PathBuf {
 
 impl Pattern {
     /// Parses a glob. `*` stays within a folder, `**` crosses them.
-    pub(crate) fn new(pattern: &str) -> Result<Self, SourceError> {
+    pub fn new(pattern: &str) -> Result<Self, SourceError> {
         let bad = |source| SourceError::BadPattern {
             pattern: pattern.to_owned(),
             source,
@@ -104,7 +104,7 @@ impl Pattern {
     }
 
     /// True if the glob matches a path.
-    pub(crate) fn matches(&self, path: &Path) -> bool {
+    pub fn matches(&self, path: &Path) -> bool {
         self.matcher.is_match(path)
     }
 }
@@ -135,7 +135,7 @@ struct Folder {
 
 /// Walks `root`, in no particular order. With a glob, only what it matches and what lies in folders it matches. What `filter` leaves out
 /// is met as such, and folders that it excludes are not listed.
-pub(crate) fn walk(
+pub fn walk(
     root: &Path,
     pattern: Option<&Pattern>,
     filter: &Filter,

@@ -19,7 +19,7 @@ use super::error::SinkError;
 use super::records::place;
 use crate::source::{SourceFile, Sources, Stretch, Table};
 
-pub(crate) use self::parquet::write_failed as parquet_failed;
+pub use self::parquet::write_failed as parquet_failed;
 
 /// The rows of one table, as their fates become known.
 pub(super) struct TableCopy<'a> {

@@ -15,9 +15,9 @@ use super::Told;
 
 /// A member by its bytes: in the file, and of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) packed: Range<u64>,
-    pub(crate) unpacked: Range<u64>,
+pub struct Member {
+    pub packed: Range<u64>,
+    pub unpacked: Range<u64>,
 }
 
 /// What follows the last member is no gzip.

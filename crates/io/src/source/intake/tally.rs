@@ -13,7 +13,7 @@ const FIELDS: usize = 16;
 
 /// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// The ordinal of the first record of the chunk that is counted.
     chunk: u64,
     documents: u64,
@@ -85,7 +85,7 @@ impl Example {
 
 impl Tally {
     /// No counts yet of a chunk, given the ordinal of its first record.
-    pub(crate) fn of_chunk(first_ordinal: u64) -> Self {
+    pub fn of_chunk(first_ordinal: u64) -> Self {
         Self {
             chunk: first_ordinal,
             ..Self::default()
@@ -93,7 +93,7 @@ impl Tally {
     }
 
     /// Counts a record. Those of one chunk come in their order.
-    pub(crate) fn count(&mut self, record: &Record<'_>) {
+    pub fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
             RecordKind::Blank => return,
             RecordKind::Other { kind } => {
@@ -112,7 +112,7 @@ impl Tally {
     }
 
     /// Counts a document, counted before or after, as rejected.
-    pub(crate) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
+    pub fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
         // Those of one line come in their order, behind the others.
         self.reject((source, line, u64::MAX), 0, reason);
@@ -168,7 +168,7 @@ impl Tally {
     }
 
     /// Adds the counts of other records.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.documents += other.documents;
         self.refused += other.refused;
         for (number, taken) in other.taken {
@@ -204,7 +204,7 @@ impl Tally {
     }
 
     /// The account by names.
-    pub(crate) fn intake(&self, files: &[SourceFile]) -> Intake {
+    pub fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files
                 .get(file as usize)

@@ -32,7 +32,7 @@ enum Place {
 }
 
 /// Every element of the array is a record.
-pub(crate) struct ArrayScan {
+pub struct ArrayScan {
     place: Place,
     /// The line of the byte at hand, and that on which the open span begins.
     line: u64,
@@ -40,7 +40,7 @@ pub(crate) struct ArrayScan {
 }
 
 impl ArrayScan {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             place: Place::Before,
             line: 1,

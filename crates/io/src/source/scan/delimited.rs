@@ -27,7 +27,7 @@ enum Place {
 }
 
 /// The first row is the header, every other one a record; without a header the first is a record as well.
-pub(crate) struct RowScan {
+pub struct RowScan {
     place: Place,
     form: Form,
     /// What parts fields: given, or told from the first row.
@@ -42,7 +42,7 @@ pub(crate) struct RowScan {
 }
 
 impl RowScan {
-    pub(crate) fn new(form: Form) -> Self {
+    pub fn new(form: Form) -> Self {
         Self {
             place: Place::Start,
             form,

@@ -11,7 +11,7 @@ mod warc;
 
 use array::ArrayScan;
 use delimited::RowScan;
-pub(crate) use lines::{LineScan, Lines, content};
+pub use lines::{LineScan, Lines, content};
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use super::reject::RejectReason;
 
 /// What a span is, which decides where its bytes are copied to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// What every file of the format begins with, such as a header: goes before the first record of each output.
     Opening,
     /// A record, with the line end that belongs to it.
@@ -42,18 +42,18 @@ pub(crate) enum Part {
 
 /// A stretch of bytes, from the end of the span before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub struct Span {
     /// Its end in the piece.
-    pub(crate) end: usize,
+    pub end: usize,
     /// The line on which it begins, from 1.
-    pub(crate) line: u64,
-    pub(crate) part: Part,
+    pub line: u64,
+    pub part: Part,
 }
 
 /// Finds spans in a stream of bytes.
 ///
 /// Spans follow one another without gaps: each begins where the one before it ends, the first where the stream does.
-pub(crate) trait Scan: Send {
+pub trait Scan: Send {
     /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
     /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
     ///
@@ -90,7 +90,7 @@ pub(crate) trait Scan: Send {
 }
 
 /// The scanner for a format whose records are bytes.
-pub(crate) fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
+pub fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
     let rows = |usual| {
         Box::new(RowScan::new(Form {
             usual,

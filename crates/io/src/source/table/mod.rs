@@ -24,8 +24,8 @@ use super::record::{IntegerType, RecordKind};
 use super::reject::RejectReason;
 use super::sources::SourceFile;
 
-pub(crate) use self::arrow::ArrowTable;
-pub(crate) use self::parquet::{ParquetTable, WholeReader, Wholes};
+pub use self::arrow::ArrowTable;
+pub use self::parquet::{ParquetTable, WholeReader, Wholes};
 use self::row::Rows;
 
 /// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.
@@ -35,7 +35,7 @@ const ROWS_A_BYTE: u64 = 1 << 12;
 
 /// A table file whose frame has been read.
 #[derive(Debug)]
-pub(crate) enum Table {
+pub enum Table {
     /// An Arrow IPC file or stream.
     Arrow(ArrowTable),
     /// A Parquet file.
@@ -44,21 +44,21 @@ pub(crate) enum Table {
 
 /// Neighbouring rows that are decoded together.
 #[derive(Debug, Clone)]
-pub(crate) struct Stretch {
+pub struct Stretch {
     table: Arc<Table>,
     /// Which row group it lies in, or which message it begins with.
     group: usize,
     /// Rows before it in the row group.
     skip: u64,
     /// Its rows in the file, counted from 0.
-    pub(crate) rows: Range<u64>,
+    pub rows: Range<u64>,
     /// Bytes on disk of the text, about.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
 }
 
 /// What a table was planned into.
 #[derive(Debug)]
-pub(crate) enum Planned {
+pub enum Planned {
     /// Rows to decode.
     Rows(Stretch),
     /// Rows that cannot be had, as one record; the row from which they are lost, counted from 0.
@@ -67,7 +67,7 @@ pub(crate) enum Planned {
 
 impl Table {
     /// Reads the frame of `file`.
-    pub(crate) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
+    pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         if file.codec != Codec::Plain {
             // Tables are read at random places, and pack their columns themselves.
             return Err(unreadable(
@@ -86,7 +86,7 @@ impl Table {
     }
 
     /// Cuts the table into stretches of a few MiB of text, up to `limit` rows.
-    pub(crate) fn plan(
+    pub fn plan(
         self: &Arc<Self>,
         file: &SourceFile,
         options: &SourceOptions,
@@ -99,7 +99,7 @@ impl Table {
     }
 
     /// The rows that its frame claims.
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         match self {
             Self::Arrow(table) => table.row_count(),
             Self::Parquet(table) => table.row_count(),
@@ -107,7 +107,7 @@ impl Table {
     }
 
     /// The names of the first columns, if none is named by `key`.
-    pub(crate) fn lacks(&self, key: &str) -> Option<Vec<String>> {
+    pub fn lacks(&self, key: &str) -> Option<Vec<String>> {
         let missing = match self {
             Self::Arrow(table) => table.missing(key),
             Self::Parquet(table) => table.missing(key),
@@ -119,7 +119,7 @@ impl Table {
     }
 
     /// Whether there is a top-level column of this name.
-    pub(crate) fn has_column(&self, name: &str) -> bool {
+    pub fn has_column(&self, name: &str) -> bool {
         match self {
             Self::Arrow(table) => table.schema().fields().find(name).is_some(),
             Self::Parquet(table) => {
@@ -130,7 +130,7 @@ impl Table {
     }
 
     /// The type of the column of ids, if that is one of whole numbers.
-    pub(crate) fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
+    pub fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
         let key = options.id_key.as_deref()?;
         match self {
             Self::Arrow(table) => table.integer_type(key),
@@ -159,12 +159,12 @@ impl Stretch {
     }
 
     /// The table it belongs to.
-    pub(crate) fn table(&self) -> &Arc<Table> {
+    pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
     /// Yields each of its rows with its number from 1 and its length: text and id in bytes.
-    pub(crate) fn each(
+    pub fn each(
         &self,
         file: &SourceFile,
         options: &SourceOptions,
@@ -229,7 +229,7 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
 /// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
 /// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
 /// after a panic.
-pub(crate) fn guarded<T>(
+pub fn guarded<T>(
     format: Format,
     f: impl FnOnce() -> Result<T, RejectReason>,
 ) -> Result<T, RejectReason> {
@@ -237,7 +237,7 @@ pub(crate) fn guarded<T>(
 }
 
 /// Opens the file anew: a handle's position is shared by its clones.
-pub(crate) fn open(file: &SourceFile) -> Result<File, RejectReason> {
+pub fn open(file: &SourceFile) -> Result<File, RejectReason> {
     File::open(&file.path).map_err(|error| RejectReason::Unreadable {
         message: error.to_string(),
     })

@@ -9,25 +9,25 @@
 use super::fields::{end_of_header, fields};
 
 /// Most bytes of an HTTP head that are looked at.
-pub(crate) const LONGEST_HEAD: usize = 64 << 10;
+pub const LONGEST_HEAD: usize = 64 << 10;
 /// The first bytes of a status line.
 const PROTOCOL: &[u8] = b"HTTP/";
 
 /// The head of a response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Http {
+pub struct Http {
     /// Bytes of the head, interim responses included.
-    pub(crate) length: usize,
-    pub(crate) status: u16,
-    pub(crate) content_type: Option<String>,
-    pub(crate) content_encoding: Option<String>,
+    pub length: usize,
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub content_encoding: Option<String>,
     content_range: Option<String>,
-    pub(crate) chunked: bool,
+    pub chunked: bool,
 }
 
 /// The beginning of a response's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Message {
+pub enum Message {
     /// A head that does not end within the bytes given.
     Open,
     /// A whole head.
@@ -41,7 +41,7 @@ pub(crate) enum Message {
 impl Message {
     /// Reads the head at the start of `content`, of which the first [`LONGEST_HEAD`] bytes count. `whole`: these are all the
     /// bytes there are.
-    pub(crate) fn read(content: &[u8], whole: bool) -> Self {
+    pub fn read(content: &[u8], whole: bool) -> Self {
         let whole = whole || content.len() >= LONGEST_HEAD;
         let content = content.get(..LONGEST_HEAD).unwrap_or(content);
         let mut length = 0;
@@ -94,7 +94,7 @@ impl Http {
 
     /// The kind to count a response by that is not a whole page its server meant to send: its status is not 2xx, or it is 206
     /// and not all of the page.
-    pub(crate) fn without_page(&self) -> Option<&'static str> {
+    pub fn without_page(&self) -> Option<&'static str> {
         match self.status {
             206 if !self.is_whole() => Some("status 206"),
             200..=299 => None,

@@ -13,7 +13,7 @@ mod http;
 mod kind;
 mod next;
 
-pub(crate) use document::document;
-pub(crate) use header::{Begun, Header, LONGEST_HEADER, blank_before};
-pub(crate) use kind::{Kind, LOOKED_AT, kind};
-pub(crate) use next::{LONGEST_BEGINNING, NextRecord, TOO_FEW, begins_record, has_record};
+pub use document::document;
+pub use header::{Begun, Header, LONGEST_HEADER, blank_before};
+pub use kind::{Kind, LOOKED_AT, kind};
+pub use next::{LONGEST_BEGINNING, NextRecord, TOO_FEW, begins_record, has_record};

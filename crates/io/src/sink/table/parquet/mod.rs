@@ -287,7 +287,7 @@ impl Pump<'_> {
 }
 
 /// Takes an error of the output file back out of the writer's.
-pub(crate) fn write_failed(error: ParquetError, path: &Path) -> SinkError {
+pub fn write_failed(error: ParquetError, path: &Path) -> SinkError {
     let error = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(io) => *io,

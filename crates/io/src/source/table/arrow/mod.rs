@@ -35,7 +35,7 @@ const STRETCH: u64 = 1 << 20;
 
 /// An Arrow file or stream.
 #[derive(Debug)]
-pub(crate) struct ArrowTable {
+pub struct ArrowTable {
     /// As the file has it.
     schema: SchemaRef,
     /// The same with every string read as bytes, so that a bad string costs its row and not its batch. Both have the same layout.
@@ -88,7 +88,7 @@ impl ArrowTable {
     }
 
     /// The type of the column that `key` names, if that is one of whole numbers.
-    pub(crate) fn integer_type(&self, key: &str) -> Option<IntegerType> {
+    pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         field::integer_type(&self.schema, key)
     }
 
@@ -103,17 +103,17 @@ impl ArrowTable {
     }
 
     /// The schema as the file has it.
-    pub(crate) fn schema(&self) -> &SchemaRef {
+    pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     /// The entries beside a file's schema; `None` for a stream.
-    pub(crate) fn file_metadata(&self) -> Option<&[(String, String)]> {
+    pub fn file_metadata(&self) -> Option<&[(String, String)]> {
         self.file_metadata.as_deref()
     }
 
     /// How its buffers are packed.
-    pub(crate) fn compression(&self) -> Option<CompressionType> {
+    pub fn compression(&self) -> Option<CompressionType> {
         self.compression
     }
 
@@ -169,7 +169,7 @@ impl ArrowTable {
     }
 
     /// The record batches from the message `first` on, with the columns of `projection`, or all of them.
-    pub(crate) fn batches(
+    pub fn batches(
         &self,
         file: &SourceFile,
         first: usize,
@@ -205,7 +205,7 @@ impl ArrowTable {
 }
 
 /// Record batches being read in order.
-pub(crate) struct Batches {
+pub struct Batches {
     input: File,
     decoder: FileDecoder,
     messages: Vec<Message>,
@@ -216,7 +216,7 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// The next record batch and its rows in the file.
-    pub(crate) fn next(&mut self) -> Result<Option<(Range<u64>, RecordBatch)>, RejectReason> {
+    pub fn next(&mut self) -> Result<Option<(Range<u64>, RecordBatch)>, RejectReason> {
         while let Some(&message) = self.messages.get(self.next) {
             self.dictionary(self.next)?;
             self.next += 1;
@@ -234,7 +234,7 @@ impl Batches {
     }
 
     /// Passes over the record batch that comes next.
-    pub(crate) fn skip(&mut self) -> Result<(), RejectReason> {
+    pub fn skip(&mut self) -> Result<(), RejectReason> {
         while let Some(&message) = self.messages.get(self.next) {
             self.dictionary(self.next)?;
             self.next += 1;
@@ -246,7 +246,7 @@ impl Batches {
     }
 
     /// The rows of the record batch that comes next.
-    pub(crate) fn upcoming(&self) -> Option<Range<u64>> {
+    pub fn upcoming(&self) -> Option<Range<u64>> {
         self.messages
             .get(self.next..)?
             .iter()

@@ -26,7 +26,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use self::field::Field;
 use self::pages::Checked;
 use self::rows::ParquetRows;
-pub(crate) use self::wholes::{WholeReader, Wholes};
+pub use self::wholes::{WholeReader, Wholes};
 use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
 use crate::source::loss::Loss;
 use crate::source::options::SourceOptions;
@@ -41,7 +41,7 @@ const TAIL: u64 = 8;
 
 /// A Parquet file.
 #[derive(Debug)]
-pub(crate) struct ParquetTable {
+pub struct ParquetTable {
     metadata: ParquetMetaData,
     /// The first row of each row group, and the end of the last.
     starts: Vec<u64>,
@@ -50,7 +50,7 @@ pub(crate) struct ParquetTable {
 
 impl ParquetTable {
     /// Reads the footer and holds it against the file.
-    pub(crate) fn open(file: &SourceFile) -> Result<Self, RejectReason> {
+    pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         let mut input = open(file)?;
         let file_bytes = input.metadata().map_err(io)?.len();
         let footer = footer(&mut input, file_bytes)?;
@@ -75,13 +75,13 @@ impl ParquetTable {
     }
 
     /// The type of the column that `key` names, if that is one of whole numbers.
-    pub(crate) fn integer_type(&self, key: &str) -> Option<IntegerType> {
+    pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         let schema = self.metadata().file_metadata().schema_descr();
         Field::scalar(schema, Some(key))?.integer_type()
     }
 
     /// What the footer says.
-    pub(crate) fn metadata(&self) -> &ParquetMetaData {
+    pub fn metadata(&self) -> &ParquetMetaData {
         &self.metadata
     }
 
@@ -96,7 +96,7 @@ impl ParquetTable {
     }
 
     /// The rows of a row group in the file, counted from 0.
-    pub(crate) fn rows_of(&self, group: usize) -> Range<u64> {
+    pub fn rows_of(&self, group: usize) -> Range<u64> {
         match self.starts.get(group..group + 2) {
             Some(&[start, end]) => start..end,
             _ => 0..0,
@@ -239,7 +239,7 @@ impl ParquetTable {
     }
 
     /// A reader of a leaf column of a row group. `input` is to be used by one thread only.
-    pub(crate) fn column(
+    pub fn column(
         &self,
         input: &Arc<File>,
         group: usize,

@@ -13,16 +13,16 @@ use crate::source::reject::RejectReason;
 
 /// A column of whole numbers, one a row.
 #[derive(Debug)]
-pub(crate) struct Wholes {
+pub struct Wholes {
     leaf: usize,
     max_def: i16,
     /// 32 or 64.
-    pub(crate) bits: u32,
-    pub(crate) signed: bool,
+    pub bits: u32,
+    pub signed: bool,
 }
 
 /// The numbers of one row group.
-pub(crate) struct WholeReader {
+pub struct WholeReader {
     reader: ColumnReader,
     max_def: i16,
     signed: bool,
@@ -36,7 +36,7 @@ impl ParquetTable {
     ///
     /// # Errors
     /// What it holds instead of whole numbers.
-    pub(crate) fn wholes(&self, name: &str) -> Result<Option<Wholes>, String> {
+    pub fn wholes(&self, name: &str) -> Result<Option<Wholes>, String> {
         let schema = self.metadata().file_metadata().schema_descr();
         let Some(field) = Field::find(schema, name) else {
             return Ok(None);
@@ -60,22 +60,22 @@ impl ParquetTable {
     }
 
     /// The names of the first columns, for a message.
-    pub(crate) fn column_names(&self) -> Vec<String> {
+    pub fn column_names(&self) -> Vec<String> {
         names(self.metadata().file_metadata().schema())
     }
 
     /// How many rows there are.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.starts.last().copied().unwrap_or_default()
     }
 
     /// How many row groups there are.
-    pub(crate) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.metadata().num_row_groups()
     }
 
     /// Opens a column of a row group. `input` is to be used by one thread only.
-    pub(crate) fn read_wholes(
+    pub fn read_wholes(
         &self,
         wholes: &Wholes,
         group: usize,
@@ -94,7 +94,7 @@ impl ParquetTable {
 
 impl WholeReader {
     /// Appends the next `rows` numbers, negative ones as the bits of 64; or tells which of them is null.
-    pub(crate) fn fill(&mut self, rows: usize, out: &mut Vec<u64>) -> Result<Option<usize>, RejectReason> {
+    pub fn fill(&mut self, rows: usize, out: &mut Vec<u64>) -> Result<Option<usize>, RejectReason> {
         self.levels.clear();
         let (levels, optional) = (&mut self.levels, self.max_def > 0);
         let read = match &mut self.reader {
