@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
-use twinprint_dedup::error::DedupError;
+use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{BatchReader, Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources};
 use twinprint_stream::FieldKeys;
@@ -37,7 +37,7 @@ pub struct Fed {
 ///
 /// # Errors
 /// An error that stops reading; records none of which is a document; an error of `take`, which ends the work.
-pub fn feed<E: From<DedupError>>(
+pub fn feed<E: From<JobError>>(
     inputs: &[String],
     options: &SourceOptions,
     keys: Option<&FieldKeys>,
@@ -45,16 +45,16 @@ pub fn feed<E: From<DedupError>>(
     cancel: &Arc<AtomicBool>,
     take: impl FnMut(Vec<Fed>) -> Result<(), E>,
 ) -> Result<Intake, E> {
-    let work = WorkDir::temporary()?;
+    let work = WorkDir::temporary().map_err(JobError::from)?;
     let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))
-        .map_err(DedupError::from)?;
+        .map_err(JobError::from)?;
     sources
         .check_fields(|hint| progress.warn(hint))
-        .map_err(DedupError::from)?;
+        .map_err(JobError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
     let batches = sources.read(BATCH);
     feed_from((&sources, batches), options, keys, progress, &|_| true, take)?;
-    Ok(sources.intake().map_err(DedupError::from)?)
+    Ok(sources.intake().map_err(JobError::from)?)
 }
 
 /// As [`feed`], from `batches` of inputs that were found already: only the documents whose number is `wanted`, and rejected records. Returns how many
@@ -62,7 +62,7 @@ pub fn feed<E: From<DedupError>>(
 ///
 /// # Errors
 /// As [`feed`].
-pub(crate) fn feed_from<E: From<DedupError>>(
+pub fn feed_from<E: From<JobError>>(
     (sources, batches): (&Sources, BatchReader),
     options: &SourceOptions,
     keys: Option<&FieldKeys>,
@@ -72,7 +72,7 @@ pub(crate) fn feed_from<E: From<DedupError>>(
 ) -> Result<u64, E> {
     let mut number = 0;
     for batch in batches {
-        let batch = batch.map_err(DedupError::from)?;
+        let batch = batch.map_err(JobError::from)?;
         for chunk in &batch.chunks {
             let mut waiting = Vec::new();
             let mut bytes = 0;

@@ -13,6 +13,7 @@
 //!
 //! Invariants: memory is what is committed, and changes only after a commit; after a failed write the collection refuses writes; every value
 //! on disk is checked when it is read.
+#![forbid(unsafe_code)]
 
 mod ask;
 mod begin;
@@ -31,7 +32,7 @@ mod read;
 mod record;
 mod repair;
 mod row;
-pub(crate) mod runs;
+mod runs;
 mod seal;
 mod settings;
 mod stats;
@@ -66,12 +67,11 @@ pub use ask::{Hit, Similar};
 pub use check::Checked;
 pub use document::{Answer, Best, Content, Details, Durability, MAX_TEXT, Named, NewDocument, Verdict};
 pub use error::CollectionError;
-pub(crate) use feed::feed_from;
-pub use feed::{Fed, feed};
+pub use feed::{Fed, feed, feed_from};
 pub use query::{Document, Group, GroupList};
 pub use record::{Change, ChangeKind, SourceRecord};
 pub use repair::Repaired;
-pub(crate) use runs::Objection;
+pub use runs::Objection;
 pub use settings::{CanonicalBy, Settings, Store};
 pub use stats::{SourceStats, Stats};
 pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};

@@ -16,8 +16,8 @@ use super::error::CollectionError;
 use super::row::Row;
 use super::settings::{Settings, Store};
 use super::stories::Item;
-use twinprint_io::object_pool::Idle;
-use twinprint_dedup::options::MIN_FEATURES;
+use twinprint_io::object_pool::ObjectPool;
+use twinprint_text::MIN_FEATURES;
 use twinprint_stream::words::WordCounts;
 
 /// Texts of fewer features than this are found by their shingles as well: so that a text of fewer than [`MIN_FEATURES`] meets every other
@@ -50,7 +50,7 @@ pub(crate) struct Workshop {
     ttl: Option<u64>,
     stories: bool,
     reject_empty: bool,
-    idle: Idle<Tools>,
+    idle: ObjectPool<Tools>,
 }
 
 /// What one thread works with.
@@ -104,7 +104,7 @@ impl Workshop {
             ttl: settings.ttl,
             stories: settings.stories,
             reject_empty: settings.reject_empty,
-            idle: Idle::at_most(IDLE),
+            idle: ObjectPool::with_capacity(IDLE),
         }
     }
 

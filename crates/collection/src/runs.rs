@@ -14,8 +14,10 @@ use redb::{ReadableTable, WriteTransaction};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use twinprint_io::runs::{AddedRecord, Appended, EndedRun, PastRun};
+
 use self::parts::Part;
-use super::document::{Best, check_id, check_text};
+use super::document::{check_id, check_text};
 use super::error::CollectionError;
 use super::seal::{seal, unseal};
 use super::store::{RUN_PARTS, RUNS, Store};
@@ -35,72 +37,15 @@ const PART: usize = 50_000;
 /// A digest of an input, under a key of the collection.
 pub(crate) type Digest = u128;
 
-/// The best answer to a text that duplicates a document of the collection.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
-    /// The number of the first record with this text among the records of the input.
-    pub(crate) record: u64,
-    /// The document that it duplicates.
-    pub(crate) best: Best,
-}
-
-/// Counts of the documents that a run kept, by what became of them in the collection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Appended {
-    /// Documents added.
-    pub added: u64,
-    /// Documents that the collection had already: added by an earlier run of the same input, or with the same id and text.
-    pub earlier: u64,
-    /// Of the documents added, those whose id another text had, which they replace.
-    pub replaced: u64,
-}
-
 /// The part of a document that a collection would not take, and why.
 #[derive(Debug)]
-pub(crate) enum Objection {
+pub enum Objection {
+    /// Its id.
     Id(CollectionError),
+    /// Its text.
     Text(CollectionError),
+    /// A text without features.
     NoFeatures(CollectionError),
-}
-
-/// A document of an input that is in the collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Added {
-    /// Its number among the records of the input.
-    pub(crate) record: u64,
-    /// Its number in the collection.
-    pub(crate) number: u64,
-}
-
-/// A record of the runs of one input.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct PastRun {
-    /// The answers to the first run.
-    pub(crate) told: Vec<Told>,
-    /// Numbers of the records that the first run recognised as documents of the collection.
-    pub(crate) recognised: Vec<u64>,
-    /// Documents that the collection has from any of the runs.
-    pub(crate) added: Vec<Added>,
-    /// Unix time in seconds at which the first run ended.
-    pub(crate) first: i64,
-    /// Counts of the latest run.
-    pub(crate) latest: Appended,
-}
-
-/// A run that ends.
-#[derive(Debug)]
-pub(crate) struct RunEntry {
-    /// Its name, drawn at random.
-    pub(crate) name: u128,
-    pub(crate) digest: Digest,
-    /// The answers it got, if it is the first run of its input.
-    pub(crate) told: Vec<Told>,
-    /// Likewise the records that it recognised.
-    pub(crate) recognised: Vec<u64>,
-    pub(crate) added: Vec<Added>,
-    pub(crate) counts: Appended,
-    /// Unix time in seconds.
-    pub(crate) ended: i64,
 }
 
 /// The row of an input in the table of runs.
@@ -128,7 +73,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub(crate) fn hold(
+    pub fn hold(
         &self,
         documents: Vec<NewDocument>,
     ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
@@ -139,7 +84,7 @@ impl Collection {
     ///
     /// # Errors
     /// A collection that refuses writes. Then all of it is durable, or nothing: the caller cannot know.
-    pub(crate) fn conclude(&self, entry: RunEntry) -> Result<(), CollectionError> {
+    pub fn conclude(&self, entry: EndedRun) -> Result<(), CollectionError> {
         let ops = vec![Op::Remember(Box::new(entry))];
         let done = self.write(ops, Commitment::Now(Durability::Synced))?;
         match done.as_slice() {
@@ -152,7 +97,7 @@ impl Collection {
     ///
     /// # Errors
     /// Damage.
-    pub(crate) fn past_run(&self, digest: Digest) -> Result<Option<PastRun>, CollectionError> {
+    pub fn past_run(&self, digest: Digest) -> Result<Option<PastRun>, CollectionError> {
         let store = &self.inner.store;
         store.reading(|transaction| {
             let Some(runs) = store.table_if_there(transaction, RUNS)? else {
@@ -163,7 +108,7 @@ impl Collection {
             };
             let table = store.table(transaction, RUN_PARTS)?;
             let mut run = PastRun {
-                first: record.first,
+                first_ended: record.first,
                 latest: record.latest,
                 ..PastRun::default()
             };
@@ -184,7 +129,7 @@ impl Collection {
     ///
     /// # Errors
     /// Damage.
-    pub(crate) fn has_run(&self, digest: Digest, name: u128) -> Result<bool, CollectionError> {
+    pub fn has_run(&self, digest: Digest, name: u128) -> Result<bool, CollectionError> {
         let store = &self.inner.store;
         store.reading(|transaction| {
             let Some(runs) = store.table_if_there(transaction, RUNS)? else {
@@ -196,30 +141,30 @@ impl Collection {
     }
 
     /// Unix time in seconds.
-    pub(crate) fn now(&self) -> i64 {
+    pub fn now(&self) -> i64 {
         self.inner.now()
     }
 
     /// The key of digests of inputs.
-    pub(crate) fn digest_key(&self) -> (u64, u64) {
+    pub fn digest_key(&self) -> (u64, u64) {
         self.inner.workshop.keys.names
     }
 
     /// An identifier of this collection; a backup has the same.
-    pub(crate) fn identity(&self) -> u128 {
+    pub fn identity(&self) -> u128 {
         self.inner.workshop.identity()
     }
 
     /// The keyed hashes of the ids under which documents of these numbers are still there.
-    pub(crate) fn ids_of(&self, added: &[Added]) -> FxHashSet<u128> {
+    pub fn ids_of(&self, added: &[AddedRecord]) -> FxHashSet<u128> {
         let live = self.inner.live.read();
-        let id = |added: &Added| live.as_ref().ok()?.row(added.number).map(|row| row.id);
+        let id = |added: &AddedRecord| live.as_ref().ok()?.row(added.number).map(|row| row.id);
         added.iter().filter_map(id).collect()
     }
 
     /// Why [`hold`](Self::hold) would refuse a document of this id and text, whose features count where asked for. A document without an id
     /// gets a name that is always taken.
-    pub(crate) fn objection(&self, id: Option<&str>, text: &str, features: bool) -> Option<Objection> {
+    pub fn objection(&self, id: Option<&str>, text: &str, features: bool) -> Option<Objection> {
         let id = id.map_or(Ok(()), check_id).err().map(Objection::Id);
         let text_of = || check_text(text).err().map(Objection::Text);
         let without = || {
@@ -230,13 +175,13 @@ impl Collection {
     }
 
     /// The number of the document of an id, by the keyed hash of that.
-    pub(crate) fn number_of(&self, id: u128) -> Option<u64> {
+    pub fn number_of(&self, id: u128) -> Option<u64> {
         let live = self.inner.live.read().ok()?;
         live.by_id(id).map(|row| row.ordinal)
     }
 
     /// True if there are documents of these two ids and they have the same text.
-    pub(crate) fn have_same_text(&self, a: &str, b: &str) -> bool {
+    pub fn have_same_text(&self, a: &str, b: &str) -> bool {
         let now = self.now();
         let Ok(live) = self.inner.live.read() else {
             return false;
@@ -249,7 +194,7 @@ impl Collection {
     }
 
     /// The keyed hash of an id.
-    pub(crate) fn id_hash(&self, id: &str) -> u128 {
+    pub fn id_hash(&self, id: &str) -> u128 {
         self.inner.workshop.id(id)
     }
 }
@@ -258,7 +203,7 @@ impl Collection {
 pub(crate) fn remember(
     store: &Store,
     transaction: &WriteTransaction,
-    entry: &RunEntry,
+    entry: &EndedRun,
 ) -> Result<(), CollectionError> {
     let failed = |error: redb::TableError| store.unreadable(error);
     let mut runs = transaction.open_table(RUNS).map_err(failed)?;
@@ -267,17 +212,17 @@ pub(crate) fn remember(
         first: entry.ended,
         ..RunRecord::default()
     });
-    let told = entry.told.chunks(PART).map(Part::told);
+    let answers = entry.answers.chunks(PART).map(Part::answers);
     let recognised = entry.recognised.chunks(PART).map(Part::recognised);
     let added = entry.added.chunks(PART).map(Part::added);
-    for part in told.chain(recognised).chain(added) {
+    for part in answers.chain(recognised).chain(added) {
         let key = part_key(entry.digest, record.parts);
         let sealed = seal("run_parts", &key, part.encode()?);
         let inserted = table.insert((entry.digest, record.parts), sealed.as_slice());
         inserted.map_err(|error| store.unreadable(error))?;
         record.parts += 1;
     }
-    record.entries += (entry.told.len() + entry.recognised.len() + entry.added.len()) as u64;
+    record.entries += (entry.answers.len() + entry.recognised.len() + entry.added.len()) as u64;
     record.names.push(hex(entry.name));
     let too_many = record.names.len().saturating_sub(NAMES_KEPT);
     record.names.drain(..too_many);
@@ -362,7 +307,7 @@ impl Collection {
         })?;
         for (digest, record) in &runs {
             let run = self.past_run(*digest)?.unwrap_or_default();
-            if (run.told.len() + run.recognised.len() + run.added.len()) as u64 != record.entries {
+            if (run.answers.len() + run.recognised.len() + run.added.len()) as u64 != record.entries {
                 return Err(store.damaged(format!("run {} has other entries than it counts", hex(*digest))));
             }
         }

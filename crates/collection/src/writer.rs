@@ -25,7 +25,8 @@ use super::live::Live;
 use super::prepare::Prepared;
 use super::record::ChangeKind;
 use super::row::Row;
-use super::runs::{self, RunEntry};
+use super::runs;
+use twinprint_io::runs::EndedRun;
 use super::stories::{self, Kept};
 use super::tables::Tables;
 use super::verify::{Asked, Found, Rule, Stored, find};
@@ -45,7 +46,7 @@ pub(crate) enum Op {
     /// Delete the document with this keyed hash of its id.
     Delete(u128),
     /// Remember a run.
-    Remember(Box<RunEntry>),
+    Remember(Box<EndedRun>),
 }
 
 /// When a write becomes durable.

@@ -21,10 +21,30 @@ pub enum JobError {
     /// The worker threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
-    /// An argument is not valid.
-    #[error("{0}")]
-    Invalid(String),
+    /// An option is out of its range, or does not go with another.
+    #[error(transparent)]
+    Option(#[from] OptionError),
     /// The caller cancelled the job.
     #[error("interrupted; the files written by this run are deleted, so the same command can be run again")]
     Cancelled,
+}
+
+/// An option that is out of its range, or does not go with another.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{option}: {problem}")]
+pub struct OptionError {
+    /// The name of the option's field, such as `threshold`.
+    pub option: &'static str,
+    /// What is wrong, and what to give instead.
+    pub problem: String,
+}
+
+impl OptionError {
+    /// An error about the field `option`.
+    pub fn new(option: &'static str, problem: impl Into<String>) -> Self {
+        Self {
+            option,
+            problem: problem.into(),
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub mod source;
 pub mod threads;
 pub mod work;
 
-pub use error::JobError;
+pub use error::{JobError, OptionError};
 pub use profile_label::{ProfileLabel, ProfilesDiffer};
 
 /// The version that reports and pages name.

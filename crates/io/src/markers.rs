@@ -7,25 +7,25 @@ use std::fs;
 use std::path::Path;
 
 /// The marker of a run that is not finished.
-pub const UNFINISHED: &str = ".twinprint-unfinished";
+pub(crate) const UNFINISHED: &str = ".twinprint-unfinished";
 /// The list of the files of a finished run.
-pub const FILE_LIST: &str = ".twinprint-output";
+pub(crate) const FILE_LIST: &str = ".twinprint-output";
 /// The directory of a run whose output will replace an earlier result.
-pub const REPLACEMENT: &str = ".twinprint-next";
+pub(crate) const REPLACEMENT: &str = ".twinprint-next";
 /// The start of the names of unfinished files.
-pub const TEMPORARY: &str = ".twinprint-";
+pub(crate) const TEMPORARY: &str = ".twinprint-";
 /// The end of the names of unfinished files.
-pub const PARTIAL: &str = ".partial";
+pub(crate) const PARTIAL: &str = ".partial";
 /// The start of the names of work directories. They stand in the output directory unless the user names another place.
-pub const WORK_DIR: &str = ".twinprint-work-";
+pub(crate) const WORK_DIR: &str = ".twinprint-work-";
 
 /// True if a run was begun in `root` and not finished.
-pub fn is_unfinished(root: &Path) -> bool {
+pub(crate) fn is_unfinished(root: &Path) -> bool {
     is_file(&root.join(UNFINISHED))
 }
 
 /// True if `root` holds the result of a finished run.
-pub fn is_result(root: &Path) -> bool {
+pub(crate) fn is_result(root: &Path) -> bool {
     is_file(&root.join(FILE_LIST))
 }
 

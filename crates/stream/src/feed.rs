@@ -7,7 +7,7 @@ use twinprint_text::Profile;
 use super::fields::{FieldKeys, records};
 use super::prepare::{Document, Prepared, Preparer};
 use super::{Stream, time};
-use twinprint_io::object_pool::Idle;
+use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::source::{Batch, Chunk, RecordKind, RejectReason, Sources};
 
 /// A record on its way to the stream.
@@ -37,7 +37,7 @@ pub(super) struct Feed<'f> {
     latest: i64,
     /// Texts without features are rejected.
     reject_empty: bool,
-    idle: Idle<Preparer>,
+    idle: ObjectPool<Preparer>,
 }
 
 impl<'f> Feed<'f> {
@@ -54,7 +54,7 @@ impl<'f> Feed<'f> {
             key: stream.key,
             latest: chrono::Utc::now().timestamp().saturating_add(time::AHEAD),
             reject_empty,
-            idle: Idle::new(),
+            idle: ObjectPool::new(),
         }
     }
 

@@ -35,22 +35,22 @@ impl Default for FieldKeys {
 
 /// What a record has beside its text and id.
 #[derive(Debug, Default)]
-pub(crate) struct Beside<'r> {
+pub struct Beside<'r> {
     /// Its title.
-    pub(crate) title: Option<&'r str>,
+    pub title: Option<&'r str>,
     /// Its address.
-    pub(crate) url: Option<&'r str>,
+    pub url: Option<&'r str>,
     /// How much it is worth; what is there but is no number is NaN.
-    pub(crate) score: Option<f64>,
+    pub score: Option<f64>,
     /// When it was seen, as it says.
-    pub(crate) time: Option<SortValue>,
+    pub time: Option<SortValue>,
     /// What it is known to belong to.
-    pub(crate) label: Option<String>,
+    pub label: Option<String>,
 }
 
 /// Calls `take` with every record of a chunk, and of a document what stands beside it. In a web archive the address is the record's id, and
 /// the time its date.
-pub(crate) fn records(
+pub fn records(
     chunk: &Chunk,
     sources: &Sources,
     options: &SourceOptions,
@@ -95,7 +95,7 @@ pub(crate) fn records(
 
 /// The values of the further fields of a chunk's records, in order.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub struct Fields {
     titles: Vec<Option<SortValue>>,
     urls: Vec<Option<SortValue>>,
     scores: Vec<Option<SortValue>>,
@@ -104,7 +104,7 @@ pub(super) struct Fields {
 
 impl Fields {
     /// Reads them. Files that are one document have none.
-    pub(super) fn read(chunk: &Chunk, sources: &Sources, keys: &FieldKeys) -> Self {
+    pub fn read(chunk: &Chunk, sources: &Sources, keys: &FieldKeys) -> Self {
         let format = sources
             .list()
             .get(chunk.source() as usize)
@@ -136,7 +136,7 @@ impl Fields {
     }
 
     /// The label of a record.
-    pub(super) fn label(&self, record: usize) -> Option<String> {
+    pub fn label(&self, record: usize) -> Option<String> {
         match self.labels.get(record)?.as_ref()? {
             SortValue::Text(text) => Some(text.to_string()),
             SortValue::Integer(n) => Some(n.to_string()),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::agreement::{AgreementReport, Labels};
 use super::fields::{FieldKeys, Fields};
-use twinprint_dedup::error::DedupError;
+use crate::StreamError;
 use twinprint_io::source::{Intake, RecordKind, SourceError, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
 
@@ -33,7 +33,7 @@ impl LabelledDocuments {
         options: &SourceOptions,
         label: &str,
         cancel: &Arc<AtomicBool>,
-    ) -> Result<Self, DedupError> {
+    ) -> Result<Self, StreamError> {
         let work = WorkDir::temporary()?;
         let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|_| {})?;
@@ -65,13 +65,12 @@ impl LabelledDocuments {
         }
         let intake = sources.intake()?;
         if labels.values().all(Option::is_none) {
-            let what = format!("--labels: no document has a field \"{label}\" with a text or a number");
-            return Err(DedupError::Option(what));
+            return Err(StreamError::NoLabels {
+                field: label.to_owned(),
+            });
         }
         match twice {
-            Some(name) => Err(DedupError::Option(format!(
-                "--docs: two documents are named \"{name}\"; --id-key names a field that tells them apart"
-            ))),
+            Some(name) => Err(StreamError::RepeatedName { name }),
             None => Ok(Self { labels, intake }),
         }
     }
@@ -81,10 +80,11 @@ impl LabelledDocuments {
     ///
     /// # Errors
     /// A file that cannot be read, a row that is not of this form, a document that is not known or named twice.
-    pub fn judge(&self, clusters: &Path, by: &str) -> Result<AgreementReport, DedupError> {
-        let wrong = |line: usize, what: &str| {
-            let place = clusters.display();
-            DedupError::Option(format!("--clusters: {place}:{line}: {what}"))
+    pub fn judge(&self, clusters: &Path, by: &str) -> Result<AgreementReport, StreamError> {
+        let wrong = |line: u64, problem: &str| StreamError::Clusters {
+            path: clusters.to_owned(),
+            line,
+            problem: problem.to_owned(),
         };
         let file = File::open(clusters).map_err(|error| wrong(0, &error.to_string()))?;
         let mut labels = Labels::default();

@@ -20,7 +20,7 @@ use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
 use super::packed::{Packed, Packer};
 use super::prepare::Content;
 use super::search::{Search, split_crowd};
-use twinprint_dedup::options::MIN_FEATURES;
+use twinprint_text::MIN_FEATURES;
 
 /// Texts of fewer features are found by their shingles as well: so few that duplicates on either side of [`MIN_FEATURES`] meet.
 const FEW_FEATURES: u32 = 2 * MIN_FEATURES;

@@ -10,9 +10,12 @@
 //! Invariant: what is placed depends on the order of the documents alone, not on threads, and not on whether the state was stored and read
 //! again in between.
 
+#![forbid(unsafe_code)]
+
 mod agreement;
+mod error;
 mod feed;
-pub(crate) mod fields;
+pub mod fields;
 mod judge;
 mod leaders;
 mod members;
@@ -29,14 +32,16 @@ mod state;
 mod state_file;
 #[cfg(test)]
 mod tests;
-pub(crate) mod time;
-pub(crate) mod words;
+pub mod time;
+pub mod words;
 
+use twinprint_io::VERSION;
 use twinprint_cluster::groups::{DuplicateGroup, Groups, Item};
 use twinprint_cluster::stories::{Joined, Representative, Stories, Story, Topic};
 use twinprint_cluster::{Similarity, groups, stories};
 use twinprint_fingerprint::HashKey;
 
+pub use error::StreamError;
 pub use agreement::AgreementReport;
 pub use fields::FieldKeys;
 pub use judge::LabelledDocuments;

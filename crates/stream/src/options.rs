@@ -6,7 +6,9 @@ use twinprint_cluster::stories::{Method, StoryOptions};
 use twinprint_text::{Features, Profile, ProfileError, Weight};
 
 use super::time;
-use twinprint_dedup::error::DedupError;
+use twinprint_io::OptionError;
+
+use crate::StreamError;
 
 /// Whose copies compete for being canonical.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,33 +58,38 @@ impl StreamOptions {
     /// Refuses what makes no sense, naming the option.
     ///
     /// # Errors
-    /// [`DedupError::Option`].
-    pub fn check(&self) -> Result<(), DedupError> {
+    /// An option out of its range.
+    pub fn check(&self) -> Result<(), StreamError> {
         let share = |x: f64| x > 0.0 && x <= 1.0;
         let checks = [
             (
                 share(self.threshold),
-                "--threshold: give a Jaccard above 0 and at most 1",
+                "threshold",
+                "give a Jaccard above 0 and at most 1",
             ),
             (
                 share(self.stories.threshold),
-                "--story-threshold: give a cosine above 0 and at most 1",
+                "story_threshold",
+                "give a cosine above 0 and at most 1",
             ),
             (
                 self.stories.merge.is_none_or(share),
-                "--merge: give a cosine above 0 and at most 1, or none",
+                "merge",
+                "give a cosine above 0 and at most 1, or none",
             ),
             (
                 self.radius <= 24,
-                "-k: the search is made for up to 24 of 128 bits",
+                "radius",
+                "the search is made for up to 24 of 128 bits",
             ),
             (
                 !matches!(self.stories.method, Method::EqualBits(bits) if !(8..=24).contains(&bits)),
-                "--equal-bits: give 8 to 24",
+                "equal_bits",
+                "give 8 to 24",
             ),
         ];
-        match checks.into_iter().find(|(holds, _)| !holds) {
-            Some((_, message)) => Err(DedupError::Option(message.to_owned())),
+        match checks.into_iter().find(|(holds, ..)| !holds) {
+            Some((_, option, problem)) => Err(OptionError::new(option, problem).into()),
             None => Ok(()),
         }
     }

@@ -19,13 +19,14 @@ use super::runs::{self, StreamDigest};
 use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
-use twinprint_dedup::error::DedupError;
+use crate::StreamError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::rows::{Ratio, write, write_reject};
 use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir, OutputFile};
 use twinprint_io::source::{Intake, SourceError, SourceOptions, Sources, root_of};
 use twinprint_io::threads;
-use twinprint_io::work::WorkDir;
+use twinprint_io::JobError;
+use twinprint_io::work::{WorkDir, WorkError};
 
 /// Bytes of input prepared at a time.
 pub(super) const BATCH: usize = 8 << 20;
@@ -106,14 +107,14 @@ pub fn cluster(
     state: Option<&Path>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-) -> Result<ClusterSummary, DedupError> {
+) -> Result<ClusterSummary, StreamError> {
     options.check()?;
     let pool = threads::pool(how.threads)?;
     let discover = |place: &Path| {
         let work = WorkDir::create(place)?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|hint| progress.warn(hint))?;
-        Ok::<_, DedupError>((work, sources))
+        Ok::<_, StreamError>((work, sources))
     };
     let command = runs::command(inputs, source_options, keys, options, how);
     let result = pool.install(|| {
@@ -166,7 +167,7 @@ pub fn cluster(
         Ok(summary)
     });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
-        Err(DedupError::Cancelled)
+        Err(JobError::Cancelled.into())
     } else {
         result
     }
@@ -196,8 +197,8 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn new(dir: &OutputDir, stream: Stream, sources: &'r Sources, vectors: bool) -> Result<Self, DedupError> {
-        let places = tempfile::tempfile_in(dir.place()).map_err(|source| DedupError::WorkDir {
+    fn new(dir: &OutputDir, stream: Stream, sources: &'r Sources, vectors: bool) -> Result<Self, StreamError> {
+        let places = tempfile::tempfile_in(dir.place()).map_err(|source| WorkError::Dir {
             path: dir.place().to_owned(),
             source,
         })?;
@@ -225,7 +226,7 @@ impl<'r> Run<'r> {
         })
     }
 
-    fn read(&mut self, keys: &FieldKeys, how: ClusterRun, progress: &dyn Progress) -> Result<(), DedupError> {
+    fn read(&mut self, keys: &FieldKeys, how: ClusterRun, progress: &dyn Progress) -> Result<(), StreamError> {
         progress.stage("cluster", self.sources.total_bytes(), Unit::Bytes);
         let feed = Feed::new(self.sources, keys, &self.stream, how.reject_empty);
         let mut waiting = Vec::new();
@@ -261,7 +262,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    fn place(&mut self, row: Row) -> Result<(), DedupError> {
+    fn place(&mut self, row: Row) -> Result<(), StreamError> {
         match row {
             Row::Reject { source, line, reason } => {
                 let label = &self.sources.list()[source as usize].label;
@@ -307,18 +308,18 @@ impl<'r> Run<'r> {
     }
 
     /// Keeps a row until the end, when all merging is done.
-    fn note(&mut self, place: &Place) -> Result<(), DedupError> {
+    fn note(&mut self, place: &Place) -> Result<(), StreamError> {
         self.buffer.clear();
         // Strings and numbers always serialise.
         if serde_json::to_writer(&mut self.buffer, place).is_ok() {
             self.buffer.push(b'\n');
         }
         let written = self.places.write_all(&self.buffer);
-        written.map_err(|source| DedupError::spool(self.assignments.path(), source))
+        Ok(written.map_err(|source| WorkError::spool(self.assignments.path(), source))?)
     }
 
     /// Writes what nothing can join any more.
-    fn write_retired(&mut self) -> Result<(), DedupError> {
+    fn write_retired(&mut self) -> Result<(), StreamError> {
         let (groups, stories) = self.stream.take_retired();
         for group in &groups {
             self.write_group(group)?;
@@ -329,7 +330,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn write_group(&mut self, group: &twinprint_cluster::groups::DuplicateGroup) -> Result<(), DedupError> {
+    fn write_group(&mut self, group: &twinprint_cluster::groups::DuplicateGroup) -> Result<(), StreamError> {
         if group.size > 1 {
             self.summary.groups += 1;
             let row = GroupRow::new(group, self.stream.story(group.label), self.timed);
@@ -338,7 +339,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn write_story(&mut self, story: &Story, topic: &Topic, ended: bool) -> Result<(), DedupError> {
+    fn write_story(&mut self, story: &Story, topic: &Topic, ended: bool) -> Result<(), StreamError> {
         self.summary.stories[0] += 1;
         self.summary.stories[1] += u64::from(story.size > 1);
         self.summary.ended += u64::from(ended);
@@ -348,7 +349,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(ClusterSummary, Stream), DedupError> {
+    fn finish(mut self) -> Result<(ClusterSummary, Stream), StreamError> {
         self.write_live()?;
         self.write_assignments()?;
         if !self.labels.is_empty() {
@@ -383,7 +384,7 @@ impl<'r> Run<'r> {
         Ok((self.summary, self.stream))
     }
 
-    fn write_live(&mut self) -> Result<(), DedupError> {
+    fn write_live(&mut self) -> Result<(), StreamError> {
         // Each row is written as it is made, but the stream cannot be borrowed along.
         let groups: Vec<twinprint_cluster::groups::DuplicateGroup> = self
             .stream
@@ -405,9 +406,9 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn write_assignments(&mut self) -> Result<(), DedupError> {
+    fn write_assignments(&mut self) -> Result<(), StreamError> {
         let path = self.assignments.path().to_owned();
-        let failed = |source| DedupError::spool(&path, source);
+        let failed = |source| WorkError::spool(&path, source);
         self.places.flush().map_err(failed)?;
         let file = self.places.get_mut();
         file.rewind().map_err(failed)?;

@@ -14,7 +14,7 @@ use super::prepare::Prepared;
 use super::run::{BATCH, ClusterRun, ClusterSummary};
 use super::state_file::StateFile;
 use super::{FieldKeys, Stream, StreamOptions};
-use twinprint_dedup::error::DedupError;
+use crate::StreamError;
 use twinprint_io::runs::InputDigest;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::runs::identity;
@@ -34,7 +34,7 @@ pub(super) struct PastRuns {
 }
 
 fn name(run: u128, digest: u128) -> String {
-    format!("{:032x}", run_identity::hash(format_args!("{run} {digest}")))
+    format!("{:032x}", identity::hash(format_args!("{run} {digest}")))
 }
 
 impl PastRuns {
@@ -62,8 +62,8 @@ impl PastRuns {
 pub(super) fn claim(command: u128, state: &Path, before: u64) -> Claim {
     let place = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     Claim {
-        run: run_identity::hash(format_args!("{command} {before}")),
-        store: run_identity::hash(format_args!("{}", place.display())),
+        run: identity::hash(format_args!("{command} {before}")),
+        store: identity::hash(format_args!("{}", place.display())),
         command,
         place: state.display().to_string(),
     }
@@ -83,13 +83,13 @@ pub(super) fn command(
         existing: Existing::Refuse,
         ..how
     };
-    run_identity::hash(format_args!(
+    identity::hash(format_args!(
         "{inputs:?}\n{source:?}\n{keys:?}\n{described}\n{deciding:?}"
     ))
 }
 
 /// The stream that a state holds, or a new one.
-pub(super) fn load(state: Option<&Path>, options: &StreamOptions) -> Result<Stream, DedupError> {
+pub(super) fn load(state: Option<&Path>, options: &StreamOptions) -> Result<Stream, StreamError> {
     Ok(match state {
         Some(state) if state.exists() => Stream::load(state, options.clone())?,
         _ => Stream::new(options.clone()),
@@ -103,7 +103,7 @@ pub(super) fn has_ended(
     command: u128,
     state: Option<&Path>,
     options: &StreamOptions,
-) -> Result<bool, DedupError> {
+) -> Result<bool, StreamError> {
     match state {
         Some(state) if claim(command, state, 0).store == open.claim.store => {
             // Nobody may change it meanwhile.
@@ -121,7 +121,7 @@ pub(super) fn finish_ended(
     keys: &FieldKeys,
     (options, how, state): (&StreamOptions, ClusterRun, Option<&Path>),
     progress: &dyn Progress,
-) -> Result<Option<ClusterSummary>, DedupError> {
+) -> Result<Option<ClusterSummary>, StreamError> {
     let stream = load(state, options)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
     let feed = Feed::new(sources, keys, &stream, how.reject_empty);
@@ -162,7 +162,7 @@ impl StreamDigest {
         } = document;
         self.0
             .push(InputDigest::document((0, 0), name, &document.content.text));
-        self.0.push(run_identity::hash(format_args!(
+        self.0.push(identity::hash(format_args!(
             "{title:?} {url:?} {time:?} {score:?}"
         )));
     }

@@ -8,10 +8,10 @@ use twinprint_io::source::SortValue;
 const MILLISECONDS: u64 = 100_000_000_000;
 
 /// Seconds that the time of a document may be ahead of the clock: one that comes from the far future would end every story.
-pub(crate) const AHEAD: i64 = 86_400;
+pub const AHEAD: i64 = 86_400;
 
 /// Seconds since 1970. A time without a zone is taken as UTC; what is no time is none.
-pub(crate) fn seconds(value: &SortValue) -> Option<i64> {
+pub fn seconds(value: &SortValue) -> Option<i64> {
     match value {
         SortValue::Integer(n) => {
             let mut unit = 1;
@@ -41,13 +41,13 @@ fn of_text(text: &str) -> Option<i64> {
 }
 
 /// `2024-05-01T12:00:00Z`; nothing beyond what a calendar holds.
-pub(crate) fn stamp(seconds: i64) -> Option<String> {
+pub fn stamp(seconds: i64) -> Option<String> {
     let stamp = DateTime::from_timestamp(seconds, 0)?;
     Some(stamp.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 /// The day, such as `2024-05-01`.
-pub(super) fn day(seconds: i64) -> Option<String> {
+pub fn day(seconds: i64) -> Option<String> {
     let mut stamp = stamp(seconds)?;
     stamp.truncate(stamp.find('T')?);
     Some(stamp)
@@ -83,7 +83,7 @@ pub fn parse_span(text: &str) -> Result<i64, String> {
 }
 
 /// A length of time as [`parse_span`] reads it.
-pub(super) fn span(seconds: i64) -> String {
+pub fn span(seconds: i64) -> String {
     let units = [(86_400, "d"), (3600, "h"), (60, "m")];
     let unit = units.into_iter().find(|(unit, _)| seconds % unit == 0);
     let (unit, name) = unit.unwrap_or((1, "s"));

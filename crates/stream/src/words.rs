@@ -14,25 +14,25 @@ const TITLE: usize = 160;
 
 /// Distinct words as ranges of the canonical text.
 #[derive(Debug, Default)]
-pub(crate) struct WordCounts {
+pub struct WordCounts {
     words: Vec<(Span, Role, u32)>,
     opening: Vec<u32>,
 }
 
 impl WordCounts {
     /// Distinct words of the canonical text they were counted in, their roles, and how often each occurs.
-    pub(crate) fn of<'t>(&'t self, canonical: &'t str) -> impl Iterator<Item = (&'t str, Role, u32)> {
+    pub fn of<'t>(&'t self, canonical: &'t str) -> impl Iterator<Item = (&'t str, Role, u32)> {
         let word = |&(span, role, times): &(Span, Role, u32)| (slice(canonical, span), role, times);
         self.words.iter().map(word)
     }
 
     /// How the text begins: places among the words, and breaks.
-    pub(crate) fn opening(&self) -> &[u32] {
+    pub fn opening(&self) -> &[u32] {
         &self.opening
     }
 
     /// Counts the words, the first of them in order of occurrence.
-    pub(crate) fn count(canonical: &str, spans: &[Span]) -> Self {
+    pub fn count(canonical: &str, spans: &[Span]) -> Self {
         let mut places: HashMap<&str, u32> = HashMap::new();
         let mut counts = Self::default();
         let mut end = 0;
@@ -67,7 +67,7 @@ fn slice(text: &str, span: Span) -> &str {
 }
 
 /// The host of an address, in lower case: `example.org` of `https://user@Example.org:8080/path`.
-pub(crate) fn host(url: &str) -> String {
+pub fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn host(url: &str) -> String {
 }
 
 /// The title, or the first line with something in it.
-pub(crate) fn title(given: Option<&str>, text: &str) -> String {
+pub fn title(given: Option<&str>, text: &str) -> String {
     let given = given.map(str::trim).filter(|title| !title.is_empty());
     let first = || text.lines().map(str::trim).find(|line| !line.is_empty());
     let title = given.or_else(first).unwrap_or_default();

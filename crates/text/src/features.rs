@@ -11,6 +11,10 @@ use crate::windows::{ascii_runs, islands};
 /// The longest shingle allowed, in words or characters.
 pub const MAX_SHINGLE: u8 = 32;
 
+/// Distinct features below which a fingerprint rests on too few votes to be trusted. Candidates of such a short text come from the exact
+/// join of shingle sets instead (see docs/quality.md for the measurement).
+pub const MIN_FEATURES: u32 = 50;
+
 /// The kind of features a profile takes from a canonical text.
 ///
 /// A shingle of words is the stretch of canonical text from its first word to its last; where a text has fewer

@@ -51,7 +51,7 @@ mod words;
 
 pub use analyzer::{Analysis, Analyzer, Feature};
 pub use canonical::canonical;
-pub use features::{Features, MAX_SHINGLE};
+pub use features::{Features, MAX_SHINGLE, MIN_FEATURES};
 pub use hex::fingerprint_hex;
 pub use idf::{IdfBuilder, IdfError, IdfPower, IdfTable};
 pub use normal::normalise;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Added, PastRun, Told};
-use crate::document::Best;
+use twinprint_io::runs::{AddedRecord, KnownAnswer, KnownDocument, PastRun};
+
 use crate::error::CollectionError;
 use crate::tables::json;
 
@@ -19,20 +19,19 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) fn told(told: &[Told]) -> Self {
-        let row = |told: &Told| {
-            let Best { id, hamming, .. } = &told.best;
-            let jaccard = told.best.jaccard.map(f64::to_bits);
-            (told.record, id.clone(), *hamming, jaccard)
+    pub(super) fn answers(answers: &[KnownAnswer]) -> Self {
+        let row = |answer: &KnownAnswer| {
+            let KnownDocument { id, hamming, jaccard } = &answer.document;
+            (answer.record, id.clone(), *hamming, jaccard.map(f64::to_bits))
         };
-        Self::Told(told.iter().map(row).collect())
+        Self::Told(answers.iter().map(row).collect())
     }
 
     pub(super) fn recognised(records: &[u64]) -> Self {
         Self::Recognised(records.to_vec())
     }
 
-    pub(super) fn added(added: &[Added]) -> Self {
+    pub(super) fn added(added: &[AddedRecord]) -> Self {
         Self::Added(added.iter().map(|added| (added.record, added.number)).collect())
     }
 
@@ -48,20 +47,19 @@ impl Part {
     pub(super) fn take_back(self, run: &mut PastRun) {
         match self {
             Self::Told(rows) => {
-                let told = |(record, id, hamming, jaccard): (_, _, _, Option<u64>)| Told {
+                let answer = |(record, id, hamming, jaccard): (_, _, _, Option<u64>)| KnownAnswer {
                     record,
-                    best: Best {
+                    document: KnownDocument {
                         id,
                         hamming,
                         jaccard: jaccard.map(f64::from_bits),
-                        containment: None,
                     },
                 };
-                run.told.extend(rows.into_iter().map(told));
+                run.answers.extend(rows.into_iter().map(answer));
             }
             Self::Recognised(records) => run.recognised.extend(records),
             Self::Added(rows) => {
-                let added = |(record, number)| Added { record, number };
+                let added = |(record, number)| AddedRecord { record, number };
                 run.added.extend(rows.into_iter().map(added));
             }
         }
@@ -74,27 +72,26 @@ mod tests {
 
     #[test]
     fn parts_come_back() {
-        let told: Vec<Told> = [None, Some(1.0), Some(0.1 + 0.2), Some(1.0 / 3.0)]
+        let answers: Vec<KnownAnswer> = [None, Some(1.0), Some(0.1 + 0.2), Some(1.0 / 3.0)]
             .into_iter()
             .zip(7u32..)
-            .map(|(jaccard, n)| Told {
+            .map(|(jaccard, n)| KnownAnswer {
                 record: n.into(),
-                best: Best {
+                document: KnownDocument {
                     id: format!("日{n}"),
                     hamming: n,
                     jaccard,
-                    containment: None,
                 },
             })
             .collect();
-        let added = vec![Added {
+        let added = vec![AddedRecord {
             record: u64::MAX,
             number: u64::MAX,
         }];
         let mut run = PastRun::default();
-        for part in [Part::told(&told), Part::recognised(&[3, 4]), Part::added(&added)] {
+        for part in [Part::answers(&answers), Part::recognised(&[3, 4]), Part::added(&added)] {
             Part::decode(&part.encode().unwrap()).unwrap().take_back(&mut run);
         }
-        assert_eq!((run.told, run.recognised, run.added), (told, vec![3, 4], added));
+        assert_eq!((run.answers, run.recognised, run.added), (answers, vec![3, 4], added));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::catches_panics;
+use twinprint_io::guard::catches_panics;
 use crate::{
     Collection, CollectionError, Content, Details, Document, Durability, FILE, NewDocument, Repaired,
     Settings,

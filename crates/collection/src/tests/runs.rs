@@ -3,29 +3,29 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::super::runs::{Added, Appended, RunEntry, Told};
+use twinprint_io::runs::{AddedRecord, Appended, EndedRun, KnownAnswer, KnownDocument};
+
 use super::faulty_store::FaultyStore;
 use super::{document, text};
 use crate::{Best, Collection, CollectionError, Durability, Settings, Verdict};
 
-fn entry(digest: u128, name: u128, added: &[u64]) -> RunEntry {
-    let told = |n: u32| Told {
+fn entry(digest: u128, name: u128, added: &[u64]) -> EndedRun {
+    let answer = |n: u32| KnownAnswer {
         record: n.into(),
-        best: Best {
+        document: KnownDocument {
             id: format!("known {n}"),
             hamming: n,
             jaccard: Some(1.0 / f64::from(n)),
-            containment: None,
         },
     };
-    RunEntry {
+    EndedRun {
         name,
         digest,
-        told: [2, 3].map(told).into(),
+        answers: [2, 3].map(answer).into(),
         recognised: vec![1, 4],
         added: (0..)
             .zip(added)
-            .map(|(record, &number)| Added { record, number })
+            .map(|(record, &number)| AddedRecord { record, number })
             .collect(),
         counts: Appended {
             added: added.len() as u64,
@@ -82,8 +82,8 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
         let run = collection.past_run(7).unwrap().unwrap();
         let written = entry(7, 1, &numbers);
         assert_eq!(
-            (run.told, run.recognised, run.added, run.latest),
-            (written.told, written.recognised, written.added, written.counts)
+            (run.answers, run.recognised, run.added, run.latest),
+            (written.answers, written.recognised, written.added, written.counts)
         );
         assert!(collection.has_run(7, 1).unwrap());
         assert!(!collection.has_run(7, 2).unwrap() && !collection.has_run(8, 1).unwrap());
@@ -99,8 +99,8 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
     let numbers = hold(&collection, 0).unwrap();
     collection.conclude(entry(7, 1, &numbers)).unwrap();
     collection.conclude(entry(9, 3, &[])).unwrap();
-    let again = RunEntry {
-        told: Vec::new(),
+    let again = EndedRun {
+        answers: Vec::new(),
         ended: 1_800_000_000,
         ..entry(7, 2, &[500])
     };
@@ -112,7 +112,7 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
         let collection = Collection::open(&place).unwrap();
         let run = collection.past_run(7).unwrap().unwrap();
         assert_eq!(
-            (run.told.len(), run.added.len(), run.first),
+            (run.answers.len(), run.added.len(), run.first),
             (2, 11, 1_700_000_000)
         );
         assert!(collection.has_run(7, 1).unwrap() && collection.has_run(7, 2).unwrap());

@@ -10,7 +10,7 @@ use twinprint_text::compat::{Dictionaries, Imitator, Recipe, RecipeError};
 use twinprint_text::{Analyzer, Profile};
 
 use twinprint_text::fingerprint_hex;
-use crate::JobError;
+use crate::{JobError, OptionError};
 use crate::object_pool::ObjectPool;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, Intake, RecordKind, RejectReason, SourceOptions, Sources};
@@ -60,7 +60,7 @@ pub fn fingerprints<E: From<JobError>>(
     cancel: &Arc<AtomicBool>,
     mut row: impl FnMut(FingerprintRow) -> Result<(), E>,
 ) -> Result<Intake, E> {
-    let maker = || Maker::new(subject).map_err(|error| JobError::Invalid(error.to_string()));
+    let maker = || Maker::new(subject).map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())));
     let idle = ObjectPool::new();
     // What cannot be made is told before anything is read.
     idle.give(maker()?);

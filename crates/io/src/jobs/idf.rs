@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
 
-use crate::JobError;
+use crate::{JobError, OptionError};
 use crate::object_pool::ObjectPool;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
@@ -46,7 +46,7 @@ pub fn build_idf(
     let intake = sources.intake()?;
     let table = builder
         .finish(name, most)
-        .map_err(|error| JobError::Invalid(format!("idf build: {error}")))?;
+        .map_err(|error| JobError::Option(OptionError::new("idf", error.to_string())))?;
     Ok((table, intake))
 }
 

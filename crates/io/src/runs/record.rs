@@ -72,4 +72,6 @@ pub struct EndedRun {
     pub added: Vec<AddedRecord>,
     /// Counts of the documents it kept.
     pub counts: Appended,
+    /// Unix time in seconds at which it ended.
+    pub ended: i64,
 }

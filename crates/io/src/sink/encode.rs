@@ -26,7 +26,7 @@ const XZ_LEVEL: u32 = 3;
 const NO_SYSTEM: u8 = 255;
 
 /// An output file behind its codec.
-pub enum Packed {
+pub(super) enum Packed {
     Plain(OutputFile),
     Gzip(Box<GzEncoder<OutputFile>>),
     Zstd(Box<zstd::Encoder<'static, OutputFile>>),
@@ -51,7 +51,7 @@ pub(super) fn zstd<W: Write>(to: W) -> io::Result<zstd::Encoder<'static, W>> {
 }
 
 impl Packed {
-    pub fn new(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
+    pub(super) fn new(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
         Ok(match codec {
             Codec::Plain => Self::Plain(file),
             Codec::Gzip => Self::Gzip(Box::new(gzip(file))),
@@ -79,7 +79,7 @@ impl Packed {
     }
 
     /// As [`new`](Self::new), each record packed by itself.
-    pub fn by_record(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
+    pub(super) fn by_record(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
         match codec {
             Codec::Gzip | Codec::Zstd => {
                 Ok(Self::Members(Box::new(Members::new(file, codec == Codec::Zstd))))
@@ -89,7 +89,7 @@ impl Packed {
     }
 
     /// Says that a record ends here.
-    pub fn end_record(&mut self) -> Result<(), SinkError> {
+    pub(super) fn end_record(&mut self) -> Result<(), SinkError> {
         match self {
             Self::Members(members) => members.end_member(),
             _ => Ok(()),
@@ -97,14 +97,14 @@ impl Packed {
     }
 
     /// Adds a record that is packed already, where records are packed by themselves.
-    pub fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
+    pub(super) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
         match self {
             Self::Members(members) => members.append_member(packed),
             _ => self.append(packed),
         }
     }
 
-    pub fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         let (written, file) = match self {
             Self::Plain(file) => return file.append(bytes),
             Self::Members(members) => return members.append(bytes),
@@ -117,7 +117,7 @@ impl Packed {
         written.map_err(|error| SinkError::from_io(error, file.path(), "pack it"))
     }
 
-    pub fn finish(self) -> Result<(), SinkError> {
+    pub(super) fn finish(self) -> Result<(), SinkError> {
         let path = match &self {
             Self::Plain(file) => file.path(),
             Self::Members(_) => Path::new(""),

@@ -10,7 +10,7 @@ use super::error::SinkError;
 use super::file::OutputFile;
 
 /// An output file of members.
-pub struct Members {
+pub(super) struct Members {
     file: OutputFile,
     /// The kind of members.
     zstd: bool,
@@ -25,7 +25,7 @@ enum Member {
 }
 
 impl Members {
-    pub fn new(file: OutputFile, zstd: bool) -> Self {
+    pub(super) fn new(file: OutputFile, zstd: bool) -> Self {
         Self {
             file,
             zstd,
@@ -35,7 +35,7 @@ impl Members {
     }
 
     /// Adds bytes to the open member, which is begun if need be: not for nothing, since what follows may be a member itself.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -70,14 +70,14 @@ impl Members {
     }
 
     /// Adds a member as it is.
-    pub fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
+    pub(super) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
         self.end_member()?;
         self.any = true;
         self.file.append(packed)
     }
 
     /// Ends the open member: what follows goes into another.
-    pub fn end_member(&mut self) -> Result<(), SinkError> {
+    pub(super) fn end_member(&mut self) -> Result<(), SinkError> {
         let rest = match self.open.take() {
             None => return Ok(()),
             Some(Member::Gzip(encoder)) => encoder.finish(),
@@ -87,7 +87,7 @@ impl Members {
         self.file.append(&rest)
     }
 
-    pub fn finish(mut self) -> Result<(), SinkError> {
+    pub(super) fn finish(mut self) -> Result<(), SinkError> {
         if !self.any {
             // A file of no member is no packed file.
             self.append_packed(b"")?;

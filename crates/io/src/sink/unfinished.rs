@@ -29,7 +29,7 @@ use crate::work::MadeDirs;
 
 /// The marker of a run; dropped before [`finish`](Self::finish), it deletes what the run wrote.
 #[derive(Debug)]
-pub struct Unfinished {
+pub(super) struct Unfinished {
     root: PathBuf,
     marker: Mutex<File>,
     /// The files stay where they are: the run is finished, or the next one is to find out whether it is.

@@ -15,7 +15,7 @@ use super::format::Format;
 use super::options::SourceOptions;
 
 /// A stream whose charset is known.
-pub struct Told {
+pub(super) struct Told {
     /// Its bytes; recoded where it was UTF-16.
     pub stream: Box<dyn Read + Send>,
     /// What the file is in.
@@ -31,7 +31,7 @@ fn declared(format: Format, options: &SourceOptions) -> Option<&str> {
 }
 
 /// What a whole text is decoded by.
-pub fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
+pub(super) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
     Hints {
         declared: declared(format, options),
         domain: None,
@@ -39,7 +39,7 @@ pub fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
 }
 
 /// Tells the charset of a stream from its beginning.
-pub fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &SourceOptions) -> Told {
+pub(super) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &SourceOptions) -> Told {
     if format == Format::Warc {
         // Each of its records has a charset of its own.
         return Told {
@@ -92,7 +92,7 @@ pub fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &SourceOp
 }
 
 /// True if streams of this charset are recoded while they are read.
-pub fn is_recoded(charset: Charset) -> bool {
+pub(super) fn is_recoded(charset: Charset) -> bool {
     charset == Charset::UTF_16LE || charset == Charset::UTF_16BE
 }
 

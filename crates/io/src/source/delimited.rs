@@ -155,7 +155,7 @@ impl Fields {
 }
 
 /// Reads the rows of one table.
-pub struct RowParser<'h> {
+pub(super) struct RowParser<'h> {
     header: &'h Header,
     text_key: &'h str,
     text: Option<usize>,
@@ -165,7 +165,7 @@ pub struct RowParser<'h> {
 }
 
 impl<'h> RowParser<'h> {
-    pub fn new(header: &'h Header, options: &'h SourceOptions) -> Self {
+    pub(super) fn new(header: &'h Header, options: &'h SourceOptions) -> Self {
         let column = |key: &Option<String>| key.as_deref().and_then(|key| header.column(key));
         Self {
             header,
@@ -178,7 +178,7 @@ impl<'h> RowParser<'h> {
     }
 
     /// Reads one row. An empty id and an empty sort value count as none.
-    pub fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
+    pub(super) fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
         let Some(text) = self.text else {
             return Err(RejectReason::FieldMissing {
                 key: self.text_key.to_owned(),

@@ -24,7 +24,7 @@ use super::walk::{Met, Pattern, is_pattern, walk};
 
 /// What the inputs came to.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(super) struct Found {
     pub files: Vec<SourceFile>,
     /// For each file, the input it came from, counted from 0.
     origins: Vec<usize>,
@@ -49,7 +49,7 @@ const NOT_TEXT: &str = "(not text)";
 const NO_TEXT_FIELD: &str = "(no text field)";
 
 /// Finds the files. `stdin` is read if `-` is among the inputs.
-pub fn discover(
+pub(super) fn discover(
     inputs: &[String],
     options: &SourceOptions,
     work_dir: &Path,
@@ -104,7 +104,7 @@ fn folder_name(input: &str) -> Option<&OsStr> {
 
 impl Found {
     /// The number of files that are read as text although their extension names no format or another, by extension.
-    pub fn as_text(&self) -> BTreeMap<String, u64> {
+    pub(super) fn as_text(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for extension in self.files.iter().filter_map(|file| file.as_text.as_ref()) {
             *counts.entry(extension.clone()).or_default() += 1;

@@ -13,7 +13,7 @@ use super::format::Codec;
 
 /// Patterns to include and to exclude.
 #[derive(Debug, Default)]
-pub struct Filter {
+pub(super) struct Filter {
     /// Everything is included if there are none.
     include: Vec<PathPattern>,
     exclude: Vec<PathPattern>,
@@ -28,7 +28,7 @@ struct PathPattern {
 impl Filter {
     /// # Errors
     /// A pattern that does not parse.
-    pub fn new(include: &[String], exclude: &[String]) -> Result<Self, SourceError> {
+    pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, SourceError> {
         let parse = |patterns: &[String]| -> Result<Vec<PathPattern>, SourceError> {
             patterns.iter().map(|p| PathPattern::new(p)).collect()
         };
@@ -39,22 +39,22 @@ impl Filter {
     }
 
     /// True if everything is included that is not excluded.
-    pub fn includes_all(&self) -> bool {
+    pub(super) fn includes_all(&self) -> bool {
         self.include.is_empty()
     }
 
     /// True if a pattern includes a path, relative to its input, itself.
-    pub fn includes(&self, relative: &Path, is_folder: bool) -> bool {
+    pub(super) fn includes(&self, relative: &Path, is_folder: bool) -> bool {
         self.include.iter().any(|p| p.matches(relative, is_folder))
     }
 
     /// True if a pattern excludes a path, relative to its input, itself.
-    pub fn excludes(&self, relative: &Path, is_folder: bool) -> bool {
+    pub(super) fn excludes(&self, relative: &Path, is_folder: bool) -> bool {
         self.exclude.iter().any(|p| p.matches(relative, is_folder))
     }
 
     /// True if a pattern that includes a file spells its extension.
-    pub fn spells_extension(&self, relative: &Path, codec: Codec) -> bool {
+    pub(super) fn spells_extension(&self, relative: &Path, codec: Codec) -> bool {
         self.include
             .iter()
             .any(|p| spells_extension(relative, codec, |path| p.matches(path, false)))
@@ -96,7 +96,7 @@ impl PathPattern {
 
 /// True if a pattern that matches a file of an unknown extension spells that extension: with any letter of it changed, the path would
 /// not match.
-pub fn spells_extension(path: &Path, codec: Codec, matches: impl Fn(&Path) -> bool) -> bool {
+pub(super) fn spells_extension(path: &Path, codec: Codec, matches: impl Fn(&Path) -> bool) -> bool {
     /// A character that no pattern is likely to spell.
     const OTHER: char = '\u{1}';
     let name = path.to_string_lossy();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::error::SourceError;
 use super::loss::Loss;
 use crate::number;
-pub use tally::Tally;
+pub(super) use tally::Tally;
 
 /// Examples held of each kind of reason.
 const EXAMPLES: usize = 3;

@@ -28,14 +28,14 @@ type Paths<'k> = [Option<&'k str>; 3];
 
 /// What was picked from a line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Picked<'a> {
+pub(super) struct Picked<'a> {
     pub text: Cow<'a, str>,
     pub id: Option<Cow<'a, str>>,
     pub sort_value: Option<SortValue>,
 }
 
 /// Reads one record; white space around the object is allowed, and a byte order mark before it, which files that were joined have within.
-pub fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
+pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let found = wrong::not_an_object(line);
     if let Some(found) = found {
@@ -80,7 +80,7 @@ pub fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, Re
 }
 
 /// The names of the first fields of an object, of which `bytes` are the beginning.
-pub fn first_fields(bytes: &[u8]) -> Vec<String> {
+pub(super) fn first_fields(bytes: &[u8]) -> Vec<String> {
     let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     wrong::present(valid)
 }

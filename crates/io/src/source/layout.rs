@@ -7,7 +7,7 @@ use super::sources::SourceFile;
 
 /// Where two inputs would write to the same place, or one where the other needs a folder, every input's files go
 /// into a folder of the input's number, from 1. `origins` holds each file's input, counted from 0.
-pub fn part_inputs(files: &mut [SourceFile], origins: &[usize]) {
+pub(super) fn part_inputs(files: &mut [SourceFile], origins: &[usize]) {
     if origins.first() == origins.last() || !clashes(files) {
         return;
     }

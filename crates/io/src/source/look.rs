@@ -25,7 +25,7 @@ const RECORDS: u64 = 100;
 
 /// The presence of a field, as far as the beginning of a file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Presence {
+pub(super) enum Presence {
     /// Records have it.
     There,
     /// No record has it, by the header or the schema of the file, which name these fields.
@@ -131,7 +131,7 @@ impl Sources {
 }
 
 /// Looks for a field at the beginning of a file. Reads at most [`BYTES`] of its records, or the frame of a table.
-pub fn look(file: &SourceFile, options: &SourceOptions, key: &str) -> Presence {
+pub(super) fn look(file: &SourceFile, options: &SourceOptions, key: &str) -> Presence {
     #[cfg(feature = "tables")]
     if file.format.is_table() {
         return match Table::open(file).map(|table| table.lacks(key)) {

@@ -5,7 +5,7 @@ use twinprint_text::charset::{Charset, Undecodable};
 use super::loss::Loss;
 
 /// The message of [`RejectReason::BrokenArray`] where nothing else is wrong with the array.
-pub const ARRAY_CUT_OFF: &str = "the file ends before its array does";
+pub(super) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
 
 /// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -17,7 +17,7 @@ use super::warc;
 const SNIFF: u64 = 8 << 10;
 
 /// The first bytes of a file, unpacked.
-pub enum Head {
+pub(super) enum Head {
     Bytes {
         bytes: Vec<u8>,
         /// More may follow: only the first 8 KiB are looked at, or the file is packed and damaged behind them, which reading it reports.
@@ -30,7 +30,7 @@ pub enum Head {
 }
 
 impl Head {
-    pub fn read(path: &Path, codec: Codec) -> Self {
+    pub(super) fn read(path: &Path, codec: Codec) -> Self {
         let Ok(stream) = decode::open(path, codec, SNIFF, Unpacking::default(), &Arc::default()) else {
             return Self::Unreadable;
         };
@@ -46,7 +46,7 @@ impl Head {
     }
 
     /// True if the file begins with UTF-8 without NUL, or cannot be read.
-    pub fn is_utf8(&self) -> bool {
+    pub(super) fn is_utf8(&self) -> bool {
         let (bytes, more) = match self {
             Self::Bytes { bytes, more } => (bytes, *more),
             Self::Unreadable => return true,
@@ -61,7 +61,7 @@ impl Head {
     }
 
     /// True if the file begins like text in any charset, or cannot be read.
-    pub fn is_text(&self) -> bool {
+    pub(super) fn is_text(&self) -> bool {
         match self {
             Self::Bytes { bytes, .. } => Charset::of_mark(bytes).is_some() || !is_binary(bytes),
             Self::Unreadable | Self::NotPacked => true,
@@ -70,14 +70,14 @@ impl Head {
 
     /// True if the file begins like files of this format, and is not empty.
     #[cfg(feature = "tables")]
-    pub fn begins_like(&self, format: Format) -> bool {
+    pub(super) fn begins_like(&self, format: Format) -> bool {
         let is_empty = matches!(self, Self::Bytes { bytes, .. } if bytes.is_empty());
         !is_empty && self.may_be(format)
     }
 
     /// True if the file begins like files of this format, for a format that has a mark of its own: an Arrow file or stream, a Parquet file,
     /// a web archive. True as well for an empty or unreadable file; false for every other format.
-    pub fn may_be(&self, format: Format) -> bool {
+    pub(super) fn may_be(&self, format: Format) -> bool {
         let bytes = match self {
             Self::Bytes { bytes, .. } => bytes.as_slice(),
             Self::Unreadable | Self::NotPacked => &[],

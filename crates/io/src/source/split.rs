@@ -19,7 +19,7 @@ use super::reject::RejectReason;
 use super::scan::{Part, Scan, Span};
 
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
-pub const PIECE: usize = 1 << 20;
+pub(super) const PIECE: usize = 1 << 20;
 /// The UTF-8 byte order mark.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -52,7 +52,7 @@ impl Piece {
 }
 
 /// The meaning of an error of a stream.
-pub struct Broken {
+pub(super) struct Broken {
     pub reason: RejectReason,
     /// Bytes of the file, as it is stored, that gave nothing.
     pub unread_bytes: u64,
@@ -60,7 +60,7 @@ pub struct Broken {
 
 /// What the splitter yields.
 #[derive(Debug, PartialEq)]
-pub enum Cut {
+pub(super) enum Cut {
     Piece(Piece),
     /// One record that cannot be had.
     Rejected {
@@ -71,7 +71,7 @@ pub enum Cut {
 }
 
 /// The splitter over one stream.
-pub struct Splitter<R> {
+pub(super) struct Splitter<R> {
     stream: R,
     scan: Box<dyn Scan>,
     /// Bytes to read before cutting, at least 1.
@@ -119,7 +119,7 @@ enum Over {
 
 impl<R: Read> Splitter<R> {
     /// Splits `stream`, of a file in `charset`, into pieces of about `piece` bytes; yields at most `limit` records.
-    pub fn new(
+    pub(super) fn new(
         stream: R,
         scan: Box<dyn Scan>,
         charset: Charset,
@@ -149,7 +149,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// The next cut. `broken` says what an error of the stream means.
-    pub fn next(&mut self, broken: impl Fn(&io::Error) -> Broken) -> Option<Cut> {
+    pub(super) fn next(&mut self, broken: impl Fn(&io::Error) -> Broken) -> Option<Cut> {
         loop {
             match self.over {
                 Over::No => {}
@@ -178,7 +178,7 @@ impl<R: Read> Splitter<R> {
     }
 
     /// True if another record follows the last one that the limit allowed. Reads on until that is known; nothing is yielded after it.
-    pub fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> Broken) -> bool {
+    pub(super) fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> Broken) -> bool {
         if self.left > 0 {
             return false;
         }

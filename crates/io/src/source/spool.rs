@@ -11,7 +11,7 @@ use super::format::Codec;
 
 /// Copies `stdin` as it is into `work_dir`; the copy is deleted when the path is dropped. A packed stream is known
 /// by its magic number.
-pub fn spool(
+pub(super) fn spool(
     stdin: &mut dyn Read,
     work_dir: &Path,
     cancel: &AtomicBool,

@@ -14,7 +14,7 @@ use crate::markers;
 
 /// What a walk came upon.
 #[derive(Debug, PartialEq)]
-pub enum Met {
+pub(super) enum Met {
     /// A file; `relative` to the root of the walk; `named` if the glob matches it itself, not a folder above it.
     File {
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum Met {
 
 /// A glob and the folder where its matches begin.
 #[derive(Debug)]
-pub struct Pattern {
+pub(super) struct Pattern {
     /// The components before the first one with a wildcard.
     pub root: PathBuf,
     matcher: GlobMatcher,
@@ -52,7 +52,7 @@ pub struct Pattern {
 }
 
 /// Whether an input has the signs of a glob.
-pub fn is_pattern(input: &str) -> bool {
+pub(super) fn is_pattern(input: &str) -> bool {
     input.contains(['*', '?', '[', '{'])
 }
 
@@ -74,7 +74,7 @@ fn literal(path: &Path) -> PathBuf {
 
 impl Pattern {
     /// Parses a glob. `*` stays within a folder, `**` crosses them.
-    pub fn new(pattern: &str) -> Result<Self, SourceError> {
+    pub(super) fn new(pattern: &str) -> Result<Self, SourceError> {
         let bad = |source| SourceError::BadPattern {
             pattern: pattern.to_owned(),
             source,
@@ -104,7 +104,7 @@ impl Pattern {
     }
 
     /// True if the glob matches a path.
-    pub fn matches(&self, path: &Path) -> bool {
+    pub(super) fn matches(&self, path: &Path) -> bool {
         self.matcher.is_match(path)
     }
 }
@@ -135,7 +135,7 @@ struct Folder {
 
 /// Walks `root`, in no particular order. With a glob, only what it matches and what lies in folders it matches. What `filter` leaves out
 /// is met as such, and folders that it excludes are not listed.
-pub fn walk(
+pub(super) fn walk(
     root: &Path,
     pattern: Option<&Pattern>,
     filter: &Filter,

@@ -157,7 +157,7 @@ pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
 }
 
 /// The bytes of UTF-16 that recoded bytes stand for. Where these are cut within a character, it counts with its first byte.
-pub fn stored_bytes(recoded: &[u8]) -> u64 {
+pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     let bytes = |&byte: &u8| match byte {
         CONTINUED..=0xbf => 0,
         0xf0..ODD => 4,
@@ -168,7 +168,7 @@ pub fn stored_bytes(recoded: &[u8]) -> u64 {
 }
 
 /// The reason for which a recoded record is no text. None if it is one.
-pub fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
+pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
     let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
     let (before, rest) = recoded.split_at(valid);
     let offset = stored_bytes(before) + 1;

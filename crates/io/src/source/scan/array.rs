@@ -32,7 +32,7 @@ enum Place {
 }
 
 /// Every element of the array is a record.
-pub struct ArrayScan {
+pub(super) struct ArrayScan {
     place: Place,
     /// The line of the byte at hand, and that on which the open span begins.
     line: u64,
@@ -40,7 +40,7 @@ pub struct ArrayScan {
 }
 
 impl ArrayScan {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             place: Place::Before,
             line: 1,

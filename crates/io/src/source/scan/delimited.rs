@@ -27,7 +27,7 @@ enum Place {
 }
 
 /// The first row is the header, every other one a record; without a header the first is a record as well.
-pub struct RowScan {
+pub(super) struct RowScan {
     place: Place,
     form: Form,
     /// What parts fields: given, or told from the first row.
@@ -42,7 +42,7 @@ pub struct RowScan {
 }
 
 impl RowScan {
-    pub fn new(form: Form) -> Self {
+    pub(super) fn new(form: Form) -> Self {
         Self {
             place: Place::Start,
             form,

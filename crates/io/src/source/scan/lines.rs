@@ -6,7 +6,7 @@ use super::{Part, Scan, Span};
 use crate::source::reject::RejectReason;
 
 /// An iterator over lines, each with its line feed where it has one.
-pub struct Lines<'a>(pub(crate) &'a [u8]);
+pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {
     type Item = &'a [u8];
@@ -25,12 +25,12 @@ impl<'a> Iterator for Lines<'a> {
 
 /// The line without its line feed.
 #[inline]
-pub fn content(line: &[u8]) -> &[u8] {
+pub(crate) fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\n").unwrap_or(line)
 }
 
 /// Every line is a record but those of white space alone; one too long to be looked at is a record.
-pub struct LineScan {
+pub(crate) struct LineScan {
     /// The line that is open.
     line: u64,
     max: u64,
@@ -41,7 +41,7 @@ pub struct LineScan {
 }
 
 impl LineScan {
-    pub fn new(max: u64) -> Self {
+    pub(crate) fn new(max: u64) -> Self {
         Self {
             line: 1,
             max,

@@ -11,7 +11,7 @@ mod warc;
 
 use array::ArrayScan;
 use delimited::RowScan;
-pub use lines::{LineScan, Lines, content};
+pub(super) use lines::{LineScan, Lines, content};
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub struct Span {
 /// Finds spans in a stream of bytes.
 ///
 /// Spans follow one another without gaps: each begins where the one before it ends, the first where the stream does.
-pub trait Scan: Send {
+pub(super) trait Scan: Send {
     /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
     /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
     ///
@@ -90,7 +90,7 @@ pub trait Scan: Send {
 }
 
 /// The scanner for a format whose records are bytes.
-pub fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
+pub(super) fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
     let rows = |usual| {
         Box::new(RowScan::new(Form {
             usual,

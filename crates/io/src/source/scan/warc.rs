@@ -22,7 +22,7 @@ const HELD_OTHER: u64 = 1 << 20;
 const LINE_ENDS: u8 = 4;
 
 /// Finds the records.
-pub struct WarcScan {
+pub(super) struct WarcScan {
     max: u64,
     any_status: bool,
     /// The number of the open record in the file, from 1.
@@ -56,7 +56,7 @@ enum State {
 
 impl WarcScan {
     /// A scanner for records of at most `max` bytes. `any_status`: responses are documents whatever their status.
-    pub fn new(max: u64, any_status: bool) -> Self {
+    pub(super) fn new(max: u64, any_status: bool) -> Self {
         Self {
             max,
             any_status,

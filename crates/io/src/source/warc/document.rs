@@ -16,7 +16,7 @@ use crate::source::record::SortValue;
 use crate::source::reject::RejectReason;
 
 /// Turns the bytes of a record, with what stands up to the next, into a document within the limits on length.
-pub fn document<'a>(
+pub(crate) fn document<'a>(
     bytes: &'a [u8],
     options: &SourceOptions,
     longest: Longest,

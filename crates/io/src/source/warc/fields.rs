@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// One field of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field<'a> {
+pub(super) struct Field<'a> {
     name: &'a [u8],
     /// The value with all its lines.
     lines: &'a [u8],
@@ -13,12 +13,12 @@ pub struct Field<'a> {
 
 impl<'a> Field<'a> {
     /// Compares the name without regard to case.
-    pub fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
     /// The value on one line. `None` if it is not UTF-8.
-    pub fn text(&self) -> Option<Cow<'a, str>> {
+    pub(super) fn text(&self) -> Option<Cow<'a, str>> {
         let text = std::str::from_utf8(self.lines).ok()?.trim();
         Some(if text.contains('\n') {
             let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -29,7 +29,7 @@ impl<'a> Field<'a> {
     }
 
     /// As [`text`](Self::text); bytes that are not UTF-8 become U+FFFD.
-    pub fn text_lossy(&self) -> String {
+    pub(super) fn text_lossy(&self) -> String {
         let text = String::from_utf8_lossy(self.lines);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         lines.join(" ").trim().to_owned()
@@ -37,7 +37,7 @@ impl<'a> Field<'a> {
 }
 
 /// The fields of a header, given without its first line.
-pub fn fields(header: &[u8]) -> impl Iterator<Item = Field<'_>> {
+pub(super) fn fields(header: &[u8]) -> impl Iterator<Item = Field<'_>> {
     let mut rest = header;
     std::iter::from_fn(move || {
         loop {
@@ -67,7 +67,7 @@ fn value_end(bytes: &[u8]) -> usize {
 }
 
 /// The end of the first blank line of `bytes`.
-pub fn end_of_header(bytes: &[u8]) -> Option<usize> {
+pub(super) fn end_of_header(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(feed) = memchr::memchr(b'\n', bytes.get(at..)?) {
         at += feed + 1;

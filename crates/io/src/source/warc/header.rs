@@ -6,13 +6,13 @@ use super::fields::{end_of_header, fields};
 use super::next::runs_into_another;
 
 /// Most bytes of a header.
-pub const LONGEST_HEADER: usize = 64 << 10;
+pub(crate) const LONGEST_HEADER: usize = 64 << 10;
 /// The first bytes of every record.
-pub const MAGIC: &[u8] = b"WARC/";
+pub(super) const MAGIC: &[u8] = b"WARC/";
 
 /// The fields of one record that matter here, borrowing from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header<'a> {
+pub(crate) struct Header<'a> {
     fields: &'a [u8],
     /// Bytes of the header, blank lines before and after included.
     pub length: usize,
@@ -22,7 +22,7 @@ pub struct Header<'a> {
 
 /// What the beginning of a record came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun<'a> {
+pub(crate) enum Begun<'a> {
     /// The header is not all there yet.
     Open,
     /// It is a record.
@@ -33,7 +33,7 @@ pub enum Begun<'a> {
 
 impl<'a> Header<'a> {
     /// Reads the header at the start of `bytes`. Line feeds before it belong to it.
-    pub fn read(bytes: &'a [u8]) -> Begun<'a> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Begun<'a> {
         let blank = blank_before(bytes);
         let record = bytes.get(blank..).unwrap_or_default();
         let seen = record.len().min(MAGIC.len());
@@ -76,17 +76,17 @@ impl<'a> Header<'a> {
     }
 
     /// The value of a named field; names are compared without regard to case.
-    pub fn field(&self, name: &str) -> Option<Cow<'a, str>> {
+    pub(crate) fn field(&self, name: &str) -> Option<Cow<'a, str>> {
         fields(self.fields).find(|field| field.is(name))?.text()
     }
 
     /// `response`, `request` and so on; empty where it is missing.
-    pub fn record_type(&self) -> Cow<'a, str> {
+    pub(crate) fn record_type(&self) -> Cow<'a, str> {
         self.field("warc-type").unwrap_or_default()
     }
 
     /// The address of the content, without the angle brackets that some writers put around it.
-    pub fn uri(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn uri(&self) -> Option<Cow<'a, str>> {
         let uri = self.field("warc-target-uri")?;
         let bare = uri.strip_prefix('<').and_then(|uri| uri.strip_suffix('>'));
         match bare.map(str::to_owned) {
@@ -97,7 +97,7 @@ impl<'a> Header<'a> {
 }
 
 /// The number of bytes of line ends with which `bytes` begin.
-pub fn blank_before(bytes: &[u8]) -> usize {
+pub(crate) fn blank_before(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&b| b == b'\r' || b == b'\n').count()
 }
 

@@ -9,13 +9,13 @@
 use super::fields::{end_of_header, fields};
 
 /// Most bytes of an HTTP head that are looked at.
-pub const LONGEST_HEAD: usize = 64 << 10;
+pub(super) const LONGEST_HEAD: usize = 64 << 10;
 /// The first bytes of a status line.
 const PROTOCOL: &[u8] = b"HTTP/";
 
 /// The head of a response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Http {
+pub(super) struct Http {
     /// Bytes of the head, interim responses included.
     pub length: usize,
     pub status: u16,
@@ -27,7 +27,7 @@ pub struct Http {
 
 /// The beginning of a response's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub(super) enum Message {
     /// A head that does not end within the bytes given.
     Open,
     /// A whole head.
@@ -41,7 +41,7 @@ pub enum Message {
 impl Message {
     /// Reads the head at the start of `content`, of which the first [`LONGEST_HEAD`] bytes count. `whole`: these are all the
     /// bytes there are.
-    pub fn read(content: &[u8], whole: bool) -> Self {
+    pub(super) fn read(content: &[u8], whole: bool) -> Self {
         let whole = whole || content.len() >= LONGEST_HEAD;
         let content = content.get(..LONGEST_HEAD).unwrap_or(content);
         let mut length = 0;
@@ -94,7 +94,7 @@ impl Http {
 
     /// The kind to count a response by that is not a whole page its server meant to send: its status is not 2xx, or it is 206
     /// and not all of the page.
-    pub fn without_page(&self) -> Option<&'static str> {
+    pub(super) fn without_page(&self) -> Option<&'static str> {
         match self.status {
             206 if !self.is_whole() => Some("status 206"),
             200..=299 => None,

@@ -6,11 +6,11 @@ use super::http::{LONGEST_HEAD, Message};
 /// The number of bytes of a body that are searched for markup if no media type is named.
 const SNIFF: usize = 512;
 /// Most bytes of content that decide what a record is.
-pub const LOOKED_AT: usize = LONGEST_HEAD + SNIFF;
+pub(crate) const LOOKED_AT: usize = LONGEST_HEAD + SNIFF;
 
 /// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A document: a page or a text.
     Document,
     /// Something else, by what it is counted as.
@@ -19,14 +19,14 @@ pub enum Kind {
 
 /// How the text of a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     Page,
     Text,
 }
 
 /// The kind of a record, by its header and the beginning of its content; `None` if more of the content decides. `whole`: there is no
 /// more. `any_status`: responses are documents whatever their status.
-pub fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<Kind> {
+pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<Kind> {
     let whole = whole || content.len() >= LOOKED_AT;
     let record_type = header.record_type();
     let other = |kind| Some(Kind::Other(kind));
@@ -74,12 +74,12 @@ fn by_form(media_type: &str, body: &[u8], whole: bool) -> Option<Kind> {
 }
 
 /// A media type without its parameters.
-pub fn essence(media_type: &str) -> &str {
+pub(super) fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
 /// The form of a media type; `content` decides where none is named.
-pub fn form(media_type: &str, content: &[u8]) -> Option<Form> {
+pub(super) fn form(media_type: &str, content: &[u8]) -> Option<Form> {
     match essence(media_type).to_ascii_lowercase().as_str() {
         "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => Some(Form::Page),
         "" => {

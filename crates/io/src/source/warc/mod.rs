@@ -13,7 +13,7 @@ mod http;
 mod kind;
 mod next;
 
-pub use document::document;
-pub use header::{Begun, Header, LONGEST_HEADER, blank_before};
-pub use kind::{Kind, LOOKED_AT, kind};
-pub use next::{LONGEST_BEGINNING, NextRecord, TOO_FEW, begins_record, has_record};
+pub(super) use document::document;
+pub(super) use header::{Begun, Header, LONGEST_HEADER, blank_before};
+pub(super) use kind::{Kind, LOOKED_AT, kind};
+pub(super) use next::{LONGEST_BEGINNING, NextRecord, TOO_FEW, begins_record, has_record};

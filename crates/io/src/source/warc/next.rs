@@ -10,12 +10,12 @@ use super::header::MAGIC;
 /// The beginning of the first field behind a version.
 const FIELD: &[u8] = b"WARC-";
 /// Most bytes that decide whether a record begins.
-pub const LONGEST_BEGINNING: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
+pub(crate) const LONGEST_BEGINNING: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
 /// Bytes held of those looked at: the longest unfinished beginning, and the byte before it.
 const HELD: usize = LONGEST_BEGINNING;
 
 /// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
-pub fn begins_record(bytes: &[u8]) -> Option<bool> {
+pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
     let seen = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     if MAGIC.get(..seen.len()) != Some(seen) {
         return Some(false);
@@ -28,7 +28,7 @@ pub fn begins_record(bytes: &[u8]) -> Option<bool> {
 }
 
 /// The largest number of bytes for which [`begins_record`] may return `None`.
-pub const TOO_FEW: usize = MAGIC.len() + 1;
+pub(crate) const TOO_FEW: usize = MAGIC.len() + 1;
 
 /// As [`begins_record`], for bytes within a line.
 fn begins_record_in_line(bytes: &[u8]) -> Option<bool> {
@@ -66,20 +66,20 @@ fn starts(bytes: &[u8], before: u8) -> impl Iterator<Item = usize> {
 }
 
 /// The search for a record in a stream of bytes.
-pub struct NextRecord {
+pub(crate) struct NextRecord {
     /// The last bytes looked at, or what stands for the byte before the first.
     held: Vec<u8>,
 }
 
 impl NextRecord {
     /// A search in bytes that follow the byte `before`.
-    pub fn behind(before: u8) -> Self {
+    pub(crate) fn behind(before: u8) -> Self {
         Self { held: vec![before] }
     }
 
     /// The first record that begins in `bytes`, or began in those before and is only known now: its distance from the start of
     /// `bytes`, which is then negative.
-    pub fn find(&mut self, bytes: &[u8]) -> Option<isize> {
+    pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<isize> {
         let held = self.held.len();
         let joint = bytes.get(..HELD).unwrap_or(bytes);
         self.held.extend_from_slice(joint);
@@ -102,12 +102,12 @@ impl NextRecord {
 }
 
 /// True if a record begins in the first bytes of a file.
-pub fn has_record(bytes: &[u8]) -> bool {
+pub(crate) fn has_record(bytes: &[u8]) -> bool {
     starts(bytes, b'\n').next().is_some()
 }
 
 /// True if another record begins on a line of a header.
-pub fn runs_into_another(header: &[u8]) -> bool {
+pub(super) fn runs_into_another(header: &[u8]) -> bool {
     memmem::find_iter(header, b"\nWARC/").any(|at| {
         let line = header.get(at + 1..).unwrap_or_default();
         begins_record(line) == Some(true)

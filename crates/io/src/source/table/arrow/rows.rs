@@ -12,7 +12,7 @@ use crate::source::reject::RejectReason;
 use crate::source::sources::SourceFile;
 
 /// The columns that are read.
-pub struct ArrowRows {
+pub(crate) struct ArrowRows {
     batches: Batches,
     batch: Option<RecordBatch>,
     /// Each with its number among the columns read.

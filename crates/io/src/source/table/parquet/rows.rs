@@ -19,7 +19,7 @@ use crate::source::reject::RejectReason;
 const BATCH: usize = 1024;
 
 /// The columns of one row group that are read.
-pub struct ParquetRows {
+pub(crate) struct ParquetRows {
     text: Column,
     id: Option<Column>,
     sort: Option<Column>,

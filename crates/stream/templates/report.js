@@ -1,0 +1,1 @@
+../../io/templates/report.js
