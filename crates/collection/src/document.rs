@@ -47,7 +47,7 @@ pub struct NewDocument {
 impl NewDocument {
     /// Adds what it says to the name of a document that is called by where it stood, so that what stands there another day has another name.
     /// A name that would get too long for that loses its end, which then counts for the hash.
-    pub(crate) fn name_by_text(&mut self) {
+    pub fn name_by_text(&mut self) {
         let end = self.id.floor_char_boundary(MAX_ID - HASH);
         let cut = hash_one(&HashKey::PUBLIC, &self.id.as_bytes()[end..]).low_u64();
         let hash = match &self.content {

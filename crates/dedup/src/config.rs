@@ -4,7 +4,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::write::annotate::Columns;
+use crate::options::Columns;
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
 use crate::candidates::radius::Radius;
 use twinprint_io::source::SourceOptions;
@@ -25,7 +25,7 @@ impl Serialize for Whole {
 /// What decides which documents match: what `calibrate` chooses, and a part of [`Config`].
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Matching {
+pub struct Matching {
     profile: String,
     stop_words: Option<String>,
     idf: Option<String>,
@@ -38,7 +38,8 @@ pub(crate) struct Matching {
 }
 
 impl Matching {
-    pub(crate) fn of(options: &DedupOptions, radius: &Radius) -> Self {
+    /// The matching options of a run at a radius.
+    pub fn of(options: &DedupOptions, radius: &Radius) -> Self {
         Self {
             profile: options
                 .profile_at(radius.bits)
@@ -156,7 +157,7 @@ impl Config {
 }
 
 /// Options as a file for `--config`, under a comment.
-pub(crate) fn to_toml(comment: &str, options: &impl Serialize) -> String {
+pub fn to_toml(comment: &str, options: &impl Serialize) -> String {
     // Strings, numbers within TOML's and lists of them always serialise.
     let body = toml::to_string(options).unwrap_or_default();
     format!("# {comment}.\n{body}")

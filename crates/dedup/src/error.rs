@@ -1,55 +1,30 @@
-//! What ends a run, as against a single record, which is only rejected.
+//! Errors that end a run, as opposed to a record that cannot be used, which is only rejected.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use twinprint_io::results::ResultError;
 use twinprint_io::sink::SinkError;
 use twinprint_io::source::SourceError;
+use twinprint_io::threads::ThreadsError;
+use twinprint_io::work::WorkError;
+use twinprint_io::{JobError, OptionError, ProfileLabel};
+use twinprint_text::ProfileError;
 
-/// Why a run ended before its end.
+/// The reason why a run ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DedupError {
-    /// The inputs cannot be read.
+    /// Inputs, outputs, temporary files, threads or an option; a cancelled run.
     #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The outputs cannot be written.
+    Job(#[from] JobError),
+    /// The report of an earlier run cannot be read.
     #[error(transparent)]
-    Sink(#[from] SinkError),
-    /// The spool of normalised texts in the work directory failed.
-    #[error("{}: the work directory's spool of texts failed ({source}); free space there or choose another place with --work-dir", .path.display())]
-    Spool {
-        /// The spool file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A temporary file in the work directory failed.
-    #[error("{}: a temporary file failed ({source}); free space there or choose another place with --work-dir", .path.display())]
-    WorkFile {
-        /// The work directory.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The work directory cannot be made.
-    #[error("{}: the work directory cannot be made ({source}); choose another place with --work-dir", .path.display())]
-    WorkDir {
-        /// Where it was to be.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The profile cannot be.
-    #[error("--profile or --bits: {0}")]
-    Profile(#[from] twinprint_text::ProfileError),
-    /// An option makes no sense.
-    #[error("{0}")]
-    Option(String),
-    /// `--keep newest` finds nothing to go by.
-    #[error(
-        "no document has a field \"{field}\" with a number or a text, which --keep newest goes by; name the one that has with --keep-key"
-    )]
+    Result(#[from] ResultError),
+    /// The profile cannot be made.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// Documents are to be kept by a field that none has.
+    #[error("no document has a field \"{field}\" with a number or a text, by which the newest would be kept")]
     NoSortField {
         /// The field.
         field: String,
@@ -57,23 +32,19 @@ pub enum DedupError {
     /// More documents than one run can number.
     #[error("more than {limit} documents; split the input")]
     TooManyDocuments {
-        /// The most there can be.
+        /// The limit.
         limit: u32,
     },
-    /// `--pairs` would write too many rows.
-    #[error(
-        "--pairs would write {rows} rows or more (the limit is {limit}); --pairs=distinct writes one representative of equal texts and a row for each copy"
-    )]
+    /// The rows of `pairs.jsonl` would be too many.
+    #[error("the pairs would take {rows} rows or more (the limit is {limit})")]
     TooManyPairs {
         /// Rows known to be needed.
         rows: u64,
         /// The limit.
         limit: u64,
     },
-    /// Too many fingerprint matches to hold, and no verification to thin them out.
-    #[error(
-        "more than {limit} pairs of fingerprints lie within {k} bits, too many to hold without verification; lower -k or leave out --no-verify"
-    )]
+    /// Too many fingerprint matches to hold, and no verification to reduce them.
+    #[error("more than {limit} pairs of fingerprints lie within {k} bits, too many to hold without verification")]
     TooManyMatches {
         /// The limit.
         limit: u64,
@@ -82,7 +53,7 @@ pub enum DedupError {
     },
     /// The run does not fit into its memory.
     #[error(
-        "this needs about {} MiB of memory or more, and --memory allows {} MiB; allow more, take fewer --threads, or split the input",
+        "this needs about {} MiB of memory or more, and the limit is {} MiB",
         .needed.div_ceil(1 << 20), .limit >> 20
     )]
     Memory {
@@ -91,10 +62,8 @@ pub enum DedupError {
         /// Bytes allowed.
         limit: u64,
     },
-    /// A record is longer than the memory allowed is enough for.
-    #[error(
-        "{label}:{line}: the record is too long for the memory allowed; --max-document rejects such records"
-    )]
+    /// A record is too long for the memory allowed.
+    #[error("{label}:{line}: the record is too long for the memory allowed")]
     LongRecord {
         /// The file.
         label: String,
@@ -103,50 +72,113 @@ pub enum DedupError {
         /// The memory needed and allowed.
         source: Box<DedupError>,
     },
-    /// What is known from before cannot be asked.
-    #[error("--against {}: {message}", path.display())]
+    /// The index or the store that the run is compared with cannot be used.
+    #[error("{}: {problem}", path.display())]
     Against {
-        /// The directory.
+        /// Its directory.
         path: PathBuf,
-        /// Why, and the way out.
-        message: String,
+        /// The problem.
+        problem: AgainstProblem,
     },
-    /// The collection refused a document that was to be added.
+    /// The store refused a document that was to be added.
     #[error("{place}: it cannot be added to {} ({message}); nothing was added, leave the record out", path.display())]
     Append {
-        /// The directory of the collection.
+        /// The directory of the store.
         path: PathBuf,
         /// The file and the line of the document.
         place: String,
         /// The objection.
         message: String,
     },
-    /// A forecast tells that the run will not fit.
+    /// The forecast finds too little memory or disk.
     #[error("{0}")]
     WillNotFit(String),
-    /// The worker threads could not be started.
-    #[error("the worker threads cannot be started: {0}")]
-    Threads(String),
-    /// The state of a stream cannot be read or written.
-    #[error(transparent)]
-    State(#[from] twinprint_stream::StateError),
-    /// Ctrl-C.
-    #[error("interrupted; what was written is deleted again, so that the same command can be run anew")]
-    Cancelled,
+}
+
+/// The reason why an index or a store cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgainstProblem {
+    /// A file.
+    #[error("it is a file; name the directory of a collection or an index")]
+    IsFile,
+    /// Neither an index nor a store.
+    #[error("there is neither a collection nor an index")]
+    Nothing,
+    /// A store is asked with texts, and the run holds none.
+    #[error("a collection is asked with texts, which a run without verification does not hold")]
+    NeedsTexts,
+    /// The store verifies at a higher threshold.
+    #[error(
+        "the collection verifies at a Jaccard of {least}, so it finds no documents between that and {given}; take a threshold of {least} or more"
+    )]
+    Threshold {
+        /// The store's threshold.
+        least: f64,
+        /// The run's threshold.
+        given: f64,
+    },
+    /// The index has wider fingerprints than the run.
+    #[error("it holds fingerprints of {stored} bits, and this run makes them of {made}")]
+    Width {
+        /// Bits of the index.
+        stored: u32,
+        /// Bits of the run.
+        made: u32,
+    },
+    /// The index has fingerprints of another profile.
+    #[error("its fingerprints are of profile {stored}, those of this run of {made}")]
+    Profile {
+        /// The profile of the index.
+        stored: Box<ProfileLabel>,
+        /// The profile of the run.
+        made: Box<ProfileLabel>,
+    },
+    /// An index has no texts, so kept documents cannot be added to it.
+    #[error("it is an index, which has no texts; kept documents can be added to a collection")]
+    AppendToIndex,
+    /// It cannot be read or written.
+    #[error("{0}")]
+    Failed(String),
 }
 
 impl DedupError {
-    pub(crate) fn work_file(path: &Path, source: io::Error) -> Self {
-        Self::WorkFile {
-            path: path.to_owned(),
-            source,
-        }
+    /// True if the caller cancelled the run.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Job(JobError::Cancelled))
     }
 
-    pub(crate) fn spool(path: &Path, source: io::Error) -> Self {
-        Self::Spool {
-            path: path.to_owned(),
-            source,
-        }
+    /// The error of a cancelled run.
+    pub(crate) fn cancelled() -> Self {
+        Self::Job(JobError::Cancelled)
+    }
+
+    /// An error about the option `option`.
+    pub(crate) fn option(option: &'static str, problem: impl Into<String>) -> Self {
+        Self::Job(OptionError::new(option, problem).into())
+    }
+}
+
+impl From<SourceError> for DedupError {
+    fn from(error: SourceError) -> Self {
+        Self::Job(error.into())
+    }
+}
+
+impl From<SinkError> for DedupError {
+    fn from(error: SinkError) -> Self {
+        Self::Job(error.into())
+    }
+}
+
+impl From<WorkError> for DedupError {
+    fn from(error: WorkError) -> Self {
+        Self::Job(error.into())
+    }
+}
+
+impl From<ThreadsError> for DedupError {
+    fn from(error: ThreadsError) -> Self {
+        Self::Job(error.into())
     }
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use self::begin::Beginning;
 use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
-use crate::known::{Against, AskedInput, KnownClasses};
+use crate::known::{Against, AskedInput, DocumentStores, KnownClasses, NoStores};
 use crate::known::append::Append;
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
@@ -28,8 +28,9 @@ use crate::parts;
 use twinprint_io::progress::{Progress, Unit, bytes_moved, cpu_seconds, peak_memory};
 use crate::candidates::radius::{self, Choice, Radius};
 use crate::read::Read;
-use crate::report::{self, Report, Shown, Stage};
-use twinprint_io::rows::Names;
+use crate::report::{self, Shown};
+use twinprint_io::results::{Report, StageReport};
+use crate::corpus::Names;
 use crate::verify::schedule::schedule;
 use crate::corpus::shingle_sets::Sets;
 use twinprint_io::source::SourceOptions;
@@ -44,7 +45,7 @@ pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
 ///
 /// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, but for
 /// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`twinprint_index::planner`]); memory is
-/// about 100 bytes a document beside a fixed amount. Setting `cancel` ends the run with [`DedupError::Cancelled`].
+/// about 100 bytes a document beside a fixed amount. Setting `cancel` ends the run with [`DedupError::cancelled()`].
 ///
 /// # Errors
 /// What stops the whole run; a record that cannot be used is rejected, counted and named instead.
@@ -53,6 +54,22 @@ pub fn dedup(
     source_options: &SourceOptions,
     options: &DedupOptions,
     out: &Path,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Report, DedupError> {
+    dedup_with_stores(inputs, source_options, options, out, &NoStores, progress, cancel)
+}
+
+/// As [`dedup`], where [`DedupOptions::against`] may name one of `stores` as well as an index.
+///
+/// # Errors
+/// As [`dedup`], and a store that cannot be used.
+pub fn dedup_with_stores(
+    inputs: &[String],
+    source_options: &SourceOptions,
+    options: &DedupOptions,
+    out: &Path,
+    stores: &dyn DocumentStores,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
@@ -66,6 +83,7 @@ pub fn dedup(
                 ..source_options.clone()
             },
             options,
+            stores,
             budget,
             progress,
             cancel,
@@ -75,7 +93,7 @@ pub fn dedup(
         job.run(inputs, out)
     });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
-        Err(DedupError::Cancelled)
+        Err(DedupError::cancelled())
     } else {
         result
     }
@@ -84,11 +102,12 @@ pub fn dedup(
 struct Job<'j> {
     source_options: &'j SourceOptions,
     options: &'j DedupOptions,
+    stores: &'j dyn DocumentStores,
     budget: Budget,
     progress: &'j dyn Progress,
     cancel: &'j Arc<AtomicBool>,
     started: Instant,
-    stages: Vec<Stage>,
+    stages: Vec<StageReport>,
 }
 
 impl Job<'_> {
@@ -96,7 +115,7 @@ impl Job<'_> {
         let budget = self.budget;
         let against = self.options.against.as_deref();
         let against = against
-            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options)?)))
+            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options, self.stores)?)))
             .transpose()?;
         let mut append = match &against {
             Some((path, against)) if self.options.append => Some(Append::new(
@@ -114,10 +133,10 @@ impl Job<'_> {
         };
 
         if let Some(columns) = self.options.added_columns() {
-            output::check_columns(&sources, columns, self.options)?;
+            write::check_columns(&sources, columns, self.options)?;
         }
         if self.options.order == Order::Similar {
-            output::check_order(&sources, self.progress)?;
+            write::check_order(&sources, self.progress)?;
         }
         let Read {
             corpus,
@@ -132,7 +151,7 @@ impl Job<'_> {
             documents: &corpus.documents,
             sources: &sources,
         };
-        let known = match against {
+        let known = match &against {
             None => KnownClasses::default(),
             Some((path, against)) => {
                 let all: Vec<u32> = (0..corpus.classes.len()).collect();
@@ -234,15 +253,15 @@ impl Job<'_> {
             pair_rows,
             parts: part_counts,
         };
-        let order = self.stage("write", output::bytes_to_write(&run), Unit::Bytes, |job| {
+        let order = self.stage("write", write::bytes_to_write(&run), Unit::Bytes, |job| {
             let records = || match job.options.mode {
-                Mode::Remove | Mode::Annotate => output::copy_records(&run, &dir, work.path(), job.progress),
+                Mode::Remove | Mode::Annotate => write::copy_records(&run, &dir, work.path(), job.progress),
                 Mode::Report => Ok(None),
             };
-            let (order, clusters) = rayon::join(records, || output::write_clusters(&run, &dir));
+            let (order, clusters) = rayon::join(records, || write::write_clusters(&run, &dir));
             clusters?;
             let order = order?;
-            output::write_config(&run, &dir)?;
+            write::write_config(&run, &dir)?;
             Ok(order)
         })?;
         let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run, order))?;
@@ -292,7 +311,7 @@ impl Job<'_> {
         let moved = bytes_moved()
             .zip(moved_before)
             .map(|(after, before)| (after.0 - before.0, after.1 - before.1));
-        self.stages.push(Stage {
+        self.stages.push(StageReport {
             name: name.into(),
             seconds: started.elapsed().as_secs_f64(),
             cpu_seconds: cpu,
@@ -306,7 +325,7 @@ impl Job<'_> {
 
     fn check_cancelled(&self) -> Result<(), DedupError> {
         if self.cancel.load(Ordering::Relaxed) {
-            Err(DedupError::Cancelled)
+            Err(DedupError::cancelled())
         } else {
             Ok(())
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
+use twinprint_io::JobError;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::{Overlap, ShingleSet, Shingler};
 use twinprint_text::{Analyzer, Measure, Profile};
@@ -13,8 +14,8 @@ use twinprint_text::{Analyzer, Measure, Profile};
 use super::MAX_DOCUMENTS;
 use super::error::EvalError;
 use twinprint_dedup::DedupError;
-use twinprint_io::object_pool::Idle;
-use twinprint_dedup::options::MIN_FEATURES;
+use twinprint_io::object_pool::ObjectPool;
+use twinprint_text::MIN_FEATURES;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
@@ -67,7 +68,7 @@ impl Documents {
         sources.check_fields(|hint| progress.warn(hint))?;
         progress.stage("read", sources.total_bytes(), Unit::Bytes);
         let mut rows: Vec<Row> = Vec::new();
-        let idle = Idle::new();
+        let idle = ObjectPool::new();
         let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
         let read = |chunk: &Chunk| idle.with(analyzer, |analyzer| rows_of(chunk, &sources, analyzer));
         for batch in sources.read(8 << 20) {
@@ -130,7 +131,7 @@ impl Documents {
     /// Ends with an error if all is to end.
     pub(crate) fn check_cancelled(&self) -> Result<(), EvalError> {
         if self.cancelled() {
-            Err(DedupError::Cancelled.into())
+            Err(DedupError::from(JobError::Cancelled).into())
         } else {
             Ok(())
         }

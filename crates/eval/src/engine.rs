@@ -10,9 +10,9 @@ use super::documents::Documents;
 use super::error::EvalError;
 use super::evaluation::{Bytes, Seconds, Setting};
 use super::{EvalOptions, Judge};
-use twinprint_dedup::options::{Mode, PairRows};
+use twinprint_dedup::{Mode, PairRows};
 use twinprint_io::progress::Silent;
-use twinprint_dedup::report::Report;
+use twinprint_io::results::Report;
 use twinprint_io::source::SourceOptions;
 use twinprint_io::work::WorkDir;
 
@@ -42,7 +42,7 @@ pub(super) fn judge(
         options.mode = Mode::Report;
         options.pairs = PairRows::All;
         let out = work.path().join(i.to_string());
-        let report = twinprint_dedup::job(inputs, source_options, &options, &out, &Silent, cancel)?;
+        let report = twinprint_dedup::dedup(inputs, source_options, &options, &out, &Silent, cancel)?;
         let called = pairs(&out, judge.documents)?;
         let search = &report.search;
         let candidates = search.fingerprint_candidates + search.shingle_candidates;

@@ -3,8 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use twinprint_dedup::error::DedupError;
+use twinprint_io::JobError;
+use twinprint_dedup::DedupError;
 use twinprint_io::source::SourceError;
+use twinprint_io::threads::ThreadsError;
+use twinprint_io::work::WorkError;
 
 /// Why an evaluation could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -33,12 +36,12 @@ pub enum EvalError {
     },
     /// Two documents have one id, so that the list cannot name them.
     #[error(
-        "two documents have the id {0:?}; labelled pairs need ids that tell documents apart (--id-key names the field)"
+        "two documents have the id {0:?}; labelled pairs need ids that tell documents apart"
     )]
     RepeatedId(String),
     /// More documents than can be compared pair by pair.
     #[error(
-        "more than {} documents, and every pair of them is compared; take a part with --limit",
+        "more than {} documents, and every pair of them is compared; take a part of them",
         super::MAX_DOCUMENTS
     )]
     TooMany,
@@ -49,10 +52,10 @@ pub enum EvalError {
     #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
     Width(u32),
     /// Thresholds that cannot be.
-    #[error("--at: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
+    #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
     /// The truth says nothing about the lowest threshold.
-    #[error("--at {lowest}: the list of pairs is complete only from {complete} (--complete)")]
+    #[error("threshold {lowest}: the list of pairs is complete only from {complete}")]
     Incomplete {
         /// The lowest threshold asked for.
         lowest: f64,
@@ -61,10 +64,28 @@ pub enum EvalError {
     },
 }
 
+impl From<JobError> for EvalError {
+    fn from(error: JobError) -> Self {
+        Self::Dedup(error.into())
+    }
+}
+
+impl From<WorkError> for EvalError {
+    fn from(error: WorkError) -> Self {
+        Self::Dedup(error.into())
+    }
+}
+
+impl From<ThreadsError> for EvalError {
+    fn from(error: ThreadsError) -> Self {
+        Self::Dedup(error.into())
+    }
+}
+
 impl From<SourceError> for EvalError {
     fn from(error: SourceError) -> Self {
         match error {
-            SourceError::Cancelled => DedupError::Cancelled.into(),
+            SourceError::Cancelled => DedupError::from(JobError::Cancelled).into(),
             error => DedupError::from(error).into(),
         }
     }

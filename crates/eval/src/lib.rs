@@ -6,7 +6,11 @@
 //! price of a truth that no index has had a hand in.
 //!
 //! Baselines: MinHash (Broder 1997) and its banding (Indyk and Motwani 1998; [`minhash`]), and the cosine of word counts ([`cosine`]).
+//!
+//! [`calibrate()`](calibrate::calibrate) chooses width and radius on a sample.
+#![forbid(unsafe_code)]
 
+pub mod calibrate;
 mod cosine;
 mod documents;
 mod engine;
@@ -14,6 +18,7 @@ mod error;
 mod evaluation;
 mod minhash;
 mod page;
+mod plot;
 mod score;
 mod truth;
 
@@ -22,6 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use twinprint_io::VERSION;
 use twinprint_text::Profile;
 
 pub use error::EvalError;
@@ -31,7 +37,7 @@ pub(crate) use self::documents::Documents;
 use self::minhash::Signatures;
 use self::score::Tally;
 use self::truth::Truth;
-use twinprint_dedup::options::DedupOptions;
+use twinprint_dedup::DedupOptions;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use twinprint_io::JobError;
 use twinprint_dedup::DedupError;
 use twinprint_io::progress::{Silent, StopAt};
 
@@ -261,7 +262,7 @@ fn it_stops_when_it_is_told_to() {
             &cancel,
         );
         assert!(
-            matches!(result, Err(EvalError::Dedup(DedupError::Cancelled))),
+            matches!(result, Err(EvalError::Dedup(DedupError::Job(JobError::Cancelled)))),
             "{stage}"
         );
     }

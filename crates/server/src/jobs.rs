@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use twinprint::collection::{Collection, CollectionError, Durability};
+use twinprint_collection::{Collection, CollectionError, Durability};
 
 use crate::ServeError;
 use crate::log::Log;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use twinprint::collection::{Answer, Content, Details, Durability, NewDocument, Settings};
+use twinprint_collection::{Answer, Content, Details, Durability, NewDocument, Settings};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::problem::Problem;
@@ -218,7 +218,7 @@ pub(crate) struct Deleted {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct ChangeList {
     /// The changes.
-    pub(crate) changes: Vec<twinprint::collection::Change>,
+    pub(crate) changes: Vec<twinprint_collection::Change>,
     /// Ask for those from this number on for what comes next.
     pub(crate) next: u64,
     /// Changes before this number are not told of any more.

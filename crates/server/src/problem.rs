@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use twinprint::collection::CollectionError;
+use twinprint_collection::CollectionError;
 use utoipa::ToSchema;
 
 use crate::model::Imported;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use twinprint::collection::{Collection, CollectionError, Settings};
+use twinprint_collection::{Collection, CollectionError, Settings};
 
 use crate::ServeError;
 use crate::log::Log;

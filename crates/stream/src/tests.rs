@@ -173,7 +173,7 @@ fn a_state_goes_on_as_if_it_had_not_been_stored() {
 fn a_state_of_an_older_version_remembers_no_run() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("state");
-    fs::write(&path, include_bytes!("../../testdata/stream-state-2")).expect("a place to write");
+    fs::write(&path, include_bytes!("../testdata/stream-state-2")).expect("a place to write");
     let mut stream = Stream::load(&path, StreamOptions::new().expect("options")).expect("a state");
     assert_eq!((stream.documents(), &stream.past), (3, &PastRuns::default()));
     let claim = claim(7, &path, 3);

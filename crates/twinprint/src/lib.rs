@@ -1,90 +1,38 @@
-//! The near-duplicate engine.
+//! The near-duplicate engine, in one crate: it re-exports the parts and joins them.
 //!
 //! [`dedup`](fn@dedup) is the main job: documents in, kept and removed records, groups and pairs out. [`source`] reads documents,
-//! [`sink`] writes records and results; [`radius`] chooses how far apart two fingerprints may lie. What is computed on
-//! texts, fingerprints and groups lives in crates of its own (`text`, `fingerprint`, `index`, `cluster`), wired together here.
-//! Fingerprints alone, by the billion, are kept in a [`store`] of [`segment`]s; [`raw`] reads files of them.
+//! [`sink`] writes records and results; [`radius`] chooses how far apart two fingerprints may lie. Fingerprints alone, by the billion, are
+//! kept in a [`store`] of [`segment`]s; [`raw`] reads files of them. Each part is a crate that can be used by itself.
 #![forbid(unsafe_code)]
 
-mod against;
-mod annotate;
-#[cfg_attr(not(feature = "collections"), path = "no_append.rs")]
-mod append;
-#[cfg(feature = "eval")]
-pub mod calibrate;
-mod candidates;
-#[cfg(feature = "tables")]
-mod cluster_table;
 #[cfg(feature = "collections")]
-pub mod collection;
-mod config;
-mod corpus;
-mod dedup;
-mod error;
-#[cfg(feature = "eval")]
-pub mod eval;
-mod fingerprints;
-mod forecast;
-mod guard;
-mod idf;
-mod idle;
-pub mod index_export;
-pub mod index_join;
-mod input_digest;
-mod keep;
-mod known_texts;
-mod label;
-mod made_dirs;
-mod matcher;
-mod memory;
-mod near_misses;
-pub mod number;
-mod options;
-mod output;
-mod pairs;
-mod parts;
-#[cfg(feature = "eval")]
-mod plot;
-mod progress;
-pub mod radius;
-pub mod raw;
-mod read;
-mod relatives;
-mod report;
-mod rows;
-#[cfg(feature = "stream")]
-mod run_identity;
-mod schedule;
-mod set_join;
-mod sets;
-pub mod sink;
-pub mod source;
-mod space;
-mod spool;
-#[cfg(feature = "stream")]
-pub mod stream;
-mod threads;
-mod work_dir;
+mod collection_store;
+mod main_job;
 
-/// The version that reports and pages name.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-pub use annotate::Columns;
-pub use append::Appended;
-pub use dedup::dedup;
-pub use error::DedupError;
-pub use fingerprints::{FingerprintRow, Subject, fingerprints};
-pub use forecast::{AgainstForecast, Forecast, Room, forecast};
-pub use guard::catches_panics;
-pub use idf::build_idf;
-pub use label::{ProfileLabel, ProfilesDiffer};
-pub use options::{Auto, ClusterFiles, DedupOptions, EmptyTexts, Keep, MIN_FEATURES, Mode, Order, PairRows};
-pub use pairs::MAX_PAIR_ROWS;
-pub use parts::PartsReport;
-pub use progress::{Progress, Silent, Unit, peak_memory};
-pub use report::Report;
+#[cfg(feature = "collections")]
+pub use collection_store::Collections;
+pub use main_job::{dedup, forecast};
+#[cfg(feature = "collections")]
+pub use twinprint_collection as collection;
+pub use twinprint_dedup::{
+    AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupOptions, EmptyTexts, Forecast,
+    Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, radius,
+};
+#[cfg(feature = "eval")]
+pub use twinprint_eval::{self as eval, calibrate};
 pub use twinprint_fingerprint::HashKey;
 pub use twinprint_index::{planner, segment, sort, store};
+pub use twinprint_io::guard::catches_panics;
+pub use twinprint_io::jobs::fingerprints::{FingerprintRow, Subject, fingerprints};
+pub use twinprint_io::jobs::idf::build_idf;
+pub use twinprint_io::jobs::{index_export, index_join};
+pub use twinprint_io::progress::{Progress, Silent, Unit, peak_memory};
+pub use twinprint_io::results::{PartsReport, Report};
+pub use twinprint_io::runs::Appended;
+pub use twinprint_io::{
+    JobError, OptionError, ProfileLabel, ProfilesDiffer, number, raw, results, sink, source, work,
+};
+#[cfg(feature = "stream")]
+pub use twinprint_stream as stream;
 pub use twinprint_text::compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
-pub use twinprint_text::compat;
-pub use twinprint_text::{Features, IdfError, IdfPower, IdfTable, Profile, StopWords, Weight};
+pub use twinprint_text::{Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat};

@@ -164,10 +164,10 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
 fn collections_of_older_versions_have_no_runs_until_the_first() {
     for (packed, stories) in [
         (
-            include_bytes!("../../../testdata/collection-1.redb.zst").as_slice(),
+            include_bytes!("../../testdata/collection-1.redb.zst").as_slice(),
             false,
         ),
-        (include_bytes!("../../../testdata/collection-2.redb.zst"), true),
+        (include_bytes!("../../testdata/collection-2.redb.zst"), true),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let file = zstd::decode_all(packed).unwrap();

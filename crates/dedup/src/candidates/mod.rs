@@ -10,10 +10,14 @@
 //! **Fringe** members may be duplicates of core members, and look for these alone: texts little longer than a short one, neighbours of
 //! a hot row. Their fingerprints are sound, so among one another they keep their edges.
 
+mod edge;
 mod hot;
+pub mod radius;
+pub(crate) mod set_join;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use edge::Edge;
 use rayon::prelude::*;
 use twinprint_cluster::Open;
 use twinprint_fingerprint::Width;
@@ -40,28 +44,6 @@ const EDGES: u64 = 16_000_000;
 const SHORT_TEXT: usize = 600;
 /// Pairs of the set join that are found beforehand at most, besides eight an item.
 const MEMBER_PAIRS: usize = 4_000_000;
-
-/// A later item and an earlier one within the radius.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Edge {
-    pub(crate) item: u32,
-    pub(crate) earlier: u32,
-}
-
-/// Sorts by item, then earlier: by both as one number, which is compared at once.
-fn sort(edges: &mut [Edge]) {
-    edges.par_sort_unstable_by_key(|edge| u64::from(edge.item) << 32 | u64::from(edge.earlier));
-}
-
-impl Edge {
-    /// The edge between two items.
-    pub(crate) fn between(a: u32, b: u32) -> Self {
-        Self {
-            item: a.max(b),
-            earlier: a.min(b),
-        }
-    }
-}
 
 /// A crowded fingerprint, for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +110,7 @@ impl Candidates {
         if let Some(pairs) = join.pairs(sets, &self.member, limit, memory, fit)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
-            sort(&mut self.edges);
+            edge::sort(&mut self.edges);
             self.member.fill(Open::No);
         }
         Ok(())
@@ -146,7 +128,7 @@ impl Candidates {
                 earlier: place[edge.earlier as usize],
             };
         });
-        sort(&mut self.edges);
+        edge::sort(&mut self.edges);
         self.member = order.iter().map(|&item| self.member[item as usize]).collect();
         for row in &mut self.hot {
             row.item = place[row.item as usize];
@@ -336,6 +318,6 @@ fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[Open]) -> Vec<Ed
             }
         }
     }
-    sort(&mut edges);
+    edge::sort(&mut edges);
     edges
 }

@@ -15,7 +15,8 @@ mod tests;
 use rayon::prelude::*;
 use twinprint_fingerprint::kernel::hamming_one_to_many;
 
-use crate::options::Auto;
+use crate::options::{Auto, WIDEST};
+pub use twinprint_io::results::Choice;
 
 /// Candidates a document that verification can afford without being felt.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
@@ -24,8 +25,6 @@ pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// A radius suffices where it is expected to hold this share of the pairs *at* the threshold. Pairs above it are closer: on
 /// the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
 const SUFFICIENT: f64 = 0.9;
-/// Widest radius at 64 and at 128 bits: plans are proved exact up to there.
-pub const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 40)];
 /// Widest radius at 128 bits that is chosen whatever the threshold: enough for thresholds from 0.8 up.
 const USUAL: u32 = 24;
 /// Where [`USUAL`] is expected to hold less than this share of the pairs at the threshold, wider ones are considered, up to the first
@@ -116,7 +115,7 @@ pub(crate) fn foresee(
 
 /// What [`choose`] would choose where so many candidates a document are expected within each radius from 0 at a width:
 /// `within(bits, widest)`, of `sampled` fingerprints and all that the corpus has.
-pub(crate) fn choose_expected(
+pub fn choose_expected(
     within: &dyn Fn(u32, u32) -> Vec<f64>,
     sampled: (usize, usize),
     (bits, k): (Auto, Auto),
@@ -328,7 +327,7 @@ fn flip_probability(threshold: f64) -> f64 {
 }
 
 /// Share of pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
-pub(crate) fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
+pub fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
     let p = flip_probability(threshold);
     if p <= 0.0 {
         return 1.0;

@@ -11,7 +11,7 @@ use twinprint_cluster::Open;
 use twinprint_index::set::{PrefixIndex, TokenOrder};
 use twinprint_text::Measure;
 
-use crate::candidates::Edge;
+use crate::candidates::edge::Edge;
 use crate::error::DedupError;
 use crate::corpus::shingle_sets::{Set, SetKey, Sets};
 

@@ -2,7 +2,22 @@
 //!
 //! Items are classes, numbered first by rank in keep order, later by the [`schedule`](crate::verify::schedule) of decisions.
 
-use crate::corpus::Documents;
+use std::cmp::Reverse;
+
+use twinprint_io::source::SortValue;
+
+use super::{Documents, SortKey};
+use crate::options::Keep;
+
+/// The key of a document with a text of `text_bytes` bytes and a sort field of value `field`. The smallest key of a group is kept.
+pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) -> SortKey {
+    match keep {
+        Keep::First => SortKey::Input,
+        Keep::Longest => SortKey::Longest(Reverse(text_bytes)),
+        Keep::Shortest => SortKey::Shortest(text_bytes),
+        Keep::Newest => SortKey::Newest(Reverse(field)),
+    }
+}
 
 /// Classes in keep order, and the document each is kept by.
 pub(crate) struct KeepOrder {

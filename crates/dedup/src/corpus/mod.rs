@@ -4,12 +4,17 @@
 //! classes, so a million equal pages cost one. All texts without features share one class too, but duplicate nothing
 //! ([`Classes::is_empty_text`]). Documents and classes are numbered in input order.
 
+pub(crate) mod keep_order;
+mod names;
+pub(crate) mod shingle_sets;
+
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use twinprint_text::Measure;
 
 use crate::error::DedupError;
+pub(crate) use names::Names;
 use twinprint_io::source::{IntegerType, SortValue};
 use twinprint_io::work::TextRef;
 

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::known::Against;
+use crate::known::{Against, DocumentStores};
 use crate::candidates::most_edges;
 use crate::error::DedupError;
 use crate::memory::{self, Budget};
@@ -20,7 +20,7 @@ use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
 use twinprint_io::progress::{Progress, Unit, peak_memory};
 use crate::candidates::radius::{self, Radius};
 use twinprint_io::source::{SourceOptions, Sources};
-use twinprint_io::work::{Space, space};
+use twinprint_io::work::{DiskSpace, disk_space};
 use twinprint_io::threads;
 use twinprint_io::work::WorkDir;
 use sample::Sample;
@@ -104,9 +104,9 @@ pub struct Room {
 impl Room {
     /// What there is now for a run with these options and this output directory.
     pub fn of(options: &DedupOptions, out: &Path) -> Self {
-        let output = space(out);
-        let work = options.work_dir.as_deref().map_or(output, space);
-        let free = |space: Option<Space>| space.map(|space| space.free);
+        let output = disk_space(out);
+        let work = options.work_dir.as_deref().map_or(output, disk_space);
+        let free = |space: Option<DiskSpace>| space.map(|space| space.free);
         Self {
             memory: options.memory.or_else(memory::available),
             output: free(output),
@@ -181,6 +181,7 @@ pub fn forecast(
     inputs: &[String],
     source_options: &SourceOptions,
     options: &DedupOptions,
+    stores: &dyn DocumentStores,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Forecast, DedupError> {
@@ -194,7 +195,7 @@ pub fn forecast(
         let held = peak_memory();
         let against = options.against.as_deref();
         let against = against
-            .map(|path| Ok::<_, DedupError>((path, Against::open(path, options)?)))
+            .map(|path| Ok::<_, DedupError>((path, Against::open(path, options, stores)?)))
             .transpose()?;
         let held = peak_memory()
             .zip(held)

@@ -211,7 +211,7 @@ impl Sample {
         let asked: Vec<u32> = (0..texts.0.len()).step_by(step).collect();
         let go_on = || {
             if sources.cancelled() {
-                Err(DedupError::Cancelled)
+                Err(DedupError::cancelled())
             } else {
                 Ok(())
             }

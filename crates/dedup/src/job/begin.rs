@@ -10,7 +10,7 @@ use crate::known::append::Append;
 use crate::error::DedupError;
 use twinprint_io::progress::Unit;
 use crate::read::{self, Read, Reading};
-use crate::report::Report;
+use twinprint_io::results::Report;
 use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir};
 use twinprint_io::source::{Sources, root_of};
 use twinprint_io::work::WorkDir;
@@ -28,7 +28,7 @@ impl Job<'_> {
         &mut self,
         inputs: &[String],
         out: &Path,
-        append: Option<&Append>,
+        append: Option<&Append<'_>>,
     ) -> Result<Beginning, DedupError> {
         let from_stdin = inputs.iter().any(|input| input == "-");
         let named: Vec<_> = inputs
@@ -74,7 +74,7 @@ impl Job<'_> {
     }
 
     fn work_dir(&self, out: &Path) -> Result<WorkDir, DedupError> {
-        WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))
+        Ok(WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))?)
     }
 
     /// The files of the inputs; stdin is copied to `work`.
@@ -92,7 +92,7 @@ impl Job<'_> {
         sources: &Sources,
         work: &Path,
         dir: &OutputDir,
-        append: Option<&Append>,
+        append: Option<&Append<'_>>,
     ) -> Result<Read, DedupError> {
         let refuses = append.map(Append::refuses);
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
@@ -117,7 +117,7 @@ impl Job<'_> {
         &mut self,
         (sources, work): (&Sources, &WorkDir),
         (dir, open): (OutputDir, &OpenClaim),
-        append: &Append,
+        append: &Append<'_>,
     ) -> Result<Option<Report>, DedupError> {
         let elsewhere = work.path().join("read");
         let rejects = OutputDir::open(&elsewhere)?;

@@ -1,19 +1,21 @@
-//! What a user can choose for `dedup`. Serialised to `config.toml` beside the output.
+//! The options of a run. `config.toml` beside the output has them in full.
 
-use std::cmp::Reverse;
+mod auto;
+mod columns;
 
 use serde::{Deserialize, Serialize};
-use twinprint_text::{Analyzer, Features, Profile, ProfileError, Weight};
-
-use crate::write::annotate::Columns;
-use crate::corpus::SortKey;
-use crate::error::DedupError;
 use twinprint_io::sink::Existing;
-use twinprint_io::source::SortValue;
+use twinprint_text::{Analyzer, Features, MIN_FEATURES, Profile, ProfileError, Weight};
 
-/// Distinct features below which a fingerprint hangs on too few votes to be trusted, and candidates come from the exact join
-/// of shingle sets instead (see docs/quality.md for the measurement).
-pub const MIN_FEATURES: u32 = 50;
+use crate::error::DedupError;
+
+pub use auto::Auto;
+pub use columns::Columns;
+
+/// Widest radius at 64 and at 128 bits: plans are proved exact up to there.
+pub const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 40)];
+/// Rows of `pairs.jsonl` above which a run stops.
+pub const MAX_PAIR_ROWS: u64 = 100_000_000;
 
 /// Which document of a group is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,15 +40,6 @@ impl Keep {
             Self::Longest => "longest",
             Self::Shortest => "shortest",
             Self::Newest => "newest",
-        }
-    }
-
-    pub(crate) fn key(self, text_bytes: u64, field: Option<SortValue>) -> SortKey {
-        match self {
-            Self::First => SortKey::Input,
-            Self::Longest => SortKey::Longest(Reverse(text_bytes)),
-            Self::Shortest => SortKey::Shortest(text_bytes),
-            Self::Newest => SortKey::Newest(Reverse(field)),
         }
     }
 }
@@ -115,18 +108,6 @@ pub enum ClusterFiles {
     Both,
     /// Neither.
     None,
-}
-
-/// A number, or the program's choice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Auto {
-    /// Chosen from the data.
-    #[default]
-    #[serde(rename = "auto")]
-    Auto,
-    /// Given.
-    Fixed(u32),
 }
 
 /// How to find duplicates. Everything that decides the result, besides the input.
@@ -221,61 +202,63 @@ impl DedupOptions {
     /// Refuses what makes no sense, naming the option.
     ///
     /// # Errors
-    /// [`DedupError::Option`].
+    /// An [`OptionError`](twinprint_io::OptionError).
     pub fn check(&self) -> Result<(), DedupError> {
-        let refuse = |message: String| Err(DedupError::Option(message));
+        let refuse = |option, problem: String| Err(DedupError::option(option, problem));
         if !(self.threshold > 0.0 && self.threshold <= 1.0) {
-            return refuse(format!(
-                "--threshold {}: give a Jaccard above 0 and at most 1",
-                self.threshold
-            ));
+            return refuse(
+                "threshold",
+                format!("{} is not a Jaccard; give one above 0 and at most 1", self.threshold),
+            );
         }
         if let Some(least) = self.parts {
             if !(least > 0.0 && least <= 1.0) {
-                return refuse(format!(
-                    "--parts {least}: give a containment above 0 and at most 1"
-                ));
+                return refuse(
+                    "parts",
+                    format!("{least} is not a containment; give one above 0 and at most 1"),
+                );
             }
             if !self.verify {
                 return refuse(
-                    "--parts: partial copies are looked for in the texts; leave out --no-verify".to_owned(),
+                    "parts",
+                    "partial copies are searched in the texts, which a run without verification does not hold".to_owned(),
                 );
             }
         }
         if self.order == Order::Similar && self.mode == Mode::Report {
-            return refuse(
-                "--order similar: --mode report writes no records; leave one of them out".to_owned(),
-            );
+            return refuse("order", "a run that only reports writes no records to put in order".to_owned());
         }
         self.check_append()?;
         let width = match self.bits {
             Auto::Auto => 128,
             Auto::Fixed(bits @ (64 | 128)) => bits,
             Auto::Fixed(bits) => {
-                return refuse(format!(
-                    "--bits {bits}: dedup joins fingerprints of 64 or 128 bits"
-                ));
+                return refuse(
+                    "bits",
+                    format!("{bits} is not supported; dedup joins fingerprints of 64 or 128 bits"),
+                );
             }
         };
         if let Auto::Fixed(k) = self.hamming {
-            let [(_, narrow), (_, wide)] = crate::candidates::radius::WIDEST;
+            let [(_, narrow), (_, wide)] = WIDEST;
             let most = if width == 64 { narrow } else { wide };
             if k > most {
-                return refuse(format!(
-                    "-k {k}: the join is exact up to {narrow} at 64 bits and up to {wide} at 128"
-                ));
+                return refuse(
+                    "hamming",
+                    format!("{k} is too wide; the join is exact up to {narrow} at 64 bits and up to {wide} at 128"),
+                );
             }
         }
         Ok(())
     }
 
     fn check_append(&self) -> Result<(), DedupError> {
-        let refuse = |message: &str| Err(DedupError::Option(format!("--append: {message}")));
+        let refuse = |problem: &str| Err(DedupError::option("append", problem));
         if self.append && self.against.is_none() {
-            return refuse("name a collection with --against");
+            return refuse("name the collection to compare with");
         }
         if self.append && self.mode != Mode::Remove {
-            return refuse("what is added is what is in kept/, which only --mode remove writes");
+            return refuse("the documents in kept/ are added, and only a run that removes duplicates writes kept/");
         }
         Ok(())
     }

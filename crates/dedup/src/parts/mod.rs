@@ -37,17 +37,18 @@ use self::places::Requests;
 use self::postings::Postings;
 use self::rows::Found;
 use self::texts::Texts;
+use twinprint_io::results::PartsReport;
 use crate::corpus::Corpus;
 use crate::error::DedupError;
 use crate::corpus::keep_order::KeepOrder;
 use crate::memory::Budget;
-use twinprint_io::rows::Names;
+use crate::corpus::Names;
 use crate::corpus::shingle_sets;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 
 /// Fingerprints that texts must have in common to be compared.
-const LEAST_SHARED: u32 = 2;
+const LEAST_SHARED: u32 = PartsReport::LEAST_SHARED;
 /// Places of passages reported of a row, the longest ones.
 const REPORTED: usize = 8;
 /// Texts handed to one task at least: those of one block of the spool go together.
@@ -79,7 +80,7 @@ impl Search<'_> {
             least, work, go_on, ..
         } = *self;
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
-        let key = sets::key_of(&self.corpus.classes);
+        let key = shingle_sets::key_of(&self.corpus.classes);
         let postings = Postings::of(&texts, key, PartsReport::MANY, (self.budget, self.held), go_on)?;
         let passages = shared::find(&texts, &postings, key, least, work, go_on)?;
         let mut pairs = NumberWriter::create(work)?;

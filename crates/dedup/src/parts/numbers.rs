@@ -1,6 +1,7 @@
 //! Numbers in a temporary file, read back in the order in which they were written: what is found waits there, so that memory does not
 //! grow with it.
 
+use twinprint_io::work::WorkError;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub(super) struct NumberReader {
 }
 
 fn failed(work: &Path) -> impl Fn(io::Error) -> DedupError + '_ {
-    |source| DedupError::work_file(work, source)
+    |source| WorkError::file(work, source).into()
 }
 
 impl NumberWriter {
@@ -101,7 +102,7 @@ impl NumberReader {
     pub(super) fn number(&mut self) -> Result<u64, DedupError> {
         match self.next()? {
             Some(number) => Ok(number as u64),
-            None => Err(DedupError::work_file(&self.work, ErrorKind::UnexpectedEof.into())),
+            None => Err(WorkError::file(&self.work, ErrorKind::UnexpectedEof.into()).into()),
         }
     }
 
@@ -189,8 +190,8 @@ impl From<SegmentError> for Failed {
 impl Failed {
     fn into_error(self, work: &Path) -> DedupError {
         match self {
-            Self::Sorted(SegmentError::Io { source, .. }) => DedupError::work_file(work, source),
-            Self::Sorted(error) => DedupError::work_file(work, io::Error::other(error)),
+            Self::Sorted(SegmentError::Io { source, .. }) => WorkError::file(work, source).into(),
+            Self::Sorted(error) => WorkError::file(work, io::Error::other(error)).into(),
             Self::Written(error) => error,
         }
     }

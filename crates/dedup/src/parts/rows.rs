@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::PartsReport;
+use twinprint_io::results::PartsReport;
 use super::holders::{FoundPassages, Holder};
 use super::numbers::NumberReader;
 use super::pairs::Pair;
 use super::places::{Place, Places, Requests};
 use super::texts::Texts;
 use crate::error::DedupError;
-use twinprint_io::rows::{self, Names, Ratio};
+use crate::corpus::Names;
+use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
 /// From and to in characters or bytes; unknown where a passage cannot be cut out of the original.

@@ -183,12 +183,12 @@ fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let corpus = Corpus::new((0..70).map(|i| around(i, 40, &words(7, 60), 40)).collect());
     let texts = corpus.numbered();
     let key = sets::key_of(&corpus.classes);
-    let (going_on, ended) = (|| Ok(()), || Err(DedupError::Cancelled));
+    let (going_on, ended) = (|| Ok(()), || Err(DedupError::cancelled()));
     let free = Budget::new(None, 1).unwrap();
     let postings = |budget, held, go_on| Postings::of(&texts, key, 64, (budget, held), go_on);
     let work = corpus.dir.path();
     let stopped = postings(free, 0, &ended).map(drop);
-    assert!(matches!(stopped, Err(DedupError::Cancelled)));
+    assert!(matches!(stopped, Err(DedupError::cancelled())));
     let small = Budget::new(Some(160 << 20), 1).unwrap();
     assert!(postings(small, 1 << 30, &going_on).is_err());
     let postings = postings(free, 0, &going_on).unwrap();
@@ -196,9 +196,9 @@ fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let candidates = Candidates::new(&postings, &none, LEAST);
     let mut file = NumberWriter::create(work).unwrap();
     let stopped = pairs::find(&texts, &candidates, key, LEAST, &mut file, &ended);
-    assert!(matches!(stopped, Err(DedupError::Cancelled)));
+    assert!(matches!(stopped, Err(DedupError::cancelled())));
     let stopped = shared::find(&texts, &postings, key, LEAST, work, &ended).map(drop);
-    assert!(matches!(stopped, Err(DedupError::Cancelled)));
+    assert!(matches!(stopped, Err(DedupError::cancelled())));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl<'r> Texts<'r> {
         text: u32,
         buffer: &'b mut BlockBuffer,
     ) -> Result<&'b str, DedupError> {
-        self.spool.text(self.classes.text[self.class(text)], buffer)
+        Ok(self.spool.text(self.classes.text[self.class(text)], buffer)?)
     }
 
     /// Bytes of the canonical text.

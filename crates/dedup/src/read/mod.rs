@@ -2,6 +2,8 @@
 //!
 //! A batch of input is analysed in parallel and merged in input order, so that numbering does not depend on threads.
 
+mod known_texts;
+
 use std::hash::Hasher;
 use std::path::Path;
 
@@ -11,9 +13,11 @@ use twinprint_text::{Analyzer, Measure};
 
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
 use crate::error::DedupError;
-use twinprint_io::object_pool::Idle;
+use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::runs::{DigestKey, InputDigest};
-use crate::read::known_texts::KnownTexts;
+use known_texts::KnownTexts;
+use crate::corpus::keep_order::sort_key;
+use crate::known::OfferedDocument;
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, EmptyTexts};
 use twinprint_io::progress::Progress;
@@ -38,17 +42,8 @@ pub(crate) struct Read {
     pub(crate) digest: Option<u128>,
 }
 
-/// A document that a run may keep, as it is offered to the store that the run adds to.
-pub(crate) struct Offered<'a> {
-    /// The id that it goes by; none if it goes by file and line.
-    pub(crate) id: Option<&'a str>,
-    pub(crate) text: &'a str,
-    /// True if a document without features would be removed.
-    pub(crate) only_with_features: bool,
-}
-
 /// Says why a store would not take a document.
-pub(crate) type Refuses<'r> = dyn Fn(&Offered<'_>) -> Option<RejectReason> + Sync + 'r;
+pub(crate) type Refuses<'r> = dyn Fn(&OfferedDocument<'_>) -> Option<RejectReason> + Sync + 'r;
 
 /// The options, limits and paths for reading.
 #[derive(Clone, Copy)]
@@ -153,7 +148,7 @@ pub(crate) fn read(
         most,
         ..
     } = reading;
-    let idle = Idle::new();
+    let idle = ObjectPool::new();
     let key = random_key();
     let known = KnownTexts::new();
     let mut corpus = Corpus::default();
@@ -215,7 +210,7 @@ pub(crate) fn read(
                         (rejects, budget),
                     )?;
                 }
-                spool.as_mut().map_or(Ok(()), SpoolWriter::flush)
+                Ok::<_, DedupError>(spool.as_mut().map_or(Ok(()), SpoolWriter::flush)?)
             },
         );
         merged?;
@@ -333,7 +328,7 @@ impl Texts<'_> {
                     id_len: id.len(),
                     key,
                     first,
-                    sort: self.options.keep.key(text.len() as u64, sort_value),
+                    sort: sort_key(self.options.keep, text.len() as u64, sort_value),
                 }));
             }
         });
@@ -345,7 +340,7 @@ impl Texts<'_> {
         let refuses = self.refuses?;
         let file = &self.sources.list()[source as usize];
         let label = file.format.is_whole_file().then_some(file.label.as_str());
-        refuses(&Offered {
+        refuses(&OfferedDocument {
             id: id.or(label),
             text,
             only_with_features: self.options.empty != EmptyTexts::Keep,

@@ -1,6 +1,6 @@
 //! Counts what a finished run knows into a [`Report`].
 
-use super::{
+use twinprint_io::results::{
     ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
     Report, SearchCounts,
 };

@@ -1,6 +1,6 @@
 //! The flow of records into what became of them, as bands of their breadth.
 
-use super::RecordCounts;
+use twinprint_io::results::RecordCounts;
 use twinprint_io::number::{count, percent};
 
 /// Pixels of all records.

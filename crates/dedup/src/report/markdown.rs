@@ -5,10 +5,11 @@ use askama::Template;
 use super::chart::{Chart, Column};
 use super::difference::{Kind, Piece, Sides};
 use super::shown::Differences;
-use super::visible::visible;
-use super::{PairReport, Report, filters, page};
+use super::page;
+use twinprint_io::page::{filters, ticked};
+use twinprint_io::results::{PairReport, Report, StageReport};
 use twinprint_io::number::{bytes, count, percent, seconds, towards_zero};
-use crate::parts::PartsReport;
+use twinprint_io::results::PartsReport;
 
 /// Characters of the longest bar.
 const BAR: usize = 44;
@@ -156,10 +157,6 @@ fn marked(pieces: &[Piece]) -> String {
     text
 }
 
-/// A name in backticks, whatever it holds.
-pub(super) fn ticked(name: &str) -> String {
-    format!("`{}`", visible(name).replace('`', "ˋ"))
-}
 
 fn row(cells: &[String; 6]) -> String {
     let [name, rest @ ..] = cells;
@@ -167,7 +164,7 @@ fn row(cells: &[String; 6]) -> String {
     format!("{name:<8}{}", rest.concat())
 }
 
-fn stage(stage: &super::Stage) -> String {
+fn stage(stage: &twinprint_io::results::StageReport) -> String {
     let told = |n: Option<u64>| n.map_or_else(String::new, bytes);
     row(&[
         stage.name.clone(),

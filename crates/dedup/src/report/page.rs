@@ -1,7 +1,7 @@
 //! `report.html`: one file in two languages that needs nothing else, neither scripts nor the network.
 //!
 //! The template holds the words, this module what is drawn between them. Whatever comes from a corpus goes through the template's
-//! escaping, and names through [`visible`](super::visible) besides.
+//! escaping, and names through [`visible`](twinprint_io::page::visible) besides.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,8 @@ use super::chart::Chart;
 use super::difference::{Kind, Sides};
 use super::flow::Flow;
 use super::shown::Differences;
-use super::{PairReport, Report, filters};
-use crate::parts::PartsReport;
-use crate::candidates::radius::Choice;
+use twinprint_io::page::filters;
+use twinprint_io::results::{Choice, PairReport, PartsReport, Report};
 
 /// Kinds of skipped files named.
 const SKIPPED: usize = 20;
@@ -51,7 +50,7 @@ pub(super) struct Charts {
 
 /// A large group and how the member least like the kept one differs.
 struct Group<'r> {
-    group: &'r super::LargeCluster,
+    group: &'r twinprint_io::results::LargeCluster,
     pair: Option<Pair<'r>>,
 }
 
@@ -65,12 +64,12 @@ struct Pair<'r> {
 struct Reject<'r> {
     kind: &'r str,
     count: u64,
-    examples: Vec<&'r super::RejectExample>,
+    examples: Vec<&'r twinprint_io::source::RejectExample>,
 }
 
 /// A stage and its share of the time.
 struct Bar<'r> {
-    stage: &'r super::Stage,
+    stage: &'r twinprint_io::results::StageReport,
     names: [&'r str; 2],
     width: String,
 }
@@ -138,7 +137,7 @@ fn largest<'r>(report: &'r Report, differences: &'r Differences) -> Vec<Group<'r
         .iter()
         .map(Option::as_ref)
         .chain(std::iter::repeat(None));
-    let group = |(group, sides): (&'r super::LargeCluster, Option<&'r Sides>)| Group {
+    let group = |(group, sides): (&'r twinprint_io::results::LargeCluster, Option<&'r Sides>)| Group {
         group,
         pair: group.farthest.as_ref().map(|pair| Pair { pair, sides }),
     };
@@ -193,7 +192,7 @@ fn stages(report: &Report) -> Vec<Bar<'_>> {
     report.run.stages.iter().map(bar).collect()
 }
 
-fn stage_names(stage: &super::Stage) -> [&str; 2] {
+fn stage_names(stage: &twinprint_io::results::StageReport) -> [&str; 2] {
     let chinese = match stage.name.as_str() {
         "read" => "读取与指纹",
         "against" => "与已有文档比对",

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{DocumentReport, LargeCluster, OrderReport, PairReport, Report, collect};
+use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairReport, Report};
+
+use super::collect;
 use crate::error::DedupError;
 use crate::verify::near_misses::NearMiss;
 use crate::write::Run;
@@ -200,10 +202,10 @@ fn describe(
 /// The canonical text of an item; empty where no texts were kept.
 fn text<'b>(run: &Run<'_>, item: u32, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
     match run.spool {
-        Some(spool) => spool.text(
+        Some(spool) => Ok(spool.text(
             run.corpus.classes.text[run.keep.classes[item as usize] as usize],
             buffer,
-        ),
+        )?),
         None => Ok(""),
     }
 }

@@ -20,7 +20,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use self::ids::Ids;
-use twinprint_io::rows::ClusterRow;
+use twinprint_io::results::ClusterRow;
 use twinprint_io::sink::{OutputDir, OutputFile, SinkError, parquet_failed};
 use twinprint_io::source::IntegerType;
 
@@ -161,8 +161,8 @@ impl ClusterTable {
     pub(crate) fn push(&mut self, row: &ClusterRow<'_>, fingerprint: u128) -> Result<(), SinkError> {
         let rows = &mut self.rows;
         let failed = |error| parquet_failed(error, &self.path);
-        rows.id.push(row.id).map_err(failed)?;
-        rows.source.push(row.source.into());
+        rows.id.push(&row.id).map_err(failed)?;
+        rows.source.push((&*row.source).into());
         rows.line.push(row.line.cast_signed());
         rows.cluster_id.push(row.cluster_id.cast_signed());
         rows.cluster_size.push(row.cluster_size.cast_signed());
@@ -170,7 +170,7 @@ impl ClusterTable {
         rows.duplicate_of
             .levels
             .push(i16::from(row.duplicate_of.is_some()));
-        if let Some(id) = row.duplicate_of {
+        if let Some(id) = &row.duplicate_of {
             rows.duplicate_of.values.push(id).map_err(failed)?;
         }
         rows.hamming.push(row.hamming.cast_signed());

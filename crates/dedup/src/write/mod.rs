@@ -1,15 +1,22 @@
 //! Writes what a run found: `clusters.jsonl` and `clusters.parquet`, `kept/` and `removed/`, `config.toml`. For the report see [`crate::report`].
 
+pub(crate) mod annotate;
+#[cfg(feature = "tables")]
+mod cluster_table;
+pub(crate) mod pairs;
+mod similar_order;
+
 use std::borrow::Cow;
 use std::path::Path;
 
 use twinprint_cluster::{Group, Outcome};
 
 use crate::known::{Known, KnownClasses};
-use crate::write::annotate::{Annotate, Annotation, Annotator, Columns};
+use crate::options::Columns;
+use annotate::{Annotate, Annotation, Annotator};
 use crate::candidates::Candidates;
 #[cfg(feature = "tables")]
-use crate::write::cluster_table::{ClusterTable, IdTypes};
+use cluster_table::{ClusterTable, IdTypes};
 use twinprint_text::fingerprint_hex;
 use crate::config::Config;
 use crate::corpus::Corpus;
@@ -17,13 +24,14 @@ use crate::error::DedupError;
 use crate::corpus::keep_order::KeepOrder;
 use crate::verify::near_misses::NearMisses;
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Mode, Order};
-use crate::parts::PartsReport;
+use twinprint_io::results::PartsReport;
 use twinprint_io::progress::Progress;
 use crate::candidates::radius::Radius;
 use crate::read::Counts;
-use crate::write::similar_order;
-use crate::report::OrderReport;
-use twinprint_io::rows::{self, ClusterRow, Names, Ratio};
+use twinprint_io::results::OrderReport;
+use crate::corpus::Names;
+use twinprint_io::results::ClusterRow;
+use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{self, Copying, Fate, OutputDir, OutputFile};
 use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::work::Spool;
@@ -170,16 +178,16 @@ pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), Dedup
         let verified = run.options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
         let cluster_size = sizes[verdict.items.1 as usize];
         let row = ClusterRow {
-            id: &run.names.id(document),
-            source,
+            id: run.names.id(document),
+            source: source.into(),
             line,
             cluster_id: verdict.leader,
             cluster_size,
             is_leader: verdict.kept(),
-            duplicate_of: duplicate_of.as_deref(),
+            duplicate_of: duplicate_of.as_deref().map(Cow::Borrowed),
             hamming: verdict.hamming(),
             jaccard: verdict.jaccard().filter(|_| run.options.verify),
-            fingerprint: &run.fingerprint(verdict.items.0),
+            fingerprint: run.fingerprint(verdict.items.0).into(),
             dup_count: verdict.dup_count(cluster_size),
             verified: (!verified).then_some(false),
         };
@@ -309,7 +317,7 @@ fn ranks(run: &Run<'_>) -> Vec<u32> {
     let pairs = || edges.clone().map(|edge| (class(edge.item), class(edge.earlier)));
     let fingerprint = |class: u32| classes.fingerprint[class as usize];
     let distance = |a, b| (fingerprint(a) ^ fingerprint(b)).count_ones();
-    let of_class = relatives::ranks(classes.len(), pairs, distance);
+    let of_class = similar_order::ranks(classes.len(), pairs, distance);
     let mut ranks = vec![0; documents.len() as usize + documents.rejected() as usize];
     for (&class, ordinal) in documents.class.iter().zip(documents.record_ordinals()) {
         ranks[ordinal as usize] = of_class[class as usize];
@@ -327,15 +335,14 @@ fn files_left(sources: &Sources) -> u64 {
 pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<(), DedupError> {
     let (left, all) = (files_left(sources), sources.list().len() as u64);
     if left == all {
-        return Err(DedupError::Option(
-            "--order similar: only files with a record a line (.jsonl, .ndjson, --lines) can be put in order, and none of the inputs is one; \
-             leave it out"
-                .to_owned(),
+        return Err(DedupError::option(
+            "order",
+            "only files with a record a line (.jsonl, .ndjson, text files read by line) can be put in order, and none of the inputs is one",
         ));
     }
     if left > 0 {
         progress.warn(&format!(
-            "--order similar: {left} of {all} files are not of a record a line and stay in the order of the input"
+            "order: {left} of {all} files are not of a record a line and stay in the order of the input"
         ));
     }
     Ok(())
@@ -350,14 +357,17 @@ pub(crate) fn check_columns(
     let read = sources.list().iter().filter(|file| file.unreadable.is_none());
     if let Some(file) = read.into_iter().find(|file| !Annotator::takes(file.format)) {
         let option = match options.mode {
-            Mode::Annotate => "--mode annotate",
-            Mode::Remove | Mode::Report => "--columns",
+            Mode::Annotate => "mode",
+            Mode::Remove | Mode::Report => "columns",
         };
-        return Err(DedupError::Option(format!(
-            "{option}: {} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave the file out, or \
-             read the same from clusters.jsonl, which every mode writes",
-            file.label
-        )));
+        return Err(DedupError::option(
+            option,
+            format!(
+                "{} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave the file out, or \
+                 read the same from clusters.jsonl, which every mode writes",
+                file.label
+            ),
+        ));
     }
     Annotator::new(columns, &options.prefix).look_ahead(sources)?;
     Ok(())

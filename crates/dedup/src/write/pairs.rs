@@ -5,12 +5,12 @@ use twinprint_cluster::{Candidate, Similarity};
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
 use crate::corpus::keep_order::KeepOrder;
-use crate::options::{DedupOptions, PairRows};
-use twinprint_io::rows::{self, Names, PairRow, Ratio};
+use crate::options::{DedupOptions, MAX_PAIR_ROWS, PairRows};
+use crate::corpus::Names;
+use twinprint_io::results::PairRow;
+use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
-/// Rows from which on `--pairs` gives up: more than a person or a join downstream can want.
-pub const MAX_PAIR_ROWS: u64 = 100_000_000;
 
 /// Expands pairs of classes to rows of documents.
 pub(crate) struct PairWriter<'r> {
@@ -156,14 +156,14 @@ impl<'r> PairWriter<'r> {
         let ratio = |value| Ratio::of(value).filter(|_| self.verified);
         let ((a_source, a_line), (b_source, b_line)) = (self.names.place(a), self.names.place(b));
         let row = PairRow {
-            a: &self.names.id(a),
-            b: &self.names.id(b),
+            a: self.names.id(a),
+            b: self.names.id(b),
             hamming,
             jaccard: ratio(similarity.jaccard),
             containment: ratio(similarity.containment),
-            a_source,
+            a_source: a_source.into(),
             a_line,
-            b_source,
+            b_source: b_source.into(),
             b_line,
         };
         rows::write(file, &row, &mut self.buffer)?;

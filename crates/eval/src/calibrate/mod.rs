@@ -23,9 +23,10 @@ pub use background::Background;
 use twinprint_dedup::DedupError;
 use twinprint_dedup::config::{Matching, to_toml};
 use crate::{Documents, EvalError};
-use twinprint_dedup::options::{Auto, DedupOptions, MIN_FEATURES};
+use twinprint_dedup::{Auto, DedupOptions};
+use twinprint_text::MIN_FEATURES;
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_dedup::candidates::radius::{self, WIDEST};
+use twinprint_dedup::{WIDEST, radius};
 use twinprint_io::source::{Intake, SourceOptions};
 use twinprint_io::threads;
 

@@ -117,7 +117,7 @@ fn costs(calibration: &Calibration) -> (String, [String; 2]) {
         x: Axis::powers(name("candidates a document", "每篇文档的候选"), -4, 4),
         y: Axis::linear(name("recall", "召回率"), 0.0, 1.0, 0.2, 1),
         series: calibration.widths.iter().map(line).collect(),
-        marks: vec![(twinprint_dedup::candidates::radius::CANDIDATE_BUDGET.log10(), "5".to_owned())],
+        marks: vec![(twinprint_dedup::radius::CANDIDATE_BUDGET.log10(), "5".to_owned())],
     };
     let n = twinprint_io::number::count(calibration.n);
     let caption = [

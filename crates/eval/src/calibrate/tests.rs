@@ -1,4 +1,5 @@
 use super::*;
+use twinprint_io::JobError;
 use twinprint_io::progress::{Silent, StopAt};
 
 /// Records of made words, a third of them near-copies of others.
@@ -98,7 +99,7 @@ fn it_stops_when_it_is_told_to() {
         let (progress, cancel) = StopAt::new(stage);
         let result = calibrate(&inputs, &source, &options, None, &progress, &cancel);
         assert!(
-            matches!(result, Err(EvalError::Dedup(DedupError::Cancelled))),
+            matches!(result, Err(EvalError::Dedup(DedupError::Job(JobError::Cancelled)))),
             "{stage}"
         );
     }

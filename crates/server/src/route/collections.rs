@@ -4,7 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use twinprint::collection::{Collection, CollectionError, Settings};
+use twinprint_collection::{Collection, CollectionError, Settings};
 
 use crate::Shared;
 use crate::body::Sent;

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use sha2::{Digest, Sha256};
-use twinprint::collection::{
+use twinprint_collection::{
     Answer, Collection, CollectionError, Document, Durability, NewDocument, Verdict,
 };
 

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::atomic::Ordering;
 
-use twinprint::collection::{Collection, CollectionError};
+use twinprint_collection::{Collection, CollectionError};
 
 use crate::Shared;
 use crate::model::Readiness;

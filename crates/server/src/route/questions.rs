@@ -9,8 +9,8 @@ use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
-use twinprint::Comparison;
-use twinprint::collection::{Group, GroupList, Similar, Stats};
+use twinprint_text::compare::Comparison;
+use twinprint_collection::{Group, GroupList, Similar, Stats};
 use utoipa::IntoParams;
 
 use crate::Shared;

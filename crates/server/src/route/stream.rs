@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
-use twinprint::collection::{Collection, Durability};
+use twinprint_collection::{Collection, Durability};
 
 use crate::body::{Held, cut_off, parse, require_type, too_slow};
 use crate::idempotency::{Begin, Hash, Reply, key};
@@ -303,7 +303,7 @@ impl Imported {
 }
 
 /// A document of a line, which may be one that export wrote.
-fn document(bytes: &[u8], bits: u32) -> Result<twinprint::collection::NewDocument, Problem> {
+fn document(bytes: &[u8], bits: u32) -> Result<twinprint_collection::NewDocument, Problem> {
     const FOUND_OUT: [&str; 10] = [
         "group_id",
         "story_id",

@@ -80,7 +80,7 @@ fn a_request_under_way_is_answered_before_the_end() {
     let answer = read(&mut stream).is(200).json();
     assert_eq!(answer["items"].as_array().unwrap().len(), 50);
     stopping.join().unwrap();
-    let collection = twinprint::collection::Collection::open(&dir.path().join("collections/c")).unwrap();
+    let collection = twinprint_collection::Collection::open(&dir.path().join("collections/c")).unwrap();
     assert_eq!(collection.len(), 50);
 }
 

@@ -59,7 +59,7 @@ fn a_backup_is_made_while_the_service_runs() {
     let name = ended["directory"].as_str().unwrap();
     let backup = running.dir.path().join("backups").join(name);
     let restored =
-        twinprint::collection::Collection::restore(&backup, &running.dir.path().join("again")).unwrap();
+        twinprint_collection::Collection::restore(&backup, &running.dir.path().join("again")).unwrap();
     // The one that came after the job began may be in it.
     assert!([5, 6].contains(&restored.documents), "{restored:?}");
     running.call("POST", "/v1/collections/nothing/backup", "").is(404);
@@ -87,7 +87,7 @@ fn backups_of_one_second_have_directories_of_their_own() {
         .collect();
     for name in &names {
         let backup = running.dir.path().join("backups").join(name);
-        assert!(twinprint::collection::Collection::is_at(&backup), "{name}");
+        assert!(twinprint_collection::Collection::is_at(&backup), "{name}");
     }
     names.sort_unstable();
     names.dedup();

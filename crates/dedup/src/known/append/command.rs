@@ -22,7 +22,7 @@ pub(super) fn hash(inputs: &[String], source: &SourceOptions, options: &DedupOpt
         ..source.clone()
     };
     let profile = options.profile.checksum();
-    run_identity::hash(format_args!("{inputs:?}\n{source:?}\n{deciding:?}\n{profile:x}"))
+    identity::hash(format_args!("{inputs:?}\n{source:?}\n{deciding:?}\n{profile:x}"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `--append`: a run adds what it keeps to the collection that it is compared with.
+//! A run with [`DedupOptions::append`](crate::DedupOptions::append) adds what it keeps to the store that it is compared with.
 //!
 //! The run has two results, an output directory and a change of the collection, and a kill can come at any moment. Both belong together
 //! through four rules:
@@ -10,7 +10,7 @@
 //! 3. The documents and the record of the run enter the collection in one transaction, after the output is whole and durable. That
 //!    commit is the moment at which the run has ended.
 //! 4. The collection remembers the run by a digest of its input: the answers it gave and what the run added
-//!    ([`runs`](twinprint_collection::runs)).
+//!    ([`EndedRun`]).
 //!
 //! The state that a kill leaves, and the effect of the same command on it:
 //!
@@ -39,8 +39,8 @@
 //!   commit the killed run's output is whole; a run of another input, or with other options, removes the mark, and treats the
 //!   directory as one with a finished result.
 //! * **The output directory is gone.** A run of the same input makes it again.
-//! * **A directory with an open question** (declared whole, and still marked) is not replaced by a run that cannot ask: one without
-//!   `--append`, or with another collection.
+//! * **A directory with an open question** (declared whole, and still marked) is not replaced by a run that cannot ask: one that
+//!   does not append, or with another collection.
 //! * **Documents that the collection would not take** are rejected when they are read, as other records that cannot be used: too long an id or
 //!   a text, or no words where the collection wants some ([`Append::refuses`]). So it takes all that is kept. If it still refuses one, the
 //!   run fails, and nothing of it is committed.
@@ -48,81 +48,77 @@
 //!   hash of its text behind its id. All that is kept is in the collection.
 
 mod command;
-mod documents;
 
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use twinprint_io::progress::{Progress, Unit};
+use twinprint_io::runs::{AddedRecord, Appended, DigestKey, EndedRun, KnownAnswer, KnownDocument, PastRun};
+use twinprint_io::sink::{Begun, Claim, Existing, OpenClaim, OutputDir, changed, unchanged};
+use twinprint_io::source::{RejectReason, SourceOptions, Sources};
 
-use crate::known::{Against, AskedInput, Known, KnownClasses};
-pub use twinprint_collection::runs::Appended;
-use twinprint_collection::runs::{Added, PastRun, RunEntry, Told};
-use twinprint_collection::{Best, Collection, CollectionError, Objection};
+use super::{Against, AskedInput, DocumentStore, KeptRecords, Known, KnownClasses, Objection};
 use crate::corpus::Corpus;
-use crate::error::DedupError;
-use twinprint_io::runs::DigestKey;
+use crate::corpus::Documents;
 use crate::corpus::keep_order::KeepOrder;
+use crate::error::{AgainstProblem, DedupError};
 use crate::options::DedupOptions;
-use twinprint_io::progress::Progress;
 use crate::read::Refuses;
-use twinprint_io::sink::{Begun, Claim, Existing, OpenClaim, OutputDir};
-use twinprint_io::source::{RejectReason, SourceOptions};
-use twinprint_stream::time;
 
-/// A run that adds what it keeps to a collection.
-pub(crate) struct Append {
-    collection: Collection,
-    /// The collection's directory, as it was given.
+/// A run that adds what it keeps to a store.
+pub(crate) struct Append<'a> {
+    store: &'a dyn DocumentStore,
+    /// The store's directory, as it was given.
     path: PathBuf,
     claim: Claim,
     /// The record of earlier runs of this input.
     past: Option<PastRun>,
     /// The answers of the collection, in the first run.
-    told: Vec<Told>,
+    answers: Vec<KnownAnswer>,
     /// The records that are documents of the collection, likewise.
     recognised: Vec<u64>,
     /// Documents added, or found there.
-    added: Vec<Added>,
+    added: Vec<AddedRecord>,
     counts: Appended,
 }
 
-impl Append {
+impl<'a> Append<'a> {
     /// A run that holds `against`.
     pub(crate) fn new(
-        against: &Against,
+        against: &'a Against,
         path: &Path,
         inputs: &[String],
         source: &SourceOptions,
         options: &DedupOptions,
     ) -> Result<Self, DedupError> {
-        let Against::Collection(collection) = against else {
-            return Err(DedupError::Option(
-                "--append: --against names an index, which has no texts; add fingerprints with `twinprint index add`"
-                    .to_owned(),
-            ));
+        let Against::Store(store) = against else {
+            return Err(DedupError::Against {
+                path: path.to_owned(),
+                problem: AgainstProblem::AppendToIndex,
+            });
         };
         let claim = Claim {
             run: random(),
-            store: collection.identity(),
+            store: store.identity(),
             command: command::hash(inputs, source, options),
             place: path.display().to_string(),
         };
         Ok(Self {
-            collection: Collection::clone(collection),
+            store: &**store,
             path: path.to_owned(),
             claim,
             past: None,
-            told: Vec::new(),
+            answers: Vec::new(),
             recognised: Vec::new(),
             added: Vec::new(),
             counts: Appended::default(),
         })
     }
 
-    fn failed(&self, error: &CollectionError) -> DedupError {
+    fn failed(&self, error: &dyn std::fmt::Display) -> DedupError {
         DedupError::Against {
             path: self.path.clone(),
-            message: error.to_string(),
+            problem: AgainstProblem::Failed(error.to_string()),
         }
     }
 
@@ -147,7 +143,7 @@ impl Append {
         if open.claim.store != self.claim.store {
             return Err(open.undecided(out).into());
         }
-        let ended = self.collection.has_run(open.digest, open.claim.run);
+        let ended = self.store.has_run(open.digest, open.claim.run);
         ended.map_err(|error| self.failed(&error))
     }
 
@@ -157,16 +153,14 @@ impl Append {
     }
 
     pub(crate) fn digest_key(&self) -> DigestKey {
-        self.collection.digest_key()
+        self.store.digest_key()
     }
 
     /// Says why the collection would not take a document: such a record is rejected when it is read, since it could not go where the
     /// run adds what it keeps.
     pub(crate) fn refuses(&self) -> Box<Refuses<'_>> {
         Box::new(|offered| {
-            let why = self
-                .collection
-                .objection(offered.id, offered.text, !offered.only_with_features)?;
+            let why = self.store.objection(offered)?;
             let fix = match why {
                 Objection::Id(_) => "shorten the id, or name another field with --id-key",
                 Objection::Text(_) => "cut the text into several records",
@@ -174,7 +168,7 @@ impl Append {
             };
             let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = why;
             Some(RejectReason::NotForCollection {
-                why: why.to_string(),
+                why,
                 fix,
             })
         })
@@ -190,22 +184,22 @@ impl Append {
         ask: impl FnOnce() -> Result<KnownClasses, DedupError>,
     ) -> Result<KnownClasses, DedupError> {
         let corpus = input.corpus;
-        let past = self.collection.past_run(input.digest);
+        let past = self.store.past_run(input.digest);
         self.past = past.map_err(|error| self.failed(&error))?;
         let first = first_records(corpus);
         let Some(past) = &self.past else {
             let mut known = ask()?;
             self.recognise(input, &mut known, keep);
-            let told = known
+            let answers = known
                 .iter()
-                .map(|(class, known)| told(first[class as usize], known));
-            self.told = told.collect();
+                .map(|(class, known)| answer(first[class as usize], known));
+            self.answers = answers.collect();
             return Ok(known);
         };
         progress.warn(&format!(
             "{}: a run of this input has ended before{}; its answers from the collection are used again",
             self.path.display(),
-            time::stamp(past.first).map_or_else(String::new, |at| format!(" ({at})")),
+            self.store.format_time(past.first_ended).map_or_else(String::new, |at| format!(" ({at})")),
         ));
         let recognised: FxHashSet<u64> = past.recognised.iter().copied().collect();
         let documents = (0u32..).zip(corpus.documents.record_ordinals());
@@ -215,9 +209,9 @@ impl Append {
             keep.put_first(&recognised, &corpus.documents);
         }
         let class_of: FxHashMap<u64, u32> = first.into_iter().zip(0..).collect();
-        let known = past.told.iter().filter_map(|told| {
-            let class = *class_of.get(&told.record)?;
-            Some((class, Known::of(told.best.clone())))
+        let known = past.answers.iter().filter_map(|answer| {
+            let class = *class_of.get(&answer.record)?;
+            Some((class, Known::of(answer.document.clone())))
         });
         Ok(KnownClasses::of_some(corpus.classes.len(), known))
     }
@@ -243,7 +237,7 @@ impl Append {
                 if is_first {
                     found.insert(class, (document, record));
                 }
-            } else if self.collection.have_same_text(&id, &equal.id) {
+            } else if self.store.have_same_text(&id, &equal.id) {
                 found.entry(class).or_insert((document, record));
             }
         }
@@ -262,37 +256,76 @@ impl Append {
     /// Commits the run: the output is durable before, and the directory is finished after.
     pub(crate) fn conclude(self, digest: u128, dir: &OutputDir) -> Result<(), DedupError> {
         dir.declare_whole(digest)?;
-        let entry = RunEntry {
+        let entry = EndedRun {
             name: self.claim.run,
             digest,
-            told: self.told,
+            answers: self.answers,
             recognised: self.recognised,
             added: self.added,
             counts: self.counts,
-            ended: self.collection.now(),
+            ended: self.store.now(),
         };
-        let concluded = self.collection.conclude(entry);
+        let concluded = self.store.record_run(entry);
         concluded.map_err(|error| DedupError::Against {
             path: self.path.clone(),
-            message: format!(
+            problem: AgainstProblem::Failed(format!(
                 "{error}; {} is whole, and the same command, run again, finds out whether the collection has the run",
                 dir.path().display()
-            ),
+            )),
         })?;
         Ok(dir.finish()?)
     }
 
     /// The counts of a run that has ended, of the input of this digest, if it was the latest.
     pub(crate) fn ended(&self, digest: u128) -> Result<Option<Appended>, DedupError> {
-        let past = self.collection.past_run(digest);
+        let past = self.store.past_run(digest);
         let past = past.map_err(|error| self.failed(&error))?;
         Ok(past.map(|past| past.latest))
     }
 
-    /// Numbers of the records that runs of this input have added.
-    fn added_before(&self) -> FxHashSet<u64> {
-        let past = self.past.iter().flat_map(|past| &past.added);
-        past.map(|added| added.record).collect()
+    /// Adds every document that is kept, unless a run of this input has added it. They become durable with the
+    /// [end](Append::conclude) of the run.
+    ///
+    /// # Errors
+    /// An input that changed since it was read; a store that cannot be written.
+    pub(crate) fn add(
+        &mut self,
+        sources: &Sources,
+        documents: &Documents,
+        is_kept: &dyn Fn(u32) -> bool,
+        progress: &dyn Progress,
+    ) -> Result<Appended, DedupError> {
+        let earlier: &[AddedRecord] = self.past.as_ref().map_or(&[], |past| &past.added);
+        let before: FxHashSet<u64> = earlier.iter().map(|added| added.record).collect();
+        let records = u64::from(documents.len()) + documents.rejected();
+        let mut kept = vec![false; records as usize];
+        for (document, record) in (0u32..).zip(documents.record_ordinals()) {
+            kept[record as usize] = is_kept(document);
+        }
+        let is_kept = |record: u64| kept.get(record as usize) == Some(&true);
+        progress.stage("append", sources.total_bytes(), Unit::Bytes);
+        let wanted = KeptRecords {
+            sources,
+            is_wanted: &|record| is_kept(record) && !before.contains(&record),
+            earlier,
+        };
+        let mut outcome = self.store.add(wanted, progress)?;
+        outcome.counts.earlier += before.iter().filter(|&&record| is_kept(record)).count() as u64;
+        for file in sources.list() {
+            unchanged(file)?;
+        }
+        if outcome.read != records
+            && let Some(file) = sources.list().first()
+        {
+            return Err(changed(
+                file,
+                format!("the inputs had {records} records and have {} now", outcome.read),
+            )
+            .into());
+        }
+        self.added.extend(outcome.added);
+        self.counts = outcome.counts;
+        Ok(outcome.counts)
     }
 }
 
@@ -313,14 +346,13 @@ fn first_records(corpus: &Corpus) -> Vec<u64> {
     first
 }
 
-fn told(record: u64, known: &Known) -> Told {
-    Told {
+fn answer(record: u64, known: &Known) -> KnownAnswer {
+    KnownAnswer {
         record,
-        best: Best {
+        document: KnownDocument {
             id: known.id.clone(),
             hamming: known.hamming,
             jaccard: known.jaccard,
-            containment: None,
         },
     }
 }

@@ -13,29 +13,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::options::Columns;
 use twinprint_io::rows::Ratio;
 use twinprint_io::sink::{Edit, Kind, SinkError, Under};
 use twinprint_io::source::{BOM, Body, Format, Part, Sources};
 
 /// Files whose beginnings are looked at before the run begins.
 const FILES_LOOKED_AT: usize = 16;
-
-/// The names that the fields go by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Columns {
-    /// `cluster_id`, `cluster_size`, `is_leader`, `duplicate_of`, `hamming`, `jaccard`, `dup_count`.
-    #[default]
-    Twinprint,
-    /// `minhash_cluster_id` (-1 for what is alone) and `minhash_cluster_size`.
-    Datatrove,
-    /// `__CLUSTER__` and `__INDEX__`; the same for the one kept.
-    TextDedup,
-    /// `cc_id`, `cc_size` and `cc_idx` (0 for the one kept).
-    Duplodocus,
-    /// `dup_count` alone.
-    DupCount,
-}
 
 impl Columns {
     /// The names and what they hold, in the order in which they are written.

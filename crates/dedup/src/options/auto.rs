@@ -1,0 +1,15 @@
+//! Options that the program may choose itself.
+
+use serde::{Deserialize, Serialize};
+
+/// A number, or the program's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Auto {
+    /// Chosen from the data.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// Given.
+    Fixed(u32),
+}

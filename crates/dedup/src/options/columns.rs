@@ -1,0 +1,20 @@
+//! The fields that describe the cluster of a document, by the names that other tools give them.
+
+use serde::{Deserialize, Serialize};
+
+/// The names that the fields go by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Columns {
+    /// `cluster_id`, `cluster_size`, `is_leader`, `duplicate_of`, `hamming`, `jaccard`, `dup_count`.
+    #[default]
+    Twinprint,
+    /// `minhash_cluster_id` (-1 for what is alone) and `minhash_cluster_size`.
+    Datatrove,
+    /// `__CLUSTER__` and `__INDEX__`; the same for the one kept.
+    TextDedup,
+    /// `cc_id`, `cc_size` and `cc_idx` (0 for the one kept).
+    Duplodocus,
+    /// `dup_count` alone.
+    DupCount,
+}

@@ -1,0 +1,5 @@
+//! Decides which candidates are duplicates, and of which leader.
+
+pub(crate) mod matcher;
+pub(crate) mod near_misses;
+pub(crate) mod schedule;

@@ -1,0 +1,117 @@
+//! A storage that fails at a chosen byte or operation.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared by test binaries, each of which uses its part"
+)]
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use twinprint_io::sink::{Disk, RawFile, Storage};
+
+/// When to fail, and how.
+#[derive(Debug, Clone)]
+pub struct Faulty {
+    /// Bytes that can still be written.
+    room: Arc<AtomicU64>,
+    /// Operations other than writing that still succeed.
+    operations: Arc<AtomicU64>,
+    kind: io::ErrorKind,
+}
+
+impl Faulty {
+    pub fn after_bytes(bytes: u64, kind: io::ErrorKind) -> Self {
+        Self {
+            room: Arc::new(bytes.into()),
+            operations: Arc::new(u64::MAX.into()),
+            kind,
+        }
+    }
+
+    pub fn after_operations(operations: u64, kind: io::ErrorKind) -> Self {
+        Self {
+            room: Arc::new(u64::MAX.into()),
+            operations: Arc::new(operations.into()),
+            kind,
+        }
+    }
+
+    fn operation(&self) -> io::Result<()> {
+        let less = |left: u64| left.checked_sub(1);
+        let left = self
+            .operations
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        left.map(|_| ()).map_err(|_| self.kind.into())
+    }
+}
+
+impl Storage for Faulty {
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.operation()?;
+        Disk.create_dir_all(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>> {
+        self.operation()?;
+        Ok(Box::new(FaultyFile {
+            file: Disk.create(path)?,
+            storage: self.clone(),
+        }))
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>> {
+        self.operation()?;
+        Ok(Box::new(FaultyFile {
+            file: Disk.cut(path, length)?,
+            storage: self.clone(),
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.operation()?;
+        Disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Disk.remove(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.operation()?;
+        Disk.sync_dir(path)
+    }
+}
+
+struct FaultyFile {
+    file: Box<dyn RawFile>,
+    storage: Faulty,
+}
+
+impl Write for FaultyFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // As a disk does: what fits is written, the next write fails.
+        let room = self.storage.room.load(Ordering::Relaxed);
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        if fits == 0 && !bytes.is_empty() {
+            return Err(self.storage.kind.into());
+        }
+        let written = self.file.write(&bytes[..fits])?;
+        self.storage.room.fetch_sub(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl RawFile for FaultyFile {
+    fn sync(&mut self) -> io::Result<()> {
+        self.storage.operation()?;
+        self.file.sync()
+    }
+}

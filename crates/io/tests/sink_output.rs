@@ -1,0 +1,129 @@
+//! The output directory and its files.
+
+mod faulty;
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+
+use faulty::Faulty;
+use proptest::prelude::*;
+use twinprint_io::sink::{OutputDir, SinkError};
+
+#[test]
+fn only_a_new_or_empty_directory_is_taken() {
+    let dir = tempfile::tempdir().expect("a directory");
+    assert!(OutputDir::create(dir.path()).is_ok());
+    let new = dir.path().join("a/b");
+    assert!(OutputDir::create(&new).is_ok() && new.is_dir());
+    let error = OutputDir::create(dir.path()).expect_err("not empty now");
+    assert!(
+        matches!(&error, SinkError::NotEmpty { path } if path == dir.path()),
+        "{error}"
+    );
+    let file = dir.path().join("file");
+    fs::write(&file, "").expect("written");
+    assert!(matches!(
+        OutputDir::create(&file),
+        Err(SinkError::NotADirectory { .. })
+    ));
+    assert!(matches!(
+        OutputDir::create(&file.join("below")),
+        Err(SinkError::NotADirectory { .. } | SinkError::Io { .. })
+    ));
+    assert!(OutputDir::open(dir.path()).is_ok());
+}
+
+#[test]
+fn a_file_appears_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = OutputDir::create(dir.path()).expect("made");
+    let mut file = out.file("deep/er/rows.jsonl").expect("begun");
+    file.append(b"one\n").expect("written");
+    writeln!(file, "two").expect("written");
+    file.flush().expect("flushed");
+    let place = dir.path().join("deep/er/rows.jsonl");
+    assert!(!place.exists());
+    assert_eq!(file.finish().expect("finished"), 8);
+    assert_eq!(fs::read(&place).expect("read"), b"one\ntwo\n");
+    let mut durable = out.file("durable").expect("begun");
+    durable.append(&vec![7; 300_000]).expect("written");
+    assert_eq!(durable.finish_durable().expect("finished"), 300_000);
+    assert_eq!(out.written(), 300_008);
+    drop(out.file("deep/er/dropped").expect("begun"));
+    assert_eq!(
+        fs::read_dir(dir.path().join("deep/er")).expect("listed").count(),
+        1
+    );
+}
+
+#[test]
+fn places_outside_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = OutputDir::create(dir.path()).expect("made");
+    for place in ["/etc/x", "../x", "a/../../x", "", "."] {
+        assert!(
+            matches!(out.file(place), Err(SinkError::Outside { .. })),
+            "{place:?}"
+        );
+    }
+}
+
+#[test]
+fn the_longest_names_have_room_for_their_temporary_ones() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = OutputDir::create(dir.path()).expect("made");
+    let name = "n".repeat(255);
+    out.file(&name).expect("begun").finish().expect("finished");
+    assert!(dir.path().join(name).exists());
+}
+
+#[test]
+fn a_full_disk_says_what_was_written_where() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out =
+        OutputDir::create_on(dir.path(), Faulty::after_bytes(200_000, ErrorKind::StorageFull)).expect("made");
+    out.expect_bytes(400_000);
+    let mut file = out.file("kept/a.jsonl").expect("begun");
+    let error = (0..4).find_map(|_| {
+        file.append(&vec![0; 130_000])
+            .and_then(|()| file.append(&vec![0; 140_000]))
+            .err()
+    });
+    let error = error.expect("full").to_string();
+    for part in [
+        "kept/a.jsonl",
+        "no space left",
+        "130000 bytes were written of at most 400000 needed",
+        "choose another",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(matches!(
+        file.append(b"more, which does not fit the buffer any more")
+            .and_then(|()| file.finish().map(|_| ())),
+        Err(SinkError::GivenUp { .. })
+    ));
+    assert_eq!(fs::read_dir(dir.path().join("kept")).expect("listed").count(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn what_was_appended_is_what_is_there(parts in prop::collection::vec(0usize..200_000, 0..8), room in 0u64..900_000) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let out = OutputDir::create_on(dir.path(), Faulty::after_bytes(room, ErrorKind::Other)).expect("made");
+        let mut file = out.file("a").expect("begun");
+        let mut expected = Vec::new();
+        let mut result = Ok(());
+        for (i, &part) in parts.iter().enumerate() {
+            let bytes = vec![i as u8; part];
+            expected.extend_from_slice(&bytes);
+            result = result.and_then(|()| file.append(&bytes));
+        }
+        let finished = result.and_then(|()| file.finish());
+        prop_assert_eq!(finished.is_ok(), expected.len() as u64 <= room);
+        prop_assert_eq!(fs::read(dir.path().join("a")).ok(), finished.is_ok().then_some(expected));
+        prop_assert!(fs::read_dir(dir.path()).expect("listed").count() <= 1);
+    }
+}
