@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
-use twinprint::DedupError;
+use twinprint::JobError;
 use twinprint::collection::{Fed, NewDocument, feed};
 use twinprint::source::{Intake, Place};
 
@@ -163,7 +163,7 @@ impl AnswerArgs {
                 number::counted(*count, "document")
             ));
         }
-        let intake = intake.checked().map_err(DedupError::from)?;
+        let intake = intake.checked().map_err(JobError::from)?;
         Ok(self.intake.end_counting(&intake, self.quiet))
     }
 }

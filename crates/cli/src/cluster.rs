@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use twinprint::stream::{
+    ClusterJob, cluster,
     AgreementReport, ClusterRun, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions,
     parse_span,
 };
@@ -161,23 +162,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
-    let result = twinprint::stream::cluster(
-        &args.input.inputs,
-        &args.input.options(),
-        &keys,
-        &options(args)?,
-        ClusterRun {
+    let job = ClusterJob {
+        inputs: &args.input.inputs,
+        source: &args.input.options(),
+        keys: &keys,
+        stream: &options(args)?,
+        run: ClusterRun {
             threads: args.threads,
             ahead: args.ahead,
             vectors: args.vectors,
             reject_empty: args.empty == EmptyArg::Reject,
             existing: existing(args.overwrite),
         },
-        &args.output,
-        args.state.as_deref(),
-        &bars,
-        &cancel,
-    );
+        out: &args.output,
+        state: args.state.as_deref(),
+    };
+    let result = cluster(&job, &bars, &cancel);
     bars.finish();
     let summary = result?;
     if !args.quiet {

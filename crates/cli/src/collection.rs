@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
-use twinprint::DedupError;
 use twinprint::collection::{
     CanonicalBy, Collection, CollectionError, Durability, NewDocument, Repaired, Settings, Store,
 };
 
+use crate::usage::UsageError;
 use crate::answers::{AnswerArgs, Purpose};
 use crate::cluster::EmptyArg;
 use crate::dedup::width_named;
@@ -260,7 +260,7 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
     };
     settings
         .check()
-        .map_err(|error| DedupError::Option(error.to_string()))?;
+        .map_err(|error| UsageError(error.to_string()))?;
     let said = format!(
         "{}: {}, k = {}\n",
         args.dir.display(),

@@ -3,6 +3,7 @@
 //! A key is the long name of an option (`inputs` stands for the inputs), so the list of flags is the list of keys and there
 //! is no other. What the command line says wins: a key it names already is passed over, lists included.
 
+use crate::usage::UsageError;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,6 @@ use anyhow::Context;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use toml::{Table, Value};
-use twinprint::DedupError;
 
 /// The command line with what the file of its `--config` adds, and how to tell what is wrong in the file.
 pub(crate) struct Arguments {
@@ -163,5 +163,5 @@ impl Added {
 }
 
 fn wrong(path: &Path, what: &str) -> anyhow::Error {
-    DedupError::Option(format!("{}: {what}", path.display())).into()
+    UsageError(format!("{}: {what}", path.display())).into()
 }

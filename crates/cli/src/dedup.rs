@@ -8,10 +8,11 @@ use clap::ValueEnum;
 use twinprint::compat::Recipe;
 use twinprint::sink::Existing;
 use twinprint::{
-    Auto, ClusterFiles, Columns, DedupError, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Profile,
+    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Profile,
     Progress, Room, StopWords,
 };
 
+use crate::usage::UsageError;
 use crate::idf::IdfArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -392,7 +393,7 @@ pub(crate) fn profile_of(
     id: &str,
     stop_words: Option<&std::path::Path>,
 ) -> anyhow::Result<Profile> {
-    let refuse = |error: &str| DedupError::Option(format!("{option} {id}: {error}"));
+    let refuse = |error: &str| UsageError(format!("{option} {id}: {error}"));
     if Recipe::parse(id).is_ok() {
         Err(refuse(
             "for `twinprint fingerprint` alone, which makes fingerprints as other libraries do",
@@ -414,7 +415,7 @@ pub(crate) fn profile_under_any_key(
 }
 
 fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
-    let refuse = |error: String| DedupError::Option(format!("{option} {id}: {error}"));
+    let refuse = |error: String| UsageError(format!("{option} {id}: {error}"));
     let (base, checksum) = match (id.split_once("+stop."), stop_words) {
         (Some((base, checksum)), Some(_)) => (base, Some(checksum)),
         _ => (id, None),

@@ -9,6 +9,7 @@ use twinprint::Auto;
 use twinprint::eval::{EvalOptions, Evaluation, FurtherProfile, evaluate, page};
 use twinprint::stream::LabelledDocuments;
 
+use crate::usage::UsageError;
 use crate::cluster::agreement_rows;
 use crate::dedup::{parse_auto, profile_of, width_named};
 use crate::input::InputArgs;
@@ -105,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
         let what =
             "--docs: name the files of the documents; they are read more than once, so stdin will not do";
-        return Err(twinprint::DedupError::Option(what.to_owned()).into());
+        return Err(UsageError(what.to_owned()).into());
     }
     if let Some(labels) = &args.labels {
         return judge(args, labels, &inputs);

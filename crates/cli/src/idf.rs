@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueHint};
-use twinprint::{DedupError, IdfPower, IdfTable, Profile, build_idf};
+use twinprint::{IdfPower, IdfTable, Profile, build_idf};
 
+use crate::usage::UsageError;
 use crate::dedup::profile_named;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -86,7 +87,7 @@ impl IdfArgs {
             return named(id);
         };
         let table = table(given)?;
-        let refuse = |what: &str| DedupError::Option(format!("--profile {id}: {what}"));
+        let refuse = |what: &str| UsageError(format!("--profile {id}: {what}"));
         // An id that names the table, as config.toml has it, is that of the profile without it.
         let (base, key_and_stop_words) = id.split_at(id.find('+').unwrap_or(id.len()));
         let mut parts: Vec<&str> = base.split('-').collect();
@@ -124,7 +125,7 @@ fn table(given: &str) -> anyhow::Result<IdfTable> {
         return Ok(table);
     }
     let bytes = std::fs::read(given).with_context(|| format!("--idf {given}"))?;
-    IdfTable::read(&bytes).map_err(|error| DedupError::Option(format!("--idf {given}: {error}")).into())
+    IdfTable::read(&bytes).map_err(|error| UsageError(format!("--idf {given}: {error}")).into())
 }
 
 /// Runs the command.

@@ -33,12 +33,11 @@ mod story_args;
 mod subject;
 mod summary;
 mod terminal;
+mod usage;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use twinprint::DedupError;
-use twinprint::source::{FieldRole, SourceError};
 
 use crate::config::Arguments;
 
@@ -86,12 +85,13 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let code = if is_wrong_usage(&error) {
+            let error = usage::with_flag(error);
+            let code = if usage::is_wrong_usage(&error) {
                 2
             } else {
                 interrupt::exit_status()
             };
-            terminal::error(&with_option(error));
+            terminal::error(&error);
             ExitCode::from(code)
         }
     }
@@ -128,34 +128,6 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     }
-}
-
-/// Adds the option to an error about the field that it names.
-fn with_option(error: anyhow::Error) -> anyhow::Error {
-    use twinprint::eval::EvalError::Dedup;
-    let dedup = match error.downcast_ref() {
-        Some(Dedup(error)) => Some(error),
-        _ => error.downcast_ref(),
-    };
-    let option = match dedup {
-        Some(DedupError::Source(SourceError::NoField { role, .. })) => match role {
-            FieldRole::Text => "--text-key or --html-key",
-            FieldRole::Id => "--id-key",
-            FieldRole::Sort => "--keep-key",
-        },
-        _ => return error,
-    };
-    anyhow::anyhow!("{error}; name the field with {option}")
-}
-
-/// Whether an option was refused for its value, which is as wrong as one that does not parse.
-fn is_wrong_usage(error: &anyhow::Error) -> bool {
-    use twinprint::eval::EvalError::{Dedup, Incomplete, Thresholds};
-    matches!(error.downcast_ref(), Some(DedupError::Option(_)))
-        || matches!(
-            error.downcast_ref(),
-            Some(Thresholds | Incomplete { .. } | Dedup(DedupError::Option(_)))
-        )
 }
 
 #[cfg(test)]

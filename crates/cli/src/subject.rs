@@ -6,8 +6,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::ValueHint;
 use twinprint::compat::{Dictionaries, Recipe};
-use twinprint::{DedupError, HashKey, Profile, Subject};
+use twinprint::{HashKey, Profile, Subject};
 
+use crate::usage::UsageError;
 use crate::dedup::profile_under_any_key;
 use crate::idf::IdfArgs;
 
@@ -45,7 +46,7 @@ impl PartArgs {
 
 /// What is fingerprinted, and how. `vector`: a vector of numbers, not a text.
 pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool) -> anyhow::Result<Subject> {
-    let refuse = |error: &str| DedupError::Option(format!("--profile {name}: {error}"));
+    let refuse = |error: &str| UsageError(format!("--profile {name}: {error}"));
     if let Ok(recipe) = Recipe::parse(name) {
         if vector || parts.stop_words.is_some() || keys.key.is_some() || parts.idf.given().is_some() {
             Err(refuse(

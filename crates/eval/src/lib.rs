@@ -20,6 +20,8 @@ mod minhash;
 mod page;
 mod plot;
 mod score;
+#[cfg(test)]
+mod stop_at;
 mod truth;
 
 use std::path::PathBuf;

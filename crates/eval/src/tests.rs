@@ -3,7 +3,9 @@ use std::path::Path;
 use super::*;
 use twinprint_io::JobError;
 use twinprint_dedup::DedupError;
-use twinprint_io::progress::{Silent, StopAt};
+use twinprint_io::progress::Silent;
+
+use crate::stop_at::StopAt;
 
 /// Texts of made words; each fourth is the one before it with a few words changed, from one to a third of them.
 fn texts(n: usize) -> Vec<String> {

@@ -60,30 +60,3 @@ pub fn bytes_moved() -> Option<(u64, u64)> {
     };
     Some((field("rchar:")?, field("wchar:")?))
 }
-
-/// Tells a run to end when a stage of it begins.
-#[cfg(test)]
-pub struct StopAt {
-    stage: &'static str,
-    cancel: std::sync::Arc<std::sync::atomic::AtomicBool>,
-}
-
-#[cfg(test)]
-impl StopAt {
-    pub fn new(stage: &'static str) -> (Self, std::sync::Arc<std::sync::atomic::AtomicBool>) {
-        let cancel = std::sync::Arc::default();
-        let of_the_run = std::sync::Arc::clone(&cancel);
-        (Self { stage, cancel }, of_the_run)
-    }
-}
-
-#[cfg(test)]
-impl Progress for StopAt {
-    fn stage(&self, name: &'static str, _: u64, _: Unit) {
-        if name == self.stage {
-            self.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
-        }
-    }
-    fn advance(&self, _: u64) {}
-    fn warn(&self, _: &str) {}
-}

@@ -47,7 +47,7 @@ pub use fields::FieldKeys;
 pub use judge::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
-pub use run::{ClusterRun, ClusterSummary, cluster};
+pub use run::{ClusterJob, ClusterRun, ClusterSummary, cluster};
 pub use state::StateError;
 pub use time::{parse_span, parse_time};
 pub use twinprint_cluster::groups::Preference;

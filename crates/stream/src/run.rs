@@ -46,6 +46,25 @@ pub struct ClusterRun {
     pub existing: Existing,
 }
 
+/// A run of [`cluster`] over files.
+#[derive(Clone, Copy)]
+pub struct ClusterJob<'j> {
+    /// Files, folders and globs.
+    pub inputs: &'j [String],
+    /// How they are read.
+    pub source: &'j SourceOptions,
+    /// The fields of time, address, score, title and label.
+    pub keys: &'j FieldKeys,
+    /// How documents are placed.
+    pub stream: &'j StreamOptions,
+    /// Everything else.
+    pub run: ClusterRun,
+    /// The output directory: new or empty, unless [`ClusterRun::existing`] replaces a result.
+    pub out: &'j Path,
+    /// The file of the stream's state, which continues from there and is stored there at the end.
+    pub state: Option<&'j Path>,
+}
+
 impl Default for ClusterRun {
     fn default() -> Self {
         Self {
@@ -85,9 +104,9 @@ pub struct ClusterSummary {
     pub agreement: Option<[AgreementReport; 2]>,
 }
 
-/// Reads the documents of `inputs` in order, places each in its group and story, and writes the result to `out`, which must be new or empty.
+/// Reads the documents of the inputs in order, places each in its group and story, and writes the result to the output directory.
 ///
-/// With `state`, a stream goes on from that file if it is there, and its state is stored there at the end; `out` then holds what this run
+/// With a state, a stream goes on from that file if it is there, and its state is stored there at the end; the output then holds what this run
 /// read: its documents, and the groups and stories that ended in it or live on. Where documents have labels, `agreement.json` says how well groups
 /// and stories agree with them.
 ///
@@ -96,18 +115,20 @@ pub struct ClusterSummary {
 ///
 /// # Errors
 /// What stops the whole run, another run with the same state among it; the state is as before then, and what was written is deleted.
-#[expect(clippy::too_many_arguments, reason = "a job and where it reads and writes")]
 pub fn cluster(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    keys: &FieldKeys,
-    options: &StreamOptions,
-    how: ClusterRun,
-    out: &Path,
-    state: Option<&Path>,
+    job: &ClusterJob<'_>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<ClusterSummary, StreamError> {
+    let ClusterJob {
+        inputs,
+        source: source_options,
+        keys,
+        stream: options,
+        run: how,
+        out,
+        state,
+    } = *job;
     options.check()?;
     let pool = threads::pool(how.threads)?;
     let discover = |place: &Path| {

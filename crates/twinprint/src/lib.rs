@@ -30,7 +30,7 @@ pub use twinprint_io::progress::{Progress, Silent, Unit, peak_memory};
 pub use twinprint_io::results::{PartsReport, Report};
 pub use twinprint_io::runs::Appended;
 pub use twinprint_io::{
-    JobError, OptionError, ProfileLabel, ProfilesDiffer, number, raw, results, sink, source, work,
+    JobError, OptionError, ProfileLabel, ProfilesDiffer, number, raw, results, sink, source, threads, work,
 };
 #[cfg(feature = "stream")]
 pub use twinprint_stream as stream;

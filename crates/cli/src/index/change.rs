@@ -7,8 +7,9 @@ use anyhow::{Context, anyhow};
 use clap::ValueHint;
 use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
-use twinprint::{DedupError, ProfileLabel};
+use twinprint::{ProfileLabel};
 
+use crate::usage::UsageError;
 use super::Directory;
 use super::adding::{Add, Note};
 use super::build::Gather;
@@ -86,7 +87,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
     if files.has_ids() && args.first_id.is_some() {
         let refused = "the files have ids of their own; leave out --first-id, or these with --positions";
-        return Err(DedupError::Option(refused.to_owned()).into());
+        return Err(UsageError(refused.to_owned()).into());
     }
     let index = args.directory.open()?;
     let stored = ProfileLabel::read(&index.settings().label);
@@ -119,7 +120,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
             "{whose}: there are ids for {} only; name another with --first-id, or give ids with --ids",
             number::counted(free, "fingerprint")
         );
-        return Err(DedupError::Option(refused).into());
+        return Err(UsageError(refused).into());
     }
     let options = gather.options(&files, first, index.settings())?;
     // A later add must not take the note of an earlier one for its own.
@@ -158,7 +159,7 @@ fn say_added(args: &AddArgs, files: &RawFiles, first: u64) -> anyhow::Result<()>
 
 pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
     if args.id.is_empty() && args.ids.is_none() {
-        return Err(DedupError::Option(
+        return Err(UsageError(
             "nothing to delete: name ids, or a file of them with --ids".to_owned(),
         )
         .into());

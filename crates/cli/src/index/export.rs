@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
-use twinprint::DedupError;
 use twinprint::index_export::export;
 use twinprint::raw::{Column, Kind, NewFile, PROFILE_NOTE, Value};
 use twinprint::segment::SegmentError;
 use twinprint::store::Committed;
 
+use crate::usage::UsageError;
 use super::Directory;
 use super::memory::{MEMORY_HELP, within_memory};
 use super::rows::{Form, RowArgs};
@@ -88,7 +88,7 @@ impl Args {
                 "{}: such a name is for the ids; end it in .u64 alone",
                 path.display()
             );
-            return Err(DedupError::Option(refused).into());
+            return Err(UsageError(refused).into());
         }
         let beside = path.with_extension("ids.u64");
         let create = |path: &Path| {

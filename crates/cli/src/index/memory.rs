@@ -1,9 +1,9 @@
 //! Memory that a command may take.
 
-use twinprint::DedupError;
 use twinprint::index_join::JoinError;
 use twinprint::segment::SegmentError;
 
+use crate::usage::UsageError;
 use crate::number;
 
 /// The help of --memory.
@@ -29,7 +29,7 @@ pub(super) fn within_memory(error: anyhow::Error) -> anyhow::Error {
     };
     match segment {
         Some(refused @ SegmentError::Memory { .. }) => {
-            DedupError::Option(format!("--memory: {refused}")).into()
+            UsageError(format!("--memory: {refused}")).into()
         }
         _ => error,
     }

@@ -2,8 +2,9 @@
 
 use twinprint::compat::Recipe;
 use twinprint::raw::RawFiles;
-use twinprint::{DedupError, ProfileLabel, ProfilesDiffer, Subject};
+use twinprint::{ProfileLabel, ProfilesDiffer, Subject};
 
+use crate::usage::UsageError;
 use crate::subject::{KeyArgs, PartArgs, subject};
 
 /// The profile of given fingerprints.
@@ -36,7 +37,7 @@ impl ProfileArgs {
         let Some(name) = name else {
             let refused =
                 "nothing is known of how the fingerprints of this index were made; say it with --profile";
-            return Err(DedupError::Option(refused.to_owned()).into());
+            return Err(UsageError(refused.to_owned()).into());
         };
         check_same(stored, Some(&self.label_of(name)?))?;
         subject(name, &self.parts, keys, false)
@@ -50,7 +51,7 @@ impl ProfileArgs {
         if profile.bits() != u64::BITS {
             let at_width = profile.at_width(u64::BITS)?.id();
             let refused = format!("--profile {name}: an index has fingerprints of 64 bits; take {at_width}");
-            return Err(DedupError::Option(refused).into());
+            return Err(UsageError(refused).into());
         }
         Ok(ProfileLabel::of_profile(&profile))
     }

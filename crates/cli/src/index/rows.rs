@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{ValueEnum, ValueHint};
-use twinprint::DedupError;
 use twinprint::raw::{Column, NewFile, RowForm, RowWriter, Value};
 
+use crate::usage::UsageError;
 use crate::terminal::STDOUT;
 
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ impl RowArgs {
                 "{}: its name ends in no form of rows; say which with --format",
                 path.display()
             );
-            DedupError::Option(refused).into()
+            UsageError(refused).into()
         })
     }
 

@@ -7,7 +7,7 @@ use twinprint_io::runs::{AddedRecord, Appended, EndedRun, KnownAnswer, KnownDocu
 
 use super::faulty_store::FaultyStore;
 use super::{document, text};
-use crate::{Best, Collection, CollectionError, Durability, Settings, Verdict};
+use crate::{Collection, CollectionError, Durability, Settings, Verdict};
 
 fn entry(digest: u128, name: u128, added: &[u64]) -> EndedRun {
     let answer = |n: u32| KnownAnswer {
@@ -112,7 +112,7 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
         let collection = Collection::open(&place).unwrap();
         let run = collection.past_run(7).unwrap().unwrap();
         assert_eq!(
-            (run.answers.len(), run.added.len(), run.first),
+            (run.answers.len(), run.added.len(), run.first_ended),
             (2, 11, 1_700_000_000)
         );
         assert!(collection.has_run(7, 1).unwrap() && collection.has_run(7, 2).unwrap());

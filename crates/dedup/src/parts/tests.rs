@@ -2,6 +2,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
+use twinprint_io::JobError;
+use crate::corpus::shingle_sets;
 use twinprint_text::Measure;
 
 use super::holders::Holder;
@@ -68,7 +70,7 @@ impl Corpus {
     /// Every pair with a containment of at least [`LEAST`], by measuring all.
     fn by_brute_force(&self) -> Vec<Pair> {
         let texts = self.numbered();
-        let mut measuring = Measuring::new(sets::key_of(&self.classes));
+        let mut measuring = Measuring::new(shingle_sets::key_of(&self.classes));
         let mut pairs = Vec::new();
         for a in 0..texts.len() {
             let others: Vec<u32> = (a + 1..texts.len()).collect();
@@ -80,7 +82,7 @@ impl Corpus {
     /// Pairs, passages with their holders, and what was left out, where more than `many` texts make a fingerprint common.
     fn search(&self, many: usize) -> Outcome {
         let texts = self.numbered();
-        let key = sets::key_of(&self.classes);
+        let key = shingle_sets::key_of(&self.classes);
         let free = Budget::new(None, 1).unwrap();
         let go_on = || Ok(());
         let postings = Postings::of(&texts, key, many, (free, 0), &go_on).unwrap();
@@ -182,13 +184,13 @@ fn candidates_hold_every_pair_that_brute_force_finds() {
 fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let corpus = Corpus::new((0..70).map(|i| around(i, 40, &words(7, 60), 40)).collect());
     let texts = corpus.numbered();
-    let key = sets::key_of(&corpus.classes);
-    let (going_on, ended) = (|| Ok(()), || Err(DedupError::cancelled()));
+    let key = shingle_sets::key_of(&corpus.classes);
+    let (going_on, ended) = (|| Ok(()), || Err(DedupError::Job(JobError::Cancelled)));
     let free = Budget::new(None, 1).unwrap();
     let postings = |budget, held, go_on| Postings::of(&texts, key, 64, (budget, held), go_on);
     let work = corpus.dir.path();
     let stopped = postings(free, 0, &ended).map(drop);
-    assert!(matches!(stopped, Err(DedupError::cancelled())));
+    assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
     let small = Budget::new(Some(160 << 20), 1).unwrap();
     assert!(postings(small, 1 << 30, &going_on).is_err());
     let postings = postings(free, 0, &going_on).unwrap();
@@ -196,9 +198,9 @@ fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let candidates = Candidates::new(&postings, &none, LEAST);
     let mut file = NumberWriter::create(work).unwrap();
     let stopped = pairs::find(&texts, &candidates, key, LEAST, &mut file, &ended);
-    assert!(matches!(stopped, Err(DedupError::cancelled())));
+    assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
     let stopped = shared::find(&texts, &postings, key, LEAST, work, &ended).map(drop);
-    assert!(matches!(stopped, Err(DedupError::cancelled())));
+    assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 use super::*;
 use twinprint_io::JobError;
-use twinprint_io::progress::{Silent, StopAt};
+use twinprint_io::progress::Silent;
+
+use crate::stop_at::StopAt;
 
 /// Records of made words, a third of them near-copies of others.
 fn corpus(records: usize) -> String {

@@ -68,7 +68,6 @@ pub use walk::root_of;
 pub use charset::utf16::to_utf16;
 pub use chunk::{Body, Original};
 pub use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
-#[cfg(test)]
 pub use delimited::Form;
 pub use delimited::Header;
 pub use page::{Pages, TracedPage};

@@ -44,6 +44,6 @@ mod tests {
         let there = disk_space(dir.path()).unwrap();
         let below = disk_space(&dir.path().join("not/yet")).unwrap();
         assert!(there.free > 0 && there.disk == below.disk);
-        assert!(space(Path::new("relative/not/there")).is_some());
+        assert!(disk_space(Path::new("relative/not/there")).is_some());
     }
 }

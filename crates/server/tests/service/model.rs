@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
-use twinprint::{Profile, compare};
+use twinprint_text::{Profile, compare::compare};
 
 use crate::client::Running;
 

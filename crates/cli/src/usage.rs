@@ -1,0 +1,146 @@
+//! Errors of wrong usage, and the flags that fix errors of the library.
+//!
+//! The library names what happened and never a flag. This module adds the flag.
+
+use twinprint::eval::EvalError;
+use twinprint::source::{FieldRole, SourceError};
+use twinprint::stream::StreamError;
+use twinprint::threads::ThreadsError;
+use twinprint::work::WorkError;
+use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
+
+/// Wrong usage of the command line: the message names the flag. The exit code is 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// An error about the value of a flag or the way flags go together.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    UsageError(message.into()).into()
+}
+
+/// The error with the flag that helps.
+pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
+    if let Some(option) = option_error(&error) {
+        return usage(format!("{}: {}", flag(option.option), option.problem));
+    }
+    if let Some(message) = wrong_usage(&error) {
+        return usage(message);
+    }
+    match fix(&error) {
+        Some(fix) => anyhow::anyhow!("{error}; {fix}"),
+        None => error,
+    }
+}
+
+/// True if the command line was wrong, as opposed to the input or the machine.
+pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<UsageError>().is_some()
+}
+
+/// The flag that sets a field of the library's options.
+fn flag(option: &str) -> String {
+    match option {
+        "hamming" | "radius" => "-k".to_owned(),
+        _ => format!("--{}", option.replace('_', "-")),
+    }
+}
+
+fn dedup_error(error: &anyhow::Error) -> Option<&DedupError> {
+    match error.downcast_ref() {
+        Some(EvalError::Dedup(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn job_error(error: &anyhow::Error) -> Option<&JobError> {
+    if let Some(DedupError::Job(error)) = dedup_error(error) {
+        return Some(error);
+    }
+    match error.downcast_ref() {
+        Some(StreamError::Job(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn option_error(error: &anyhow::Error) -> Option<&OptionError> {
+    match job_error(error) {
+        Some(JobError::Option(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+/// The message about an error of the library that wrong usage causes.
+fn wrong_usage(error: &anyhow::Error) -> Option<String> {
+    if let Some(JobError::Threads(ThreadsError::TooMany { .. })) = job_error(error) {
+        return Some(format!("--threads: {error}"));
+    }
+    if let Some(DedupError::Against {
+        problem: AgainstProblem::AppendToIndex,
+        ..
+    }) = dedup_error(error)
+    {
+        return Some(format!(
+            "--append: {error}; add fingerprints with `twinprint index add`"
+        ));
+    }
+    match error.downcast_ref() {
+        Some(StreamError::NoLabels { .. }) => return Some(format!("--labels: {error}")),
+        Some(StreamError::RepeatedName { .. }) => {
+            return Some(format!(
+                "--docs: {error}; --id-key names a field that tells them apart"
+            ));
+        }
+        Some(StreamError::Clusters { .. }) => return Some(format!("--clusters: {error}")),
+        _ => {}
+    }
+    match error.downcast_ref() {
+        Some(EvalError::Thresholds) => Some("--at: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9".into()),
+        Some(EvalError::Incomplete { .. }) => Some(format!("--at: {error} (--complete)")),
+        _ => None,
+    }
+}
+
+/// The fix for an error, in flags.
+fn fix(error: &anyhow::Error) -> Option<&'static str> {
+    match error.downcast_ref() {
+        Some(EvalError::RepeatedId(_)) => return Some("--id-key names the field of another id"),
+        Some(EvalError::TooMany) => return Some("--limit takes a part"),
+        _ => {}
+    }
+    match job_error(error) {
+        Some(JobError::Source(SourceError::NoField { role, .. })) => {
+            return Some(match role {
+                FieldRole::Text => "name the field with --text-key or --html-key",
+                FieldRole::Id => "name the field with --id-key",
+                FieldRole::Sort => "name the field with --keep-key",
+            });
+        }
+        Some(JobError::Work(WorkError::Spool { .. } | WorkError::File { .. })) => {
+            return Some("free space there or choose another place with --work-dir");
+        }
+        Some(JobError::Work(WorkError::Dir { .. })) => return Some("choose another place with --work-dir"),
+        _ => {}
+    }
+    match dedup_error(error)? {
+        DedupError::Profile(_) => Some("see --profile and --bits"),
+        DedupError::NoSortField { .. } => Some("name the field that has one with --keep-key"),
+        DedupError::TooManyPairs { .. } => {
+            Some("--pairs=distinct writes one representative of equal texts and a row for each copy")
+        }
+        DedupError::TooManyMatches { .. } => Some("lower -k or leave out --no-verify"),
+        DedupError::Memory { .. } => {
+            Some("allow more with --memory, take fewer --threads, or split the input")
+        }
+        DedupError::LongRecord { .. } => Some("--max-document rejects such records"),
+        DedupError::Against { problem, .. } => match problem {
+            AgainstProblem::Nothing => Some("make one with twinprint collection create or twinprint index build"),
+            AgainstProblem::NeedsTexts => Some("leave out --no-verify"),
+            AgainstProblem::Threshold { .. } => Some("--threshold sets it"),
+            AgainstProblem::Width { .. } => Some("leave out --bits"),
+            AgainstProblem::Profile { .. } => Some("take that profile with --profile"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
