@@ -47,18 +47,18 @@ class Spider(scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.dropped = []
         crawler.signals.connect(spider.note, page_dropped)
-        crawler.signals.connect(spider.tell, scrapy.signals.spider_closed)
+        crawler.signals.connect(spider.write_summary, scrapy.signals.spider_closed)
         return spider
 
     def note(self, response, answer):
         self.dropped.append([response.url, answer.get("best", {}).get("id")])
 
-    def tell(self, spider, reason):
+    def write_summary(self, spider, reason):
         import json
         stats = {key: value for key, value in self.crawler.stats.get_stats().items()
                  if key.startswith("twinprint/") or key in ("log_count/ERROR", "downloader/request_count")}
-        with open("told.json", "w") as told:
-            json.dump({"reason": reason, "stats": stats, "dropped": self.dropped}, told)
+        with open("summary.json", "w") as file:
+            json.dump({"reason": reason, "stats": stats, "dropped": self.dropped}, file)
 
     def parse(self, response):
         yield {"path": response.url.split("/", 3)[3], "verdict": response.meta.get("twinprint", {}).get("verdict")}
@@ -159,7 +159,7 @@ class Crawl:
 
     def __init__(self, python, work, site, collection, token="crawler", ends=0, **settings):
         site.asked.clear()
-        for name in ("items.jsonl", "told.json"):
+        for name in ("items.jsonl", "summary.json"):
             (work / name).unlink(missing_ok=True)
         (work / "spider.py").write_text(SPIDER + f'\n    start_urls = ["{site.address}"]\n')
         settings = {"COLLECTION": collection, "TOKEN": token, "PATIENCE": 1, **settings}
@@ -168,9 +168,9 @@ class Crawl:
         run = subprocess.run(command, cwd=work, stderr=subprocess.PIPE, text=True, timeout=120)
         self.log = run.stderr
         assert run.returncode == ends, self.log
-        told = json.loads((work / "told.json").read_text())
-        self.reason, self.stats, self.asked = told["reason"], told["stats"], set(site.asked)
-        self.dropped = {url.rsplit("/", 1)[1]: best and best.rsplit("/", 1)[1] for url, best in told["dropped"]}
+        summary = json.loads((work / "summary.json").read_text())
+        self.reason, self.stats, self.asked = summary["reason"], summary["stats"], set(site.asked)
+        self.dropped = {url.rsplit("/", 1)[1]: best and best.rsplit("/", 1)[1] for url, best in summary["dropped"]}
         lines = (work / "items.jsonl").read_text().splitlines()
         self.items = {item["path"]: item["verdict"] for item in map(json.loads, lines)}
         assert not re.search("Traceback|Unhandled|twinprint.*Warning|signal.*Warning", self.log), self.log

@@ -338,12 +338,12 @@ def kills(work, cycles):
                 assert found in may, f"cycle {cycle}: {one} is {found!r}, and was sent as {may!r}"
                 acknowledged[one] = found
             command = [BINARY, "collection", "stories", "collections/c", "--min-size", "1", "--limit", "10000000"]
-            told = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
-            became = {part: story["story_id"] for story in told for part in [story["story_id"], *story.get("merged", [])]}
+            stories_read = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
+            became = {part: story["story_id"] for story in stories_read for part in [story["story_id"], *story.get("merged", [])]}
             for one, row in rows.items():
                 if one in stories and row["text"] == acknowledged[one]:
                     moved = became.get(stories[one]) not in (None, row["story_id"])
-                    assert not moved, f"cycle {cycle}: {one} is in another story than it was told"
+                    assert not moved, f"cycle {cycle}: {one} is in another story than the answer said"
             leaders = {row["group_id"]: one for one, row in rows.items() if row["leads"]}
             for one, row in rows.items():
                 best = row.get("best")
