@@ -197,7 +197,7 @@ def crawl_and_crawl_again(crawl, service):
     assert first.count("documents") == len(NEW) + COPIES > first.count("batches"), first.stats
     # robots.txt, the pages, and nothing else: requests to the service do not count as the crawl's.
     assert first.stats["downloader/request_count"] == 1 + len(NEW) + COPIES, first.stats
-    assert all(not re.search(r"\d", name) for name in first.stats), "a stat for each page"
+    assert all(not re.search(r"\d", name) for name in first.stats), "there is a stat for a single page"
     assert re.search(r"DEBUG: Dropped \S+/copy-1: near copy of \S+/page-1\b", first.log), first.log
 
     again = crawl(site_, collection)
@@ -360,12 +360,12 @@ def main():
         try:
             for part in (crawl_and_crawl_again, verdicts_chosen, busy, refused):
                 part(crawl, service)
-                print(f"{part.__name__}: as it should be", flush=True)
+                print(f"{part.__name__}: passed", flush=True)
             service = killed_in_the_middle(crawl, service, work)
         finally:
             service.end()
         away_from_the_start(crawl)
-    print("crawls with a service that is there, busy, killed and away: as they should be")
+    print("crawls with a service that is running, busy, killed and away: passed")
 
 
 if __name__ == "__main__":
