@@ -1,7 +1,7 @@
-//! Self-joins under Hamming distance, beside peers: `joins -n 10000000 -k 3`.
+//! Measures self-joins under Hamming distance, compared with peers: `joins -n 10000000 -k 3`.
 //!
-//! Peers have no join: their index is built and asked for every row, on as many threads as ours. All must find the same number of
-//! pairs, or the run fails.
+//! Peers have no join: their index is built and queried for every row, on as many threads as twinprint's. The run fails unless all
+//! find the same number of pairs.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ enum Peer {
 }
 
 #[derive(Parser)]
-#[command(about = "Self-joins under Hamming distance, beside peers")]
+#[command(about = "Self-joins under Hamming distance, compared with peers")]
 struct Cli {
     /// Fingerprints.
     #[arg(short, default_value_t = 1_000_000)]
@@ -29,7 +29,7 @@ struct Cli {
     /// Radius.
     #[arg(short, default_value_t = 3)]
     k: u32,
-    /// How they lie.
+    /// Their distributions.
     #[arg(long, value_enum, num_args = 1.., default_values = ["uniform", "clumped", "biased"])]
     shape: Vec<Shape>,
     /// Join the fingerprints of these documents (JSONL) too.
@@ -38,10 +38,10 @@ struct Cli {
     /// Peers to run, once each.
     #[arg(long, value_enum, num_args = 0..)]
     peers: Vec<Peer>,
-    /// Blocks of gaoya's index, k + 1 at least: more are faster and take more memory.
+    /// Blocks of gaoya's index, at least k + 1: more are faster and use more memory.
     #[arg(long)]
     gaoya_blocks: Option<usize>,
-    /// Rounds of ours.
+    /// Rounds of twinprint.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Threads.
@@ -54,7 +54,16 @@ fn main() -> anyhow::Result<()> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(cli.threads)
         .build_global()?;
-    let mut table = Table::new(["n", "k", "rows", "what", "wall s", "CPU s", "pairs", "wall ratio"]);
+    let mut table = Table::new([
+        "n",
+        "k",
+        "rows",
+        "contender",
+        "wall s",
+        "CPU s",
+        "pairs",
+        "wall ratio",
+    ]);
     for &shape in &cli.shape {
         let rows = rows::random(shape, cli.n, 42);
         join(&cli, shape.name(), &rows, &mut table)?;
@@ -87,12 +96,12 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
         pairs = seen.into_inner();
     }
     let ours = median(walls);
-    let mut row = |what: String, wall: f64, cpu: f64, pairs: u64| {
+    let mut row = |contender: String, wall: f64, cpu: f64, pairs: u64| {
         table.row([
             rows.len().to_string(),
             cli.k.to_string(),
             shape.to_owned(),
-            what,
+            contender,
             format!("{wall:.3}"),
             format!("{cpu:.2}"),
             pairs.to_string(),
@@ -102,18 +111,18 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
     row(format!("twinprint, {plan}"), ours, median(cpus), pairs);
     for peer in &cli.peers {
         let clock = Clock::start();
-        let (what, found) = match peer {
+        let (contender, found) = match peer {
             Peer::Gaoya => gaoya(rows, cli.k as usize, cli.gaoya_blocks),
             Peer::Mih => mih(rows, cli.k as usize)?,
         };
         let Elapsed { wall, own, .. } = clock.elapsed();
-        anyhow::ensure!(found == pairs, "{what} found {found} pairs, not {pairs}");
-        row(what, wall, own, found);
+        anyhow::ensure!(found == pairs, "{contender} found {found} pairs, not {pairs}");
+        row(contender, wall, own, found);
     }
     Ok(())
 }
 
-/// Its search asks for distances *below* the one given.
+/// gaoya's search returns distances *below* the given one.
 fn gaoya(rows: &[u64], k: usize, blocks: Option<usize>) -> (String, u64) {
     let blocks = blocks.unwrap_or(k + 2).max(k + 1);
     let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(blocks, k + 1);

@@ -1,7 +1,7 @@
-//! What a service takes: fills a collection, asks it, and measures, from clients on the same machine.
+//! Measures a service: fills a collection and queries it, from clients on the same machine.
 //!
 //! A client is a connection and a thread. Texts are stretches of twenty words from random places of the source documents, 2 kB together; a
-//! tenth are earlier ones with a word exchanged. Nothing but the standard library, so that the client costs little beside the service.
+//! tenth are earlier ones with a word exchanged. It uses only the standard library, so the client costs little compared with the service.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -18,10 +18,10 @@ Serves a collection in WORK, fills it up to DOCUMENTS documents in batches of 10
 In the end the service is stopped and started, and killed and started.";
 
 /// Bytes of a text.
-const LENGTH: usize = 2000;
-const BATCH: u64 = 100;
-/// Requests that a client with several questions sends at a time.
-const AHEAD: u64 = 16;
+const TEXT_BYTES: usize = 2000;
+const BATCH_DOCUMENTS: u64 = 100;
+/// Requests that a pipelining client sends before it reads the first answer.
+const PIPELINED: u64 = 16;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -42,16 +42,16 @@ fn main() {
     };
     load.fill(documents);
     let fingerprints = load.fingerprints();
-    println!("| what | a second | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|");
+    println!("| request | a second | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|");
     let checks = load.repeat(|client, turn| {
-        let place = (client * 7919 + turn * BATCH) as usize;
-        let items: Vec<String> = (0..BATCH as usize)
+        let place = (client * 7919 + turn * BATCH_DOCUMENTS) as usize;
+        let items: Vec<String> = (0..BATCH_DOCUMENTS as usize)
             .map(|i| asked(&fingerprints[(place + i) % fingerprints.len()]))
             .collect();
         (
             "checks",
             format!("{{\"documents\":[{}]}}", items.join(",")),
-            BATCH,
+            BATCH_DOCUMENTS,
         )
     });
     checks.print("/checks, 100 ready fingerprints a request");
@@ -65,9 +65,9 @@ fn main() {
         asked(&fingerprints[place])
     });
     ahead.print(&format!(
-        "/check, one ready fingerprint a request, {AHEAD} sent before the first answer is read"
+        "/check, one ready fingerprint a request, {PIPELINED} sent before the first answer is read"
     ));
-    let batches = load.repeat(|_, _| ("documents", load.batch(), BATCH));
+    let batches = load.repeat(|_, _| ("documents", load.batch(), BATCH_DOCUMENTS));
     batches.print("/documents, 100 texts of 2 kB a request, durable");
     let single = load.repeat(|_, _| {
         let number = load.next.fetch_add(1, Ordering::Relaxed);
@@ -89,14 +89,14 @@ fn main() {
     service.end("-TERM");
 }
 
-/// A service under measurement.
+/// A running service.
 struct Service {
     child: Child,
     address: String,
 }
 
 impl Service {
-    /// Starts it, and tells how long it took to be ready.
+    /// Starts it, and returns the time until it was ready.
     fn start(binary: &str, work: &str) -> (Self, Duration) {
         let began = Instant::now();
         let mut child = Command::new(binary)
@@ -142,7 +142,7 @@ fn asked(fingerprint: &str) -> String {
     format!("{{\"id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
 }
 
-/// The words of the texts of a file, without what JSON escapes.
+/// Returns the words of the texts of a file, without those that JSON escapes.
 fn words(path: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect(path);
     let mut words = Vec::new();
@@ -175,16 +175,16 @@ struct Load {
 
 impl Load {
     fn text(&self, n: u64) -> String {
-        // A tenth are earlier ones, with a word exchanged.
+        // A tenth are earlier texts with a word exchanged.
         let (seed, edited) = if n % 10 == 9 {
             (n - 1 - n % 7, true)
         } else {
             (n, false)
         };
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678;
-        let mut text = String::with_capacity(LENGTH + 32);
+        let mut text = String::with_capacity(TEXT_BYTES + 32);
         let mut count = 0;
-        while text.len() < LENGTH {
+        while text.len() < TEXT_BYTES {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -207,8 +207,10 @@ impl Load {
     }
 
     fn batch(&self) -> String {
-        let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
-        let documents: Vec<String> = (first..first + BATCH).map(|n| self.document(n)).collect();
+        let first = self.next.fetch_add(BATCH_DOCUMENTS, Ordering::Relaxed);
+        let documents: Vec<String> = (first..first + BATCH_DOCUMENTS)
+            .map(|n| self.document(n))
+            .collect();
         format!("{{\"documents\":[{}]}}", documents.join(","))
     }
 
@@ -224,7 +226,7 @@ impl Load {
             .and_then(|digits| digits.parse().ok())
             .expect("a number of documents");
         self.next.store(there, Ordering::Relaxed);
-        let (began, told) = (Instant::now(), AtomicU64::new(0));
+        let (began, reported) = (Instant::now(), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..self.clients {
                 scope.spawn(|| {
@@ -232,7 +234,7 @@ impl Load {
                     while self.next.load(Ordering::Relaxed) < documents {
                         connection.ask("POST", &format!("{}/documents", self.path), &self.batch());
                         let tenth = self.next.load(Ordering::Relaxed) * 10 / documents;
-                        if told.fetch_max(tenth, Ordering::Relaxed) < tenth {
+                        if reported.fetch_max(tenth, Ordering::Relaxed) < tenth {
                             let seconds = began.elapsed().as_secs_f64();
                             println!("{tenth}0 % of {documents} after {seconds:.1} s");
                         }
@@ -247,7 +249,7 @@ impl Load {
         );
     }
 
-    /// Fingerprints of documents that are there: half with five bits turned, half with forty.
+    /// Returns fingerprints near those of stored documents: half with five bits flipped, half with forty.
     fn fingerprints(&self) -> Vec<String> {
         let mut stream = TcpStream::connect(&self.address).expect("it works");
         write!(
@@ -277,7 +279,7 @@ impl Load {
         found
     }
 
-    /// Every client asks one thing after the other.
+    /// Measures clients that each send one request after the other.
     fn repeat(&self, make: impl Fn(u64, u64) -> (&'static str, String, u64) + Sync) -> Figures {
         Self::measure(self.clients, |client, began| {
             let mut connection = Connection::new(&self.address);
@@ -294,33 +296,33 @@ impl Load {
         })
     }
 
-    /// Every client sends several checks on its connection, then reads their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
+    /// Measures clients that each send several checks, then read their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
     fn ahead(&self, make: impl Fn(u64, u64) -> String + Sync) -> Figures {
         Self::measure(self.clients, |client, began| {
             let mut connection = Connection::new(&self.address);
             let (mut times, mut turn) = (Vec::new(), 0);
             while began.elapsed() <= self.time {
                 let path = format!("{}/check", self.path);
-                let requests: Vec<String> = (turn..turn + AHEAD)
+                let requests: Vec<String> = (turn..turn + PIPELINED)
                     .map(|turn| request("POST", &path, &make(client, turn)))
                     .collect();
                 let asked = Instant::now();
                 connection.send(&requests.concat());
-                for _ in 0..AHEAD {
+                for _ in 0..PIPELINED {
                     let (status, answer) = connection.answer();
                     assert!(status == 200, "{status} {}", String::from_utf8_lossy(&answer));
                 }
                 times.push(asked.elapsed());
-                turn += AHEAD;
+                turn += PIPELINED;
             }
             (times, turn)
         })
     }
 
-    /// So many single documents a second, each at its time, and late ones counted from when they were due.
+    /// Measures single documents at a constant rate. The time of a late one counts from when it was due.
     fn paced(&self, rate: f64) -> Figures {
         let turns = AtomicU64::new(0);
-        // Enough clients that one is free whenever something is due.
+        // Enough clients for one to be free whenever a document is due.
         Self::measure(self.clients * 4, |_, began| {
             let mut connection = Connection::new(&self.address);
             let mut times = Vec::new();
@@ -339,7 +341,7 @@ impl Load {
         })
     }
 
-    /// What clients on a thread each measure, who are given their number and the common beginning.
+    /// Runs clients on a thread each, with their number and the common start, and returns their measurements.
     fn measure(clients: u64, work: impl Fn(u64, Instant) -> (Vec<Duration>, u64) + Sync) -> Figures {
         let began = Instant::now();
         let parts = std::thread::scope(|scope| {
@@ -374,13 +376,13 @@ impl Figures {
         self.count as f64 / self.took.as_secs_f64()
     }
 
-    fn print(&self, what: &str) {
+    fn print(&self, request: &str) {
         let at = |share: f64| {
             let place = (self.times.len() as f64 * share) as usize;
             self.times[place.min(self.times.len() - 1)].as_secs_f64() * 1000.0
         };
         println!(
-            "| {what} | {:.0} | {:.2} | {:.2} | {:.2} |",
+            "| {request} | {:.0} | {:.2} | {:.2} | {:.2} |",
             self.rate(),
             at(0.5),
             at(0.99),
@@ -389,7 +391,7 @@ impl Figures {
     }
 }
 
-/// What a sync of 4 KiB takes on the disk that is worked on.
+/// Measures a sync of 4 KiB on the disk of the collections.
 fn fsync(work: &str) {
     let path = format!("{work}/fsync-{}", std::process::id());
     let mut file = std::fs::File::create(&path).expect("a file");

@@ -1,4 +1,4 @@
-//! Corpora made from source documents.
+//! Corpora generated from source documents.
 
 mod crowd;
 mod distinct;
@@ -8,13 +8,13 @@ mod short;
 mod variation;
 
 pub use crowd::{crowded, equal};
-pub use distinct::{Distinct, distinct};
+pub use distinct::{DistinctOptions, distinct};
 pub use edits::edits;
 pub use output::Output;
 pub use short::{short_variants, titles};
-pub use variation::{LEAST_UNITS, MOST_UNITS, Variation};
+pub use variation::{MAX_UNITS, MIN_UNITS, Variation};
 
-/// A pair known to be this near.
+/// A pair of known Jaccard.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TruePair {
     /// The id of the earlier document.
