@@ -155,7 +155,7 @@ impl Recipe {
     /// A checksum over what decides a fingerprint here, dictionaries aside: it changes should the rules of a recipe ever change.
     pub fn checksum(self) -> u64 {
         let parts = format!("recipe: {}\nrules: 1\nbits: {}\n", self.name(), self.bits());
-        crate::profile::checksum(parts.as_bytes())
+        crate::checksum::checksum(parts.as_bytes())
     }
 
     /// Whether fingerprints depend on cppjieba's dictionaries.

@@ -16,13 +16,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod analyzer;
 mod canonical;
 mod chars;
 pub mod charset;
+mod checksum;
 pub mod compare;
 pub mod compat;
 mod features;
+mod fingerprinter;
 mod hex;
 #[cfg(feature = "html")]
 pub mod html;
@@ -33,7 +36,6 @@ pub mod origin;
 pub mod overlap;
 pub mod passages;
 mod profile;
-mod scale;
 mod script;
 mod segment;
 #[cfg(test)]
@@ -44,12 +46,13 @@ mod stop_words;
 mod tally;
 #[cfg(test)]
 mod test_text;
-mod voter;
 mod weight;
+mod weight_table;
 mod windows;
 mod words;
 
-pub use analyzer::{Analysis, Analyzer, Feature};
+pub use analysis::{Analysis, Feature};
+pub use analyzer::Analyzer;
 pub use canonical::canonical;
 pub use features::{Features, MAX_SHINGLE};
 pub use hex::fingerprint_hex;

@@ -3,7 +3,7 @@
 //! Over the documents' terms: [`TermVector`] holds how often each feature occurs. Over their characters:
 //! [`edit_distance`].
 
-use crate::analyzer::Feature;
+use crate::analysis::Feature;
 
 /// How often each term occurs in a document: sorted by term, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

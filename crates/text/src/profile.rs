@@ -5,10 +5,8 @@
 //! versions, segmenter, stop words). A secret key is never part of a profile, only its id.
 
 use std::fmt::Write as _;
-use std::hash::Hasher as _;
 
-use siphasher::sip::SipHasher13;
-
+use crate::checksum::checksum;
 use crate::features::{Features, MAX_SHINGLE};
 use crate::idf::{IdfPower, IdfTable};
 use crate::segment::SEGMENTER;
@@ -335,13 +333,6 @@ impl Profile {
     fn stop_words_checksum(&self) -> u64 {
         checksum(self.stop_words.words().join("\n").as_bytes())
     }
-}
-
-/// What profiles and tables are told apart by: SipHash-1-3 under the key of zeros.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write(bytes);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use twinprint_fingerprint::{HashKey, Width, hash_one};
 
 use super::*;
 use crate::features::Features;
+use crate::script::Measure;
 use crate::stop_words::StopWords;
 use crate::test_text::{mostly_ascii, plain_text, tricky_text};
 use crate::weight::Weight;
