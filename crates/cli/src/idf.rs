@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueHint};
-use twinprint::{DedupError, IdfPower, IdfTable, Profile, build_idf};
+use twinprint::{DedupError, IdfError, IdfPower, IdfTable, Profile, build_idf};
 
 use crate::dedup::profile_named;
 use crate::input::InputArgs;
@@ -124,7 +124,13 @@ fn table(given: &str) -> anyhow::Result<IdfTable> {
         return Ok(table);
     }
     let bytes = std::fs::read(given).with_context(|| format!("--idf {given}"))?;
-    IdfTable::read(&bytes).map_err(|error| DedupError::Option(format!("--idf {given}: {error}")).into())
+    IdfTable::read(&bytes).map_err(|error| {
+        let hint = match error {
+            IdfError::Magic => " (`twinprint idf build` makes one)",
+            _ => "",
+        };
+        DedupError::Option(format!("--idf {given}: {error}{hint}")).into()
+    })
 }
 
 /// Runs the command.
