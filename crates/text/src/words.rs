@@ -1,4 +1,4 @@
-//! The words of a canonical text in order, for display and tests of the segmentation.
+//! The words of a canonical text in order, for callers that need the words themselves, such as topics of clusters.
 
 use std::fmt;
 

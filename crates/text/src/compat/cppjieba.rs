@@ -84,8 +84,8 @@ pub struct Keyword<'a> {
 struct Cppjieba;
 
 impl Rules for Cppjieba {
-    const LONGER_AMONG_EQUALS: bool = false;
-    const ANY_MAY_STAND_ALONE: bool = true;
+    const PREFERS_LONGER_ON_TIE: bool = false;
+    const ALLOWS_LONE_PREFIX: bool = true;
 
     fn is_barrier(_: char) -> bool {
         false

@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_copied_elsewhere_is_noticed_and_found(seed: u64, before in 0usize..60, run in RUN_WORDS..60, after in 0usize..60) {
+    fn a_run_copied_elsewhere_is_noticed_and_found(seed: u64, before in 0usize..60, run in GUARANTEED_WORDS..60, after in 0usize..60) {
         let copied = words(seed, run);
         let a = format!("{} {copied} {}", words(seed ^ 1 << 40, before), words(seed ^ 2 << 40, after));
         let b = format!("{} {copied}", words(seed ^ 3 << 40, after));
@@ -44,11 +44,11 @@ proptest! {
         let [x, y] = [&a, &b].map(|text| winnower.fingerprints(text, Measure::WordGrams));
         prop_assert!(x.iter().any(|fingerprint| y.binary_search(fingerprint).is_ok()));
         let placed = winnower.placed(&a, Measure::WordGrams);
-        let mut distinct: Vec<u64> = placed.iter().map(|placed| placed.0).collect();
+        let mut distinct: Vec<u64> = placed.iter().map(|placed| placed.fingerprint).collect();
         distinct.sort_unstable();
         distinct.dedup();
         prop_assert_eq!(distinct, x);
-        for (fingerprint, place) in placed {
+        for PlacedFingerprint { fingerprint, chars: place } in placed {
             prop_assert_eq!(winnower.fingerprints(&a[place], Measure::WordGrams), [fingerprint]);
         }
         let found = passages(&a, &b, Measure::WordGrams);

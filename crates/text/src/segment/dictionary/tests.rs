@@ -8,8 +8,8 @@ use super::*;
 struct Contrary;
 
 impl Rules for Contrary {
-    const LONGER_AMONG_EQUALS: bool = false;
-    const ANY_MAY_STAND_ALONE: bool = true;
+    const PREFERS_LONGER_ON_TIE: bool = false;
+    const ALLOWS_LONE_PREFIX: bool = true;
 
     fn is_barrier(c: char) -> bool {
         c == '，'
@@ -43,7 +43,7 @@ fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
     for at in (0..chars.len()).rev() {
         let alone: String = chars[at].into();
         let mut found: Vec<(f64, usize)> = Vec::new();
-        if R::ANY_MAY_STAND_ALONE && !weights.contains_key(alone.as_str()) {
+        if R::ALLOWS_LONE_PREFIX && !weights.contains_key(alone.as_str()) {
             found.push((-1.0 + best[at + 1].0, 1));
         }
         for length in 1..=chars.len() - at {
@@ -55,7 +55,7 @@ fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
             }
         }
         let order = |a: &(f64, usize), b: &(f64, usize)| {
-            let lengths = if R::LONGER_AMONG_EQUALS {
+            let lengths = if R::PREFERS_LONGER_ON_TIE {
                 a.1.cmp(&b.1)
             } else {
                 b.1.cmp(&a.1)
@@ -106,7 +106,7 @@ fn every_word_shipped_is_found_with_its_frequency() {
         let mut known = true;
         for c in word.chars() {
             let code = JIEBA.alphabet.code(c);
-            known &= code != UNKNOWN && node.may_lead(code);
+            known &= code != UNKNOWN && node.may_have_child(code);
             node = JIEBA.node(node.base() + usize::from(code));
             known &= node.code() == code;
         }
