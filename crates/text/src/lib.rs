@@ -1,8 +1,9 @@
-//! From text to what the engine compares: canonical text, weighted features, fingerprints, shingle sets.
+//! From text to SimHash fingerprints, and exact overlap of texts.
 //!
-//! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, as a
-//! [`Profile`] lays down. [`charset`] makes text of bytes, [`overlap`] holds the exact check on two texts, [`passages`] what
-//! they have in common and where, [`origin`] where that stands in the original texts, [`measures`] the distances of the textbooks.
+//! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, by the rules of a
+//! [`Profile`]. [`charset`] decodes bytes, [`overlap`] compares two texts exactly, [`passages`] finds their common passages and
+//! [`origin`] the positions of these in the original texts. [`compare`](mod@compare) gives every distance between two texts, and
+//! [`compat`] the fingerprints of other libraries.
 //!
 //! ```
 //! use twinprint_fingerprint::{HashKey, Width};
