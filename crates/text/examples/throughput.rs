@@ -1,4 +1,4 @@
-//! How fast texts are taken apart, step by step, on one core.
+//! Measures the speed of each step of text analysis on one core.
 //!
 //! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the `text` of each record. `DICTIONARY` may name a
 //! directory of cppjieba's dictionaries.
@@ -16,7 +16,7 @@ use twinprint_text::compat::{Dictionaries, Recipe, RecipeFingerprinter};
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Analyzer, Measure, Profile, canonical, normalise};
 
-/// Each step runs this often; the quickest counts.
+/// Number of runs of each step; the fastest counts.
 const ROUNDS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {

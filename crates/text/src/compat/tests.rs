@@ -78,7 +78,7 @@ fn published_texts_and_hashes() {
     assert_eq!(Recipe::Mfonda.fingerprint_weighted(features), None);
 }
 
-/// Made by these recipes and never to change, on texts that take them to their edges. Those of 1e0ng are what the PyPI package gives.
+/// Fingerprints that must never change, of texts with edge cases. Those of 1e0ng are from the PyPI package.
 #[test]
 fn golden_fingerprints() {
     let text = "The first part, at http://example.org/a_b — 第一部分，早上9点。Ünïcödé's 𠀀!";
@@ -97,7 +97,7 @@ fn golden_fingerprints() {
 }
 
 #[test]
-fn what_is_missing_or_no_hash_is_refused() {
+fn missing_dictionaries_and_invalid_hashes_are_errors() {
     for recipe in [
         Recipe::Cppjieba(Keywords::Top(5)),
         Recipe::HaoyuhuGosimhash(Keywords::ByLength),
@@ -210,7 +210,7 @@ fn every_published_vector_of_cppjieba() {
             let top = Keywords::Top(given["topn"].as_u64().unwrap() as u32);
             let mut keywords = fingerprinter.keywords(text, top);
             keywords.sort_unstable_by_key(|keyword| keyword.word);
-            // Equally heavy ones are published in another order.
+            // The published order of equally heavy keywords differs.
             let mut published = given["keywords"].as_array().cloned().unwrap_or_default();
             published.sort_by_key(|keyword| keyword[0].as_str().unwrap().to_owned());
             for (found, expected) in keywords.iter().zip(&published) {

@@ -12,6 +12,15 @@ const MAX_NAME_BYTES: usize = 24;
 /// Number of bytes of the value of an attribute that are read.
 const MAX_VALUE_BYTES: usize = 512;
 
+/// Lengths in bytes of the texts of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Lengths {
+    /// Of the visible text.
+    pub(super) text: usize,
+    /// Of the title.
+    pub(super) title: usize,
+}
+
 /// Builds a page from the tokens of its markup.
 pub(super) struct Reader<'p> {
     page: &'p mut Page,
@@ -40,14 +49,17 @@ impl<'p> Reader<'p> {
     }
 
     /// Lengths in bytes of the visible text and of the title so far.
-    pub(super) fn lengths(&self) -> (usize, usize) {
-        (self.page.text.len(), self.page.title.len())
+    pub(super) fn lengths(&self) -> Lengths {
+        Lengths {
+            text: self.page.text.len(),
+            title: self.page.title.len(),
+        }
     }
 
     /// The bytes that were appended to the visible text and to the title since they had the lengths `before`.
-    pub(super) fn appended(&self, before: (usize, usize)) -> (&[u8], &[u8]) {
-        let text = self.page.text.get(before.0..).unwrap_or_default();
-        let title = self.page.title.get(before.1..).unwrap_or_default();
+    pub(super) fn appended(&self, before: Lengths) -> (&[u8], &[u8]) {
+        let text = self.page.text.get(before.text..).unwrap_or_default();
+        let title = self.page.title.get(before.title..).unwrap_or_default();
         (text, title)
     }
 

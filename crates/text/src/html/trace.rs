@@ -206,8 +206,8 @@ impl ForwardingEmitter for Tracer<'_, '_> {
         let (source, copied) = self.source(text);
         let after = self.reader.appended(before);
         for (pieces, appended, at) in [
-            (&mut self.trace.shown, after.0, before.0),
-            (&mut self.trace.title, after.1, before.1),
+            (&mut self.trace.shown, after.0, before.text),
+            (&mut self.trace.title, after.1, before.title),
         ] {
             let blank = appended
                 .iter()

@@ -9,7 +9,7 @@ fn table() -> IdfTable {
 }
 
 #[test]
-fn a_table_is_read_back_and_answers() {
+fn a_table_is_read_back() {
     let table = table();
     let read = IdfTable::read(&table.to_bytes()).unwrap();
     assert_eq!((&read, read.checksum()), (&table, table.checksum()));
@@ -22,7 +22,7 @@ fn a_table_is_read_back_and_answers() {
 
 proptest! {
     #[test]
-    fn damage_is_noticed(at in 0usize..70, flip in 1u8..) {
+    fn damage_is_an_error(at in 0usize..70, flip in 1u8..) {
         let bytes = table().to_bytes();
         let mut damaged = bytes.clone();
         let at = at % bytes.len();
@@ -33,7 +33,7 @@ proptest! {
 }
 
 #[test]
-fn the_shipped_table_knows_both_languages() {
+fn the_bundled_table_has_both_languages() {
     let table = IdfTable::shipped("zhen1").unwrap();
     assert_eq!(table.name(), "zhen1");
     for (common, rare) in [("the", "python"), ("的", "编译器")] {
@@ -54,7 +54,7 @@ fn roots_are_rounded() {
 }
 
 #[test]
-fn words_of_one_document_are_rare_and_few_documents_tell_nothing() {
+fn words_of_one_document_are_left_out_and_few_documents_are_an_error() {
     let feature = |text: &str| Feature {
         text: text.to_owned(),
         hash: 0,

@@ -58,7 +58,7 @@ fn examples() {
 }
 
 #[test]
-fn every_character_counts_that_unicode_calls_a_letter_or_number() {
+fn letters_and_numbers_are_those_of_unicode() {
     for c in ('\u{300}'..=char::MAX).filter(|&c| chars::is_word(c)) {
         assert_eq!(
             is_letter_or_number(c),
@@ -70,7 +70,7 @@ fn every_character_counts_that_unicode_calls_a_letter_or_number() {
 }
 
 #[test]
-fn keys_set_apart() {
+fn different_keys_give_disjoint_sets() {
     let other = Shingler::new(HashKey::new(1, 2)).shingle("a b c d", Measure::WordGrams);
     assert_eq!(
         overlap(&other, &shingles("a b c d", Measure::WordGrams)).common,
@@ -79,7 +79,7 @@ fn keys_set_apart() {
 }
 
 #[test]
-fn grams_go_on_from_piece_to_piece() {
+fn grams_continue_across_chunks() {
     let texts = (0..400).map(|i| format!("第{i}章 word{} 中文 ", i * i));
     let text = canonical(&texts.collect::<String>());
     assert!(text.len() > 3 * CHUNK_BYTES);

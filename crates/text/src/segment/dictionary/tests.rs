@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Any character may stand alone, and shorter words win: the other way round than [`JiebaRs`].
+/// Rules opposite to those of [`JiebaRs`]: any character may be a word, and the shorter of equally likely words is taken.
 struct Contrary;
 
 impl Rules for Contrary {
@@ -16,7 +16,7 @@ impl Rules for Contrary {
     }
 }
 
-/// A dictionary whose words weigh the logarithm of their frequency, and what the least does where none is found.
+/// A dictionary of words with these frequencies.
 fn dictionary(words: &[(&str, u64)]) -> Dictionary {
     let written = writer::write(words).unwrap_or_else(|writer::TooLarge(why)| panic!("{why}"));
     Dictionary {
@@ -35,7 +35,7 @@ fn lengths<R: Rules>(dictionary: &Dictionary, run: &str) -> Vec<usize> {
     path.lengths().collect()
 }
 
-/// All words tried at every place, each looked up whole.
+/// The best path by brute force: every word at every position.
 fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
     let weights: BTreeMap<&str, f64> = words.iter().map(|&(word, n)| (word, (n as f64).ln())).collect();
     let chars: Vec<char> = run.chars().collect();
@@ -78,7 +78,7 @@ fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
 }
 
 proptest! {
-    /// Few characters and few frequencies, so that words share beginnings and paths tie.
+    /// Few characters and frequencies, so that words share prefixes and paths tie.
     #[test]
     fn the_path_is_that_of_the_definition(
         words in prop::collection::vec(("[一丁七b𠀀]{1,5}", 1u64..4), 0..60),
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn every_word_shipped_is_found_with_its_frequency() {
+fn every_bundled_word_is_found_with_its_frequency() {
     let text = include_str!("../../../dictionary/jieba.dict.txt");
     let entries = text.lines().filter_map(|line| {
         let mut parts = line.split(' ');
@@ -125,7 +125,7 @@ fn every_word_shipped_is_found_with_its_frequency() {
 }
 
 #[test]
-fn of_equal_words_the_last_counts_and_an_empty_one_does_not() {
+fn the_last_of_equal_words_counts_and_empty_words_are_ignored() {
     let dictionary = dictionary(&[("", 9), ("一丁", 1), ("一丁", 1000), ("一", 9), ("丁", 9)]);
     assert_eq!(lengths::<JiebaRs>(&dictionary, "一丁"), [2]);
 }
