@@ -181,7 +181,7 @@ fn beyond_basic_plane(c: char) -> Class {
     }
     let pictograph = (c as usize).checked_sub(PICTOGRAPHS.start as usize);
     pictograph
-        .and_then(|at| PICTOGRAPH_TABLE.get(at))
+        .and_then(|index| PICTOGRAPH_TABLE.get(index))
         .copied()
         .unwrap_or_else(|| classify(c))
 }

@@ -134,16 +134,16 @@ impl Charset {
     fn first_bad(self, bytes: &[u8]) -> usize {
         let mut decoder = self.0.new_decoder_without_bom_handling();
         let mut buffer = [0; 4096];
-        let mut at = 0;
+        let mut offset = 0;
         loop {
             let (result, read, _) =
-                decoder.decode_to_utf8_without_replacement(&bytes[at..], &mut buffer, true);
-            at += read;
+                decoder.decode_to_utf8_without_replacement(&bytes[offset..], &mut buffer, true);
+            offset += read;
             match result {
                 DecoderResult::OutputFull => {}
-                DecoderResult::InputEmpty => return at,
+                DecoderResult::InputEmpty => return offset,
                 DecoderResult::Malformed(bad, after) => {
-                    return at.saturating_sub(usize::from(bad) + usize::from(after));
+                    return offset.saturating_sub(usize::from(bad) + usize::from(after));
                 }
             }
         }

@@ -80,17 +80,17 @@ fn beyond_ascii<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'
     let single = matches!(class, Class::Mapped | Class::MappedGap);
     let mut last = 0;
     let mut end = text.len();
-    for (at, c) in chars {
+    for (position, c) in chars {
         let next = if c.is_ascii() { Class::Gap } else { classes.of(c) };
         if acts_backward(next) {
             pass(text.split_at(last).0, class, sink);
             return joined(text.split_at(last).1, classes, sink);
         }
         if single || next != class || c.is_ascii() {
-            end = at;
+            end = position;
             break;
         }
-        last = at;
+        last = position;
     }
     let (run, after) = text.split_at(end);
     pass(run, class, sink);
@@ -120,7 +120,7 @@ fn joined<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str 
         .char_indices()
         .skip(1)
         .find(|&(_, c)| !acts_backward(classes.of(c)))
-        .map_or(text.len(), |(at, _)| at);
+        .map_or(text.len(), |(position, _)| position);
     let (piece, after) = text.split_at(end);
     normal_form(piece.chars().filter(|&c| !is_invisible(c))).for_each(|c| sink.any(c));
     after

@@ -162,8 +162,8 @@ fn cut(
             pieces.push(span(0, run.len()));
         }
         Some(Script::Unspaced) => {
-            let ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
-            let pairs = run.char_indices().map(|(at, _)| at).zip(ends.skip(1));
+            let ends = run.char_indices().map(|(start, c)| start + c.len_utf8());
+            let pairs = run.char_indices().map(|(start, _)| start).zip(ends.skip(1));
             let before = pieces.len();
             pieces.extend(pairs.map(|(from, to)| span(from, to)));
             if pieces.len() == before {
@@ -180,7 +180,7 @@ fn by_dictionary(run: &str, path: &mut Path, word: &mut dyn FnMut(usize, usize))
     let mut from = 0;
     for length in path.lengths() {
         let last = chars.nth(length - 1);
-        let to = last.map_or(run.len(), |(at, c)| at + c.len_utf8());
+        let to = last.map_or(run.len(), |(start, c)| start + c.len_utf8());
         word(from, to);
         from = to;
     }

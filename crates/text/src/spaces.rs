@@ -16,19 +16,23 @@ pub(crate) fn split(
     mut mixed: impl FnMut(&str, u32, &mut Vec<Span>) -> usize,
 ) {
     let bytes = canonical.as_bytes();
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+    let mut position = 0;
+    while let Some(rest) = bytes.get(position..).filter(|rest| !rest.is_empty()) {
         let ascii = ascii_prefix(rest);
         if ascii == rest.len() {
-            split_ascii(rest, at, words);
+            split_ascii(rest, position, words);
             return;
         }
         let (before, _) = rest.split_at(ascii);
         if let Some(space) = before.iter().rposition(|&b| b == b' ') {
-            split_ascii(before.split_at(space).0, at, words);
-            at += space + 1;
+            split_ascii(before.split_at(space).0, position, words);
+            position += space + 1;
         }
-        at += mixed(canonical.get(at..).unwrap_or_default(), at as u32, words) + 1;
+        position += mixed(
+            canonical.get(position..).unwrap_or_default(),
+            position as u32,
+            words,
+        ) + 1;
     }
 }
 
@@ -102,9 +106,9 @@ mod tests {
         fn splits_at_every_space(text in prop_oneof![any_text(), plain_text(), "[a-z ]{0,60}"]) {
             let canonical = canonical(&text);
             let mut spans = Vec::new();
-            split(&canonical, &mut spans, |rest, at, words| {
+            split(&canonical, &mut spans, |rest, position, words| {
                 let end = rest.find(' ').unwrap_or(rest.len());
-                words.push(Span { start: at, end: at + end as u32 });
+                words.push(Span { start: position, end: position + end as u32 });
                 end
             });
             let words: Vec<&str> = spans.iter().map(|s| &canonical[s.start as usize..s.end as usize]).collect();

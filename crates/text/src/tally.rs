@@ -127,8 +127,8 @@ impl<W: Width> Tally<W> {
         let mut distinct = self.distinct;
         for (&hash, first) in hashes.iter().zip(self.features..) {
             let key = hash.low_u64();
-            let at = probe.find(&self.slots, key);
-            let slot = &mut self.slots[at];
+            let index = probe.find(&self.slots, key);
+            let slot = &mut self.slots[index];
             let new = slot.document != probe.document;
             *slot = Slot {
                 key,
@@ -136,7 +136,7 @@ impl<W: Width> Tally<W> {
                 tf: slot.tf * u32::from(!new) + 1,
             };
             self.hashes[distinct] = hash;
-            self.entries[distinct] = Entry { slot: at, first };
+            self.entries[distinct] = Entry { slot: index, first };
             distinct += usize::from(new);
         }
         self.distinct = distinct;
@@ -201,17 +201,17 @@ impl Probe {
     #[inline]
     fn find(self, slots: &[Slot], key: u64) -> usize {
         let product = u128::from(key ^ self.salt) * u128::from(self.multiplier);
-        let mut at = ((product >> 64) as u64 ^ product as u64) as usize & self.mask;
+        let mut index = ((product >> 64) as u64 ^ product as u64) as usize & self.mask;
         loop {
             // In bounds: the mask is below the number of slots.
-            let slot = slots[at];
+            let slot = slots[index];
             // Both are zero if the slot holds another feature of this document: one branch for both conditions.
             let free = u64::from(slot.document ^ self.document);
             let same = u64::from(slot.key == key);
             if free | same != 0 {
-                return at;
+                return index;
             }
-            at = (at + 1) & self.mask;
+            index = (index + 1) & self.mask;
         }
     }
 }

@@ -19,18 +19,18 @@ const CHUNK: usize = 32;
 pub(crate) fn ascii_runs(text: &str, n: usize, runs: &mut Vec<Span>) {
     runs.clear();
     let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = bytes.get(at..).unwrap_or_default();
+    let mut position = 0;
+    while position < bytes.len() {
+        let rest = bytes.get(position..).unwrap_or_default();
         let length = ascii_prefix(rest);
         if length >= n.max(MIN_RUN) {
             runs.push(Span {
-                start: at as u32,
-                end: (at + length) as u32,
+                start: position as u32,
+                end: (position + length) as u32,
             });
         }
         let others = rest.iter().skip(length);
-        at += length + others.take_while(|b| !b.is_ascii()).count();
+        position += length + others.take_while(|b| !b.is_ascii()).count();
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_window_is_found_once(text in prop_oneof![mostly_ascii(), plain_text()], n in 1usize..12) {
-            let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            let ends = text.char_indices().map(|(position, _)| position).chain([text.len()]);
             let ends: Vec<usize> = ends.collect();
             let mut expected: Vec<_> = ends.windows(n + 1).map(|window| (window[0], window[n])).collect();
             expected.sort_unstable();
@@ -79,10 +79,10 @@ mod tests {
             for run in &runs {
                 let run = run.start as usize..run.end as usize;
                 prop_assert!(text[run.clone()].is_ascii() && run.len() >= n.max(MIN_RUN));
-                found.extend((run.start..=run.end - n).map(|at| (at, at + n)));
+                found.extend((run.start..=run.end - n).map(|position| (position, position + n)));
             }
             for island in islands(&runs, n, text.len()) {
-                let ends: Vec<usize> = ends.iter().copied().filter(|at| island.start <= *at && *at <= island.end).collect();
+                let ends: Vec<usize> = ends.iter().copied().filter(|position| island.start <= *position && *position <= island.end).collect();
                 found.extend(ends.windows(n + 1).map(|window| (window[0], window[n])));
             }
             found.sort_unstable();

@@ -37,7 +37,11 @@ pub(super) fn byte_windows_but_the_last(text: &str, n: usize) -> impl Iterator<I
 
 /// Overlapping windows of `n` characters, all of them or all but the last. A shorter text has none.
 pub(super) fn char_windows(text: &str, n: usize, without_the_last: bool) -> impl Iterator<Item = &str> {
-    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]).skip(n);
+    let ends = text
+        .char_indices()
+        .map(|(offset, _)| offset)
+        .chain([text.len()])
+        .skip(n);
     let count = (text.chars().count() + 1).saturating_sub(n);
     let windows = text.char_indices().zip(ends);
     let take = count.saturating_sub(usize::from(without_the_last));
@@ -50,8 +54,8 @@ pub(super) fn char_windows(text: &str, n: usize, without_the_last: bool) -> impl
 pub(super) fn utf16_pairs(text: &str) -> impl Iterator<Item = String> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let count = units.len().saturating_sub(1);
-    (0..count).map(move |at| {
-        let pair = units.get(at..at + 2).unwrap_or_default().iter().copied();
+    (0..count).map(move |i| {
+        let pair = units.get(i..i + 2).unwrap_or_default().iter().copied();
         char::decode_utf16(pair).map(|c| c.unwrap_or('?')).collect()
     })
 }

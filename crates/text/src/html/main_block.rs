@@ -39,11 +39,11 @@ impl MainBlock {
     /// Chooses one of `blocks`, which are in the order parents first and not empty. Linear.
     pub(super) fn choose(&mut self, blocks: &[Block]) -> Choice {
         self.sum(blocks, |_| false);
-        let (visible, total) = (at(&self.words, 0), at(&self.counted, 0));
+        let (visible, total) = (sum_of(&self.words, 0), sum_of(&self.counted, 0));
         self.out.clear();
         for (i, block) in blocks.iter().enumerate() {
             let within = i > 0 && self.out.get(block.parent as usize).copied().unwrap_or(false);
-            let little = at(&self.counted, i) * 100 <= total * MAX_CHROME_PERCENT;
+            let little = sum_of(&self.counted, i) * 100 <= total * MAX_CHROME_PERCENT;
             self.out.push(within || (block.chrome && little));
         }
         let out = std::mem::take(&mut self.out);
@@ -51,26 +51,26 @@ impl MainBlock {
         self.out = out;
 
         let mut chosen = self.landmark(blocks);
-        let all = at(&self.counted, chosen);
+        let all = sum_of(&self.counted, chosen);
         for (i, block) in blocks.iter().enumerate().skip(chosen + 1) {
             let inside = block.parent as usize == chosen && !block.paragraph;
-            if inside && all > 0 && at(&self.counted, i) * 100 >= all * MIN_INNER_PERCENT {
+            if inside && all > 0 && sum_of(&self.counted, i) * 100 >= all * MIN_INNER_PERCENT {
                 chosen = i;
             }
         }
         Choice {
             block: chosen,
             visible,
-            words: at(&self.words, chosen),
+            words: sum_of(&self.words, chosen),
         }
     }
 
     /// The block that is marked as the content, or the whole page.
     fn landmark(&self, blocks: &[Block]) -> usize {
-        let total = at(&self.counted, 0);
+        let total = sum_of(&self.counted, 0);
         let mut best = (Landmark::None, 0, 0);
         for (i, block) in blocks.iter().enumerate() {
-            let counted = at(&self.counted, i);
+            let counted = sum_of(&self.counted, i);
             let fair = total > 0 && counted * 100 >= total * MIN_LANDMARK_PERCENT;
             if block.landmark > Landmark::None && fair && (block.landmark, counted) > (best.0, best.1) {
                 best = (block.landmark, counted, i);
@@ -104,6 +104,6 @@ impl MainBlock {
     }
 }
 
-fn at(sums: &[u64], i: usize) -> u64 {
+fn sum_of(sums: &[u64], i: usize) -> u64 {
     sums.get(i).copied().unwrap_or(0)
 }

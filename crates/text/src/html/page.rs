@@ -183,7 +183,7 @@ impl Page {
         if element == Element::Break && !self.unseen() {
             self.gap = Gap::Line;
         }
-        let at = self.last(element);
+        let index = self.last(element);
         // An end tag inside a cell closes nothing outside the cell, unless it ends the table or a part of the table.
         let fence = match element {
             Element::Table => Some(0),
@@ -191,8 +191,8 @@ impl Page {
             _ => self.open.last().map(|top| top.fence),
         };
         let fence = fence.filter(|&fence| fence != NO_ELEMENT).unwrap_or(0);
-        if at != NO_ELEMENT && at >= fence {
-            self.truncate(at);
+        if index != NO_ELEMENT && index >= fence {
+            self.truncate(index);
         }
     }
 
@@ -241,8 +241,8 @@ impl Page {
             Element::Row => (Element::Row, Element::Table),
             _ => return,
         };
-        let (at, outer) = (self.last(closes), self.last(within));
-        if at != NO_ELEMENT && (outer == NO_ELEMENT || at > outer) {
+        let (index, outer) = (self.last(closes), self.last(within));
+        if index != NO_ELEMENT && (outer == NO_ELEMENT || index > outer) {
             self.end(closes);
         }
         // A row that begins inside a cell ends the cell. If there was an open row, ending it closed the cell.
@@ -281,7 +281,7 @@ impl Page {
             });
             return;
         }
-        let at = self.open.len() as u32;
+        let index = self.open.len() as u32;
         let top = self.open.last().copied();
         let is_fence = matches!(element, Element::Cell | Element::Table);
         let below = self.last(element);
@@ -290,7 +290,7 @@ impl Page {
             block: top.map_or(0, |top| top.block),
             below,
             fence: if is_fence {
-                at
+                index
             } else {
                 top.map_or(0, |top| top.fence)
             },
@@ -298,7 +298,7 @@ impl Page {
             link: link || top.is_some_and(|top| top.link),
         });
         if let Some(last) = self.last.get_mut(element.kind()) {
-            *last = at;
+            *last = index;
         }
     }
 

@@ -105,32 +105,32 @@ impl Trace {
     /// The byte of the markup at which the character at byte `start` of the text begins. `None` for white space between pieces, and for a
     /// character in the middle of the characters of one reference (`&fjlig;` gives two letters).
     pub fn start(&self, start: usize) -> Option<usize> {
-        let (piece, at) = self.piece(start)?;
-        let within = at - piece.text as usize;
+        let (piece, offset) = self.piece(start)?;
+        let within = offset - piece.text as usize;
         (piece.copied || within == 0).then(|| piece.markup as usize + within)
     }
 
     /// The byte of the markup after the character that ends at byte `end` of the text. `None` as for [`start`](Self::start).
     pub fn end(&self, end: usize) -> Option<usize> {
-        let (piece, at) = self.piece(end.checked_sub(1)?)?;
-        let within = at - piece.text as usize + 1;
+        let (piece, offset) = self.piece(end.checked_sub(1)?)?;
+        let within = offset - piece.text as usize + 1;
         if piece.copied {
             return Some(piece.markup as usize + within);
         }
         (within == piece.length as usize).then(|| (piece.markup + piece.markup_length) as usize)
     }
 
-    fn piece(&self, at: usize) -> Option<(&Piece, usize)> {
-        let (pieces, at) = match self.part? {
-            Part::Title => (&self.title, at),
-            Part::Visible => (&self.shown, at),
+    fn piece(&self, offset: usize) -> Option<(&Piece, usize)> {
+        let (pieces, offset) = match self.part? {
+            Part::Title => (&self.title, offset),
+            Part::Visible => (&self.shown, offset),
             Part::Main => {
-                let after = self.cuts.partition_point(|cut| cut.text <= at);
+                let after = self.cuts.partition_point(|cut| cut.text <= offset);
                 let cut = self.cuts.get(after.checked_sub(1)?)?;
-                (&self.shown, at - cut.text + cut.visible)
+                (&self.shown, offset - cut.text + cut.visible)
             }
         };
-        pieces.find(at).map(|piece| (piece, at))
+        pieces.find(offset).map(|piece| (piece, offset))
     }
 
     /// Sets the part that was extracted, and its pieces.
@@ -205,7 +205,7 @@ impl ForwardingEmitter for Tracer<'_, '_> {
         self.reader.emit_string(text);
         let (source, copied) = self.source(text);
         let after = self.reader.appended(before);
-        for (pieces, appended, at) in [
+        for (pieces, appended, offset) in [
             (&mut self.trace.shown, after.0, before.text),
             (&mut self.trace.title, after.1, before.title),
         ] {
@@ -217,10 +217,10 @@ impl ForwardingEmitter for Tracer<'_, '_> {
                 continue;
             }
             if copied {
-                pieces.copy(appended, at, text, source.start);
+                pieces.copy(appended, offset, text, source.start);
             } else {
                 pieces.0.push(Piece {
-                    text: (at + blank) as u32,
+                    text: (offset + blank) as u32,
                     length: (appended.len() - blank) as u32,
                     markup: source.start as u32,
                     markup_length: source.len() as u32,

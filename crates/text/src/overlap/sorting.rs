@@ -88,17 +88,17 @@ fn bubble_pass(values: &mut [u64]) {
 fn insertion_sort(values: &mut [u64], mut moves: usize) -> bool {
     for i in 1..values.len() {
         let value = values[i];
-        let mut at = i;
-        while at > 0 && values[at - 1] > value {
-            values[at] = values[at - 1];
-            at -= 1;
+        let mut position = i;
+        while position > 0 && values[position - 1] > value {
+            values[position] = values[position - 1];
+            position -= 1;
         }
-        if at < i {
-            values[at] = value;
-            if i - at > moves {
+        if position < i {
+            values[position] = value;
+            if i - position > moves {
                 return false;
             }
-            moves -= i - at;
+            moves -= i - position;
         }
     }
     true

@@ -54,9 +54,9 @@ impl Units {
             Measure::WordGrams => split(text, &mut self.spans, mixed_words),
             Measure::CharGrams => {
                 let letters = text.char_indices().filter(|&(_, c)| is_letter_or_number(c));
-                self.spans.extend(letters.map(|(at, c)| Span {
-                    start: at as u32,
-                    end: (at + c.len_utf8()) as u32,
+                self.spans.extend(letters.map(|(offset, c)| Span {
+                    start: offset as u32,
+                    end: (offset + c.len_utf8()) as u32,
                 }));
             }
         }

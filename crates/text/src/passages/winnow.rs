@@ -74,8 +74,8 @@ impl Winnower {
     /// Empty if the text is shorter than one fingerprint. Expected O(n log n).
     pub fn fingerprints(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         let mut picked = self.pick(canonical, measure);
-        for at in &mut picked {
-            *at = self.grams[*at as usize];
+        for position in &mut picked {
+            *position = self.grams[*position as usize];
         }
         picked.sort_unstable();
         picked.dedup();
@@ -87,11 +87,14 @@ impl Winnower {
         let picked = self.pick(canonical, measure);
         let length = GRAM_UNITS[index(measure)];
         let mut chars = CharCounter::new(canonical);
-        let placed = picked.into_iter().map(|at| {
-            let at = at as usize;
-            let (first, last) = (self.units.spans[at], self.units.spans[at + length - 1]);
+        let placed = picked.into_iter().map(|position| {
+            let position = position as usize;
+            let (first, last) = (
+                self.units.spans[position],
+                self.units.spans[position + length - 1],
+            );
             PlacedFingerprint {
-                fingerprint: self.grams[at],
+                fingerprint: self.grams[position],
                 chars: chars.range(first.start as usize..last.end as usize),
             }
         });
@@ -115,11 +118,11 @@ pub(super) fn pick(values: &[u64], window: usize) -> Vec<u64> {
         let start = end.saturating_sub(window);
         let newest = end - 1;
         let next = match least {
-            Some(at) if at >= start => {
-                if values[newest] <= values[at] {
+            Some(position) if position >= start => {
+                if values[newest] <= values[position] {
                     newest
                 } else {
-                    at
+                    position
                 }
             }
             _ => (start..end).fold(start, |best, i| if values[i] <= values[best] { i } else { best }),

@@ -33,7 +33,7 @@ pub(super) fn cut(
     };
     for part in text.split_inclusive(SEPARATORS) {
         let (part, separator) = match part.char_indices().next_back() {
-            Some((at, c)) if SEPARATORS.contains(&c) => (part.get(..at).unwrap_or_default(), Some(c)),
+            Some((offset, c)) if SEPARATORS.contains(&c) => (part.get(..offset).unwrap_or_default(), Some(c)),
             _ => (part, None),
         };
         cut_part(dictionaries, part, buffers, &mut take);
