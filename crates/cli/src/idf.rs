@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueHint};
-use twinprint::{IdfPower, IdfTable, Profile, build_idf};
+use twinprint::{IdfError, IdfPower, IdfTable, Profile, build_idf};
 
 use crate::usage::UsageError;
 use crate::dedup::profile_named;
@@ -125,7 +125,13 @@ fn table(given: &str) -> anyhow::Result<IdfTable> {
         return Ok(table);
     }
     let bytes = std::fs::read(given).with_context(|| format!("--idf {given}"))?;
-    IdfTable::read(&bytes).map_err(|error| UsageError(format!("--idf {given}: {error}")).into())
+    IdfTable::read(&bytes).map_err(|error| {
+        let hint = match error {
+            IdfError::Magic => " (`twinprint idf build` makes one)",
+            _ => "",
+        };
+        UsageError(format!("--idf {given}: {error}{hint}")).into()
+    })
 }
 
 /// Runs the command.

@@ -1,8 +1,8 @@
-//! What features and weights are worth: recall and candidates of many recipes on labelled documents.
+//! Compares features and weights: recall and candidates of many combinations on labelled documents.
 //!
 //! `cargo run --release -p twinprint-text --example features -- DOCS.jsonl PAIRS.jsonl`, records `{id, text}` and `{a, b, jaccard}`. Recall is the
 //! share of the listed pairs within the radius, candidates are all pairs within it, a document.
-#![expect(clippy::print_stdout, reason = "it is what the example is for")]
+#![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,14 +12,14 @@ use serde_json::Value;
 use twinprint_fingerprint::{HashKey, Votes, Width, hash_one};
 use twinprint_text::{Analyzer, Feature, Features, IdfTable, Profile, Weight};
 
-/// Jaccards from which on recall is told.
-const AT: [f64; 3] = [0.8, 0.7, 0.5];
-/// Widths and radii.
+/// Jaccard thresholds for which recall is reported.
+const THRESHOLDS: [f64; 3] = [0.8, 0.7, 0.5];
+/// Widths in bits, and radii.
 const RADII: [(u32, u32); 2] = [(64, 12), (128, 24)];
-/// Words of a text whose beginning alone counts.
-const CAPPED: usize = 500;
+/// Number of words at the beginning of a text that the capped recipes use.
+const MAX_WORDS: usize = 500;
 
-/// From a document's features, of most weight first, to what is voted with.
+/// Maps a document's features, the heaviest first, to the hashes and weights that vote.
 type Recipe<'t> = Box<dyn Fn(&[Feature]) -> Vec<(u128, f64)> + 't>;
 
 fn lntf(feature: &Feature) -> f64 {
@@ -34,7 +34,7 @@ fn each<'t>(weight: impl Fn(&Feature) -> f64 + 't) -> Recipe<'t> {
     })
 }
 
-/// The features of most weight, as many as `count` says of all.
+/// The heaviest features. `count` maps the number of all features to the number taken.
 fn top<'t>(weight: impl Fn(&Feature) -> f64 + 't, count: impl Fn(usize) -> usize + 't) -> Recipe<'t> {
     Box::new(move |features| {
         let mut weighed: Vec<(u128, f64)> = features.iter().map(|f| (f.hash, weight(f))).collect();
@@ -145,7 +145,7 @@ fn report(name: &str, fingerprints: &[u128], pairs: &[(usize, usize, f64)]) {
     for (bits, k) in RADII {
         let mask = u128::MAX >> (128 - bits);
         let near = |a: usize, b: usize| (fingerprints[a] & mask).distance(fingerprints[b] & mask) <= k;
-        for at in AT {
+        for at in THRESHOLDS {
             let true_pairs = pairs.iter().filter(|pair| pair.2 >= at);
             let (mut all, mut found) = (0u32, 0u32);
             for &(a, b, _) in true_pairs {
@@ -201,7 +201,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let mut analyzer = Analyzer::new(&Profile::default_for(128)?, HashKey::PUBLIC);
-    let first = |text: &String| text.split(' ').take(CAPPED).collect::<Vec<_>>().join(" ");
+    let first = |text: &String| text.split(' ').take(MAX_WORDS).collect::<Vec<_>>().join(" ");
     let fingerprints: Vec<u128> = texts
         .iter()
         .map(|text| analyzer.analyze(&first(text)).fingerprint)

@@ -1,4 +1,4 @@
-//! How fast pages become text on one core, and how near that text is to a reference.
+//! Measures the speed of text extraction on one core, and the similarity of the extracted text to a reference.
 //!
 //! `cargo run --release -p twinprint-text --features html --example html -- REFERENCE FILE.jsonl…` reads the fields
 //! `html` and REFERENCE of each record.
@@ -12,7 +12,7 @@ use twinprint_text::html::{Extractor, Part};
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Measure, canonical};
 
-/// The pages are read this often; the quickest counts.
+/// Number of runs over the pages; the fastest counts.
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! How fast texts are taken apart, step by step, on one core.
+//! Measures the speed of each step of text analysis on one core.
 //!
 //! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the `text` of each record. `DICTIONARY` may name a
 //! directory of cppjieba's dictionaries.
@@ -12,11 +12,11 @@ use std::time::Instant;
 
 use jieba_rs::Jieba;
 use twinprint_fingerprint::HashKey;
-use twinprint_text::compat::{Dictionaries, Imitator, Recipe};
+use twinprint_text::compat::{Dictionaries, Recipe, RecipeFingerprinter};
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Analyzer, Measure, Profile, canonical, normalise};
 
-/// Each step runs this often; the quickest counts.
+/// Number of runs of each step; the fastest counts.
 const ROUNDS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,11 +53,11 @@ fn measure(texts: &[String]) -> Result<(), Box<dyn Error>> {
     });
     if let Some(directory) = std::env::var_os("DICTIONARY") {
         let dictionaries = Arc::new(Dictionaries::open(Path::new(&directory))?);
-        let mut imitator = Imitator::new(Recipe::parse("cppjieba")?, Some(dictionaries))?;
+        let mut fingerprinter = RecipeFingerprinter::new(Recipe::parse("cppjieba")?, Some(dictionaries))?;
         step("as cppjieba", texts, |text| {
-            imitator
+            fingerprinter
                 .fingerprint(text)
-                .map_or(0, |(_, features)| features as usize)
+                .map_or(0, |found| found.features as usize)
         });
     }
     step("jieba-rs alone", texts, |text| jieba.cut(text, false).len());

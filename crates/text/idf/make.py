@@ -1,4 +1,4 @@
-"""Makes zhen1.tpidf, the table of idf weights that is shipped.
+"""Makes zhen1.tpidf, the bundled table of idf weights.
 
   make.py IDF.utf8 ENGLISH.jsonl OUT
 

@@ -1,8 +1,8 @@
 //! Canonical text: the words of the normalised text, joined by single spaces.
 //!
-//! A word is a maximal run of letters, numbers and marks (general categories L, N and M; an underscore parts
-//! words). Features, overlap and equality read this form and nothing else, so two texts that differ in
-//! punctuation, case, width or spacing are one text from here on.
+//! A word is a maximal run of letters, numbers and marks (general categories L, N and M). An underscore
+//! separates words. Features, overlap and equality read this form and nothing else, so texts that differ only in
+//! punctuation, case, width or spacing count as equal.
 //!
 //! Invariants: no leading, trailing or double space; canonicalising twice changes nothing.
 
@@ -22,11 +22,11 @@ pub fn canonical(text: &str) -> String {
     canonicaliser.text
 }
 
-/// Makes canonical texts in one buffer that it keeps.
+/// Makes canonical texts in a buffer that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Canonicaliser {
     text: String,
-    /// The text ends within a word.
+    /// Whether the text ends within a word.
     in_word: bool,
 }
 
@@ -36,7 +36,7 @@ impl Canonicaliser {
         self.text.clear();
         self.in_word = false;
         walk(text, self);
-        // Each word is followed by its space as soon as it ends.
+        // A space was written as soon as the last word ended.
         if self.text.ends_with(' ') {
             self.text.pop();
         }
@@ -44,13 +44,14 @@ impl Canonicaliser {
     }
 }
 
+/// Bytes of ASCII handled at a time.
 const CHUNK: usize = 64;
-/// A chunk may yield one byte more than it has: the space after a word that ended with the chunk before. The
-/// power of two lets a masked index prove itself in bounds.
-const ROOM: usize = 2 * CHUNK;
+/// Bytes of the output buffer of a chunk. A chunk may give one byte more than it has: the space after a word that ended
+/// with the chunk before. A power of two, so that the compiler sees that a masked index is in bounds.
+const BUFFER: usize = 2 * CHUNK;
 
-/// Letters in lower case and digits as they are, everything else a space.
-const ASCII: [u8; 256] = {
+/// The output of each ASCII byte: letters in lower case, digits unchanged, everything else a space.
+const ASCII_OUTPUT: [u8; 256] = {
     let mut table = [b' '; 256];
     let mut b = 0u8;
     while b < 128 {
@@ -63,21 +64,21 @@ const ASCII: [u8; 256] = {
 };
 
 impl Sink for Canonicaliser {
-    /// Branch-free: every byte is written, the position advances past letters, digits and the first space after
+    /// Branch-free: every byte is written, and the position advances past letters, digits and the first space after
     /// them.
     fn ascii(&mut self, run: &str) {
-        let mut room = [0u8; ROOM];
+        let mut buffer = [0u8; BUFFER];
         let mut in_word = usize::from(self.in_word);
         for chunk in run.as_bytes().chunks(CHUNK) {
             let mut length = 0;
             for &b in chunk {
-                let lowered = ASCII[b as usize];
-                room[length % ROOM] = lowered;
+                let lowered = ASCII_OUTPUT[b as usize];
+                buffer[length % BUFFER] = lowered;
                 let word = usize::from(lowered != b' ');
                 length += word | in_word;
                 in_word = word;
             }
-            let written = room.get(..length).unwrap_or_default();
+            let written = buffer.get(..length).unwrap_or_default();
             self.text
                 .push_str(str::from_utf8(written).expect("the table holds ASCII only"));
         }

@@ -1,12 +1,12 @@
-//! What a character does to the text: kept, parting words, mapped, joining or stripped.
+//! Classes of characters by their effect in normalisation: kept, separating words, mapped, joining or stripped.
 //!
-//! Normalisation (NFKC, lower case, NFC) works on the whole text, yet most characters are indifferent to their
+//! Normalisation (NFKC, lower case, NFC) is defined on the whole text, but most characters do not depend on their
 //! neighbours. A character is *simple* when text may be cut before it: its decomposition starts with a starter
 //! that never composes with what precedes (Unicode Standard Annex #15, section 9.1), before and after lower
-//! casing. What is not simple joins the character before it and takes the slow path together with it.
+//! casing. A character that is not simple is normalised together with the character before it, on the slow path.
 //!
 //! The classes of the basic plane and of the pictographs are tables built once from the Unicode crates; other
-//! characters are classified as they come. Invariant, tested for every character: the table says what the definitions say.
+//! characters are classified when they occur. Invariant, tested for every character: the tables agree with the definitions.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,16 +16,16 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, is_nfc_quick};
 
-/// What normalisation does with a character.
+/// The effect of normalisation on a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Simple, unchanged by normalisation, part of a word.
     Word,
-    /// Simple, unchanged, parts words.
+    /// Simple, unchanged, separates words.
     Gap,
-    /// Simple, normalised to something else that only parts words.
+    /// Simple, normalised to other characters that all separate words.
     MappedGap,
-    /// Simple, normalised to something else.
+    /// Simple, normalised to other characters.
     Mapped,
     /// May act on the character before it.
     Joiner,
@@ -71,7 +71,7 @@ pub(crate) fn is_mark(c: char) -> bool {
     )
 }
 
-/// Characters that leave no trace on the page: format characters (zero-width space and joiners, soft hyphen,
+/// Whether the character is not visible on a page: format characters (zero-width space and joiners, soft hyphen,
 /// byte order mark, directional marks), variation selectors and the blank fillers.
 pub(crate) fn is_invisible(c: char) -> bool {
     match c {
@@ -87,8 +87,8 @@ pub(crate) fn is_invisible(c: char) -> bool {
     }
 }
 
-/// The normal form of a piece of text that stands between two cuts: NFKC, lower case, NFC. The last step is
-/// needed for idempotence: lower casing can bring a letter and a mark together that compose (J and a caron).
+/// The normal form of a piece of text between two positions at which text may be cut: NFKC, lower case, NFC. The last step is
+/// needed for idempotence: lower casing can create a letter and a mark that compose (J and a caron).
 pub(crate) fn normal_form(piece: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     piece.nfkc().flat_map(char::to_lowercase).nfc()
 }
@@ -100,8 +100,8 @@ pub(crate) fn is_starter(c: char) -> bool {
         && normal_form(std::iter::once(c)).next().is_some_and(starts)
 }
 
-/// Text may be cut before this character, as far as composition goes.
-fn starts_afresh(c: char) -> bool {
+/// Whether text may be cut before this character without changing compositions.
+fn is_composition_boundary(c: char) -> bool {
     let first = std::iter::once(c).nfkd().next().unwrap_or(c);
     canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
 }
@@ -113,7 +113,7 @@ fn classify(c: char) -> Class {
     }
     let mut normal = normal_form(std::iter::once(c));
     let first = normal.next().unwrap_or(c);
-    if !starts_afresh(c) || !starts_afresh(first) {
+    if !is_composition_boundary(c) || !is_composition_boundary(first) {
         return Class::Joiner;
     }
     match normal.next() {
@@ -126,12 +126,13 @@ fn classify(c: char) -> Class {
     }
 }
 
-/// Blocks whose every character is a word character that nothing changes.
+/// Whether the character is in a block of word characters that normalisation does not change.
 fn is_plain_block(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-/// Blocks beyond the basic plane that nothing changes, all ideographs where they are assigned.
+/// Whether the character is in a block beyond the basic plane that normalisation does not change. All assigned
+/// characters of these blocks are ideographs.
 fn is_rare_ideograph_block(c: char) -> bool {
     matches!(c, '\u{20000}'..='\u{2F7FF}' | '\u{30000}'..='\u{3FFFD}')
 }
@@ -147,13 +148,13 @@ fn table(range: Range<u32>) -> Box<[Class]> {
         .collect()
 }
 
-/// The range of pictographs, frequent in what people write.
+/// The range of pictographs such as emoji, which are frequent in texts.
 const PICTOGRAPHS: Range<u32> = 0x1_F000..0x1_FC00;
 
 static BASIC_TABLE: LazyLock<Box<[Class]>> = LazyLock::new(|| table(0..0x1_0000));
 static PICTOGRAPH_TABLE: LazyLock<Box<[Class]>> = LazyLock::new(|| table(PICTOGRAPHS));
 
-/// The classes of all characters, by table where there is one.
+/// The classes of all characters, from a table for the basic plane and the pictographs.
 #[derive(Clone, Copy)]
 pub(crate) struct Classes {
     basic: &'static [Class],
@@ -180,7 +181,7 @@ fn beyond_basic_plane(c: char) -> Class {
     }
     let pictograph = (c as usize).checked_sub(PICTOGRAPHS.start as usize);
     pictograph
-        .and_then(|at| PICTOGRAPH_TABLE.get(at))
+        .and_then(|index| PICTOGRAPH_TABLE.get(index))
         .copied()
         .unwrap_or_else(|| classify(c))
 }

@@ -1,9 +1,9 @@
-//! From bytes to text, in whatever charset they are.
+//! Detection and decoding of charsets.
 //!
-//! In order of trust: a byte order mark, what is declared, valid UTF-8, and a guess from the bytes. The guess looks at
-//! a bounded stretch and is never told that the text ends there: a text cut off within a character would be misread.
-//! Nothing is replaced: bytes that the charset does not know are an error, so that two different texts do not become
-//! equal, and text damaged in a few places is not taken for one of another charset.
+//! The charset is taken from, in order of trust: a byte order mark, a declaration, valid UTF-8, and a guess from the bytes. The
+//! guess reads a bounded part of the text and does not assume that the text ends there, because the part may end within
+//! a character. [`decode`] replaces nothing: bytes that are invalid in the charset are an error, so that two different texts do not
+//! become equal, and UTF-8 text damaged in a few places is not read in another charset.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,36 +15,45 @@ use encoding_rs::{DecoderResult, Encoding};
 #[cfg(test)]
 mod tests;
 
-/// How many bytes a guess looks at, from a little before the first that is not ASCII.
-pub const GUESSED_FROM: usize = 64 << 10;
-/// Text has fewer control characters than one in so many bytes.
-const MOST_CONTROLS: usize = 50;
-/// Bytes of ASCII before the first other byte that help the guess.
-const CONTEXT: usize = 64;
+/// Largest number of bytes that a guess reads, from a little before the first byte that is not ASCII.
+pub const MAX_GUESS_BYTES: usize = 64 << 10;
+/// Smallest number of bytes per control character in text; bytes with more control characters are binary.
+const MIN_BYTES_PER_CONTROL: usize = 50;
+/// Number of ASCII bytes before the first other byte that the guess also reads.
+const GUESS_CONTEXT_BYTES: usize = 64;
 
 /// A charset of the WHATWG Encoding Standard.
+///
+/// ```
+/// use twinprint_text::charset::Charset;
+///
+/// let gbk = Charset::named("gb2312").ok_or("unknown charset")?;
+/// assert_eq!(gbk.name(), "GBK");
+/// assert_eq!(gbk.decode(b"\xd6\xd0\xce\xc4")?, "中文");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Charset(&'static Encoding);
 
-/// What is known about bytes beside the bytes.
+/// Knowledge about the charset from outside the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hints<'a> {
-    /// A charset named by the user, a protocol or the markup. A byte order mark overrides it; a name that nobody
-    /// knows counts for nothing.
+    /// A charset named by the user, a protocol or the markup. A byte order mark overrides it; an unknown name is
+    /// ignored.
     pub declared: Option<&'a str>,
-    /// The last label of the domain the text comes from, such as `cn`: helps the guess.
+    /// The last label of the domain the text comes from, such as `cn`. It makes the guess more reliable.
     pub domain: Option<&'a str>,
 }
 
-/// Bytes that are no text of their charset.
+/// An error for bytes that are invalid in their charset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset} ({byte:#04x}) is not {charset}")]
 pub struct Undecodable {
     /// The charset.
     pub charset: Charset,
-    /// Where the first bad character begins, counted from 1.
+    /// Position of the first invalid character in bytes, from 1.
     pub offset: u64,
-    /// Its first byte.
+    /// First byte of that character.
     pub byte: u8,
 }
 
@@ -56,7 +65,7 @@ impl Charset {
     /// UTF-16, the high byte first.
     pub const UTF_16BE: Self = Self(encoding_rs::UTF_16BE);
 
-    /// The charset of a label such as `gbk`, `latin1` or `Shift_JIS`, as browsers know them. None if there is none.
+    /// The charset of a label such as `gbk`, `latin1` or `Shift_JIS`, as browsers understand it. `None` if the label is unknown.
     pub fn named(label: &str) -> Option<Self> {
         Encoding::for_label_no_replacement(label.as_bytes()).map(Self)
     }
@@ -66,15 +75,15 @@ impl Charset {
         self.0.name()
     }
 
-    /// Whether every ASCII byte stands for itself wherever it occurs outside of a character of several bytes, and
-    /// line feeds, commas, semicolons and double quotes occur nowhere else.
+    /// Whether every ASCII byte outside of characters of several bytes is that ASCII character, and the bytes of line
+    /// feeds, commas, semicolons and double quotes never occur within characters of several bytes.
     pub fn keeps_ascii(self) -> bool {
         self.0 != encoding_rs::UTF_16LE
             && self.0 != encoding_rs::UTF_16BE
             && self.0 != encoding_rs::ISO_2022_JP
     }
 
-    /// Whether backslashes and brackets, too, occur nowhere else than for themselves.
+    /// Whether, in addition, the bytes of backslashes and brackets never occur within characters of several bytes.
     pub fn keeps_backslash(self) -> bool {
         let trails = [
             encoding_rs::GBK,
@@ -85,15 +94,10 @@ impl Charset {
         self.keeps_ascii() && !trails.contains(&self.0)
     }
 
-    /// The charset that a byte order mark tells, and the bytes of the mark.
-    pub fn of_mark(bytes: &[u8]) -> Option<(Self, usize)> {
-        Encoding::for_bom(bytes).map(|(encoding, length)| (Self(encoding), length))
-    }
-
-    /// Decodes all of `bytes`, without looking for a mark. Borrows what is UTF-8 already. Linear.
+    /// Decodes all of `bytes`. A byte order mark is decoded as a character. Borrows if the charset is UTF-8. Linear.
     ///
     /// # Errors
-    /// The first bytes that are no character.
+    /// [`Undecodable`] with the position of the first invalid character.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
         if self == Self::UTF_8 {
             return from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
@@ -106,16 +110,16 @@ impl Charset {
             .ok_or_else(|| self.undecodable(bytes, self.first_bad(bytes)))
     }
 
-    /// Decodes all of `bytes`, without looking for a mark; what is no character becomes U+FFFD. Linear.
+    /// Decodes all of `bytes`; invalid characters become U+FFFD. A byte order mark is decoded as a character. Linear.
     pub fn decode_lossy(self, bytes: &[u8]) -> Cow<'_, str> {
         self.0.decode_without_bom_handling(bytes).0
     }
 
-    /// Encodes all of `text`, without a mark. Borrows what is the same in UTF-8. None if the charset lacks one of its characters, and for
-    /// UTF-16, which nothing on the web is written in. Linear.
+    /// Encodes all of `text`, without a byte order mark. Borrows if the bytes are those of UTF-8. `None` if the charset lacks one of the
+    /// characters, and for UTF-16, which the Encoding Standard does not encode. Linear.
     pub fn encode(self, text: &str) -> Option<Cow<'_, [u8]>> {
-        let (bytes, written_in, lacking) = self.0.encode(text);
-        (!lacking && written_in == self.0).then_some(bytes)
+        let (bytes, used, has_unmappable) = self.0.encode(text);
+        (!has_unmappable && used == self.0).then_some(bytes)
     }
 
     fn undecodable(self, bytes: &[u8], offset: usize) -> Undecodable {
@@ -126,23 +130,43 @@ impl Charset {
         }
     }
 
-    /// Where the first bad character begins.
+    /// Offset of the first invalid character.
     fn first_bad(self, bytes: &[u8]) -> usize {
         let mut decoder = self.0.new_decoder_without_bom_handling();
         let mut buffer = [0; 4096];
-        let mut at = 0;
+        let mut offset = 0;
         loop {
             let (result, read, _) =
-                decoder.decode_to_utf8_without_replacement(&bytes[at..], &mut buffer, true);
-            at += read;
+                decoder.decode_to_utf8_without_replacement(&bytes[offset..], &mut buffer, true);
+            offset += read;
             match result {
                 DecoderResult::OutputFull => {}
-                DecoderResult::InputEmpty => return at,
+                DecoderResult::InputEmpty => return offset,
                 DecoderResult::Malformed(bad, after) => {
-                    return at.saturating_sub(usize::from(bad) + usize::from(after));
+                    return offset.saturating_sub(usize::from(bad) + usize::from(after));
                 }
             }
         }
+    }
+}
+
+/// A byte order mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteOrderMark {
+    /// The charset that it stands for.
+    pub charset: Charset,
+    /// Its length in bytes.
+    pub length: usize,
+}
+
+impl ByteOrderMark {
+    /// The byte order mark at the start of `bytes`, if there is one.
+    pub fn at_start(bytes: &[u8]) -> Option<Self> {
+        let (encoding, length) = Encoding::for_bom(bytes)?;
+        Some(Self {
+            charset: Charset(encoding),
+            length,
+        })
     }
 }
 
@@ -158,23 +182,29 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// The charset of a text of which `bytes` are the beginning, all of it or not.
+/// The charset of a text. `bytes` are the whole text or its beginning.
+///
+/// ```
+/// use twinprint_text::charset::{Charset, Hints, detect};
+///
+/// assert_eq!(detect("naïve".as_bytes(), Hints::default()), Charset::UTF_8);
+/// ```
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
-    if let Some((charset, _)) = Charset::of_mark(bytes) {
-        return charset;
+    if let Some(mark) = ByteOrderMark::at_start(bytes) {
+        return mark.charset;
     }
     if let Some(charset) = hints.declared.and_then(Charset::named) {
         return charset;
     }
     match from_utf8(bytes) {
         Ok(_) => Charset::UTF_8,
-        // The end may cut through a character.
+        // `bytes` may end within a character.
         Err(error) if error.error_len().is_none() => Charset::UTF_8,
         Err(_) => guess(bytes, hints.domain),
     }
 }
 
-/// Decodes a whole text in the charset that [`detect`] tells; a byte order mark is dropped.
+/// Decodes a whole text in the charset that [`detect`] finds. A byte order mark is dropped.
 ///
 /// ```
 /// use twinprint_text::charset::{Hints, decode};
@@ -185,10 +215,11 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
 /// ```
 ///
 /// # Errors
-/// Bytes that are no text of the charset. Bytes with zeros or many control characters among them are binary: never guessed to be text.
+/// [`Undecodable`] for bytes that are invalid in the charset. For bytes with zeros or many control characters, which are
+/// binary, the charset is not guessed.
 pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Charset), Undecodable> {
     let charset = detect(bytes, hints);
-    let mark = Charset::of_mark(bytes).map_or(0, |(_, length)| length);
+    let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);
     match charset.decode(&bytes[mark..]) {
         Ok(text) => Ok((text, charset)),
         Err(error) => Err(Undecodable {
@@ -218,28 +249,28 @@ pub fn of_content_type(content_type: &str) -> Option<&str> {
 
 /// Guesses the charset of bytes that are not UTF-8.
 fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
-    let start = Encoding::ascii_valid_up_to(bytes).saturating_sub(CONTEXT);
-    let end = bytes.len().min(start + GUESSED_FROM);
+    let start = Encoding::ascii_valid_up_to(bytes).saturating_sub(GUESS_CONTEXT_BYTES);
+    let end = bytes.len().min(start + MAX_GUESS_BYTES);
     let window = &bytes[start..end];
     if is_binary(window) || is_damaged_utf8(window) {
         return Charset::UTF_8;
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(window, false);
-    // The detector wants a label in lower case without dots, and panics at others.
+    // The detector panics for labels with dots or characters that are not in lower case.
     let domain = domain.filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_lowercase()));
     Charset(detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny))
 }
 
-/// Whether bytes are no text: with a zero among them, or more than one control character in [`MOST_CONTROLS`]. In random bytes every
-/// tenth is one.
+/// Whether bytes are binary: they have a zero, or more than one control character in 50 bytes. In random bytes one in ten is a
+/// control character.
 pub fn is_binary(bytes: &[u8]) -> bool {
     // Tabs, line ends, form feeds and the escapes of terminals occur in text.
     let control = |&&byte: &&u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
-    bytes.contains(&0) || bytes.iter().filter(control).count() * MOST_CONTROLS > bytes.len()
+    bytes.contains(&0) || bytes.iter().filter(control).count() * MIN_BYTES_PER_CONTROL > bytes.len()
 }
 
-/// Whether bytes are UTF-8 but for a few places: then no other charset is meant.
+/// Whether bytes are UTF-8 except for a few invalid ones. Such text is not in another charset.
 fn is_damaged_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0, 0);
     for chunk in bytes.utf8_chunks() {

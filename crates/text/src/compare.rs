@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use twinprint_fingerprint::{HashKey, Width, accumulate};
 
-use crate::analyzer::{Analyzer, Feature};
+use crate::analysis::Feature;
+use crate::analyzer::Analyzer;
 use crate::hex::fingerprint_hex;
 use crate::measures::{TermVector, chebyshev, cosine, edit_distance, euclidean, manhattan, term_jaccard};
 use crate::overlap::{Shingler, overlap};

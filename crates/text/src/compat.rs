@@ -1,8 +1,18 @@
-//! Fingerprints as other libraries make them, bit for bit, so that stores made by them can be asked by ours.
+//! Fingerprints of other libraries, reproduced bit for bit, so that stores of their fingerprints can be queried.
 //!
-//! Each [`Recipe`] has its own features, hash and rule for a bit. They are what they are: most hash without a key and some drop the end of a text,
-//! so for new stores [`Profile`](crate::Profile) is the better choice. Fingerprints of a recipe are comparable with those of the same
-//! recipe alone.
+//! Each [`Recipe`] has its own features, hash and rule for a bit, with the weaknesses of its library: most hash without a key, and some drop
+//! the end of a text. For new stores use a [`Profile`](crate::Profile). Fingerprints of a recipe are comparable with those of the same
+//! recipe only.
+//!
+//! ```
+//! use twinprint_text::compat::{Recipe, RecipeFingerprinter};
+//!
+//! let recipe = Recipe::parse("mfonda")?;
+//! let mut fingerprinter = RecipeFingerprinter::new(recipe, None)?;
+//! let found = fingerprinter.fingerprint("this is a test phrase")?;
+//! assert_eq!((found.bits.count_ones() > 0, found.features), (true, 5));
+//! # Ok::<(), twinprint_text::compat::RecipeError>(())
+//! ```
 
 use std::sync::Arc;
 
@@ -19,9 +29,9 @@ use cppjieba::Extractor;
 use hash::{fnv1_32, fnv1_64, jenkins, murmur_of_java};
 use md5::{Digest, Md5};
 use std::hash::Hasher as _;
-use vote::Ballot;
+use vote::BitSums;
 
-/// How a library makes a fingerprint of a text.
+/// The rules by which a library makes a fingerprint of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Recipe {
@@ -29,43 +39,43 @@ pub enum Recipe {
     Cppjieba(Keywords),
     /// `HaoyuHu/gosimhash`: the same keywords, hashed by SipHash-2-4 under its default key.
     HaoyuhuGosimhash(Keywords),
-    /// `mfonda/simhash` in Go: words and web addresses, hashed by FNV-1; a tie is a set bit.
+    /// `mfonda/simhash` in Go: words and web addresses, hashed by FNV-1; a bit is set if the sum is 0 or more.
     Mfonda,
     /// `AllenDang/simhash` in Go: windows of 4 bytes without the last one, hashed by CRC-32; 32 bits.
     Allendang,
     /// `safeie/simhash` in Go: windows of 4 characters without the last one, hashed by FNV-1; 32 bits.
     Safeie,
-    /// The crate `simhash` 0.2 and 0.3: words between blanks, hashed by SipHash-2-4 with key 0.
+    /// The crate `simhash` 0.2 and 0.3: words separated by blanks, hashed by SipHash-2-4 with key 0.
     RustSimhash,
     /// `1e0ng/simhash`, on PyPI as `simhash`: windows of 4 letters, numbers or underscores, hashed by MD5.
     Leon,
-    /// `seomoz/simhash-cpp` and `simhash-py`, which take hashes: a text is a list of them, parted by blanks, as decimal numbers or hexadecimal
-    /// ones that begin with `0x`.
+    /// `seomoz/simhash-cpp` and `simhash-py`, which take hashes: a text is a list of hashes, separated by blanks, as decimal numbers or as
+    /// hexadecimal numbers that begin with `0x`.
     Seomoz,
-    /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A; a bit is set where the sum is above 1.
+    /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A; a bit is set if the sum is above 1.
     SimhashJava,
 }
 
-/// How many keywords count.
+/// The largest number of keywords of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keywords {
-    /// One for each 120 bytes of text, but 5 at least and 200 at most.
+    /// One for each 120 bytes of text, at least 5 and at most 200.
     ByLength,
-    /// So many at most.
+    /// This number.
     Top(u32),
 }
 
-/// Why there is no fingerprint.
+/// The reason why there is no recipe or no fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
     /// No recipe has this name.
     #[error("not one of {}, cppjieba-topN, haoyuhu-gosimhash-topN", NAMES.map(|(name, _)| name).join(", "))]
     Name,
-    /// Keywords need cppjieba's dictionaries.
+    /// The recipe needs cppjieba's dictionaries, and none were given.
     #[error("{0} needs cppjieba's dictionaries")]
     Dictionary(String),
-    /// A text that should list hashes has something else.
+    /// A part of the text is not a hash, for a recipe that takes hashes.
     #[error("not a 64-bit hash: {0:?} (expected decimal numbers, or hexadecimal ones that begin with 0x)")]
     Hash(String),
 }
@@ -82,17 +92,17 @@ const NAMES: [(&str, Recipe); 9] = [
     ("simhash-java", Recipe::SimhashJava),
 ];
 
-/// The key that `HaoyuHu/gosimhash` uses unless told otherwise.
+/// The default key of `HaoyuHu/gosimhash`.
 const GOSIMHASH_KEY: &[u8; 16] = b"8b6555d0c9cff7a9";
 
-/// Characters or bytes of a window.
+/// Characters or bytes in a window.
 const WINDOW: usize = 4;
 
 impl Recipe {
-    /// The recipe of a name: one of the [`names`](Self::names), where keywords may be limited, as in `cppjieba-top20`.
+    /// The recipe of a name: one of the [`names`](Self::names). The keywords may be limited, as in `cppjieba-top20`.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`RecipeError::Name`] if there is none.
     pub fn parse(name: &str) -> Result<Self, RecipeError> {
         if let Some((base, top)) = name.rsplit_once("-top") {
             // One recipe, one name: no leading zeros or signs.
@@ -116,7 +126,7 @@ impl Recipe {
         NAMES.into_iter().map(|(name, _)| name)
     }
 
-    /// The name.
+    /// The name, which [`parse`](Self::parse) accepts.
     pub fn name(self) -> String {
         let (kind, top) = match self {
             Self::Cppjieba(Keywords::Top(top)) => (Self::Cppjieba(Keywords::ByLength), Some(top)),
@@ -130,8 +140,9 @@ impl Recipe {
         top.map_or_else(|| name.to_owned(), |top| format!("{name}-top{top}"))
     }
 
-    /// The fingerprint of given features with weights, for the recipes whose libraries take such: cppjieba's and 1e0ng's.
-    pub fn weigh<'a>(self, features: impl IntoIterator<Item = (&'a str, f64)>) -> Option<u64> {
+    /// The fingerprint of features with weights. `None` for recipes whose libraries do not take weighted features: all but cppjieba's and
+    /// 1e0ng's.
+    pub fn fingerprint_weighted<'a>(self, features: impl IntoIterator<Item = (&'a str, f64)>) -> Option<u64> {
         let hash = match self {
             Self::Cppjieba(_) => jenkins,
             Self::HaoyuhuGosimhash(_) => sip_of_gosimhash,
@@ -141,10 +152,10 @@ impl Recipe {
         let hashes = features
             .into_iter()
             .map(|(feature, weight)| (hash(feature.as_bytes()), weight));
-        Some(Ballot::weighted(hashes).bits(|&sum| sum > 0.0))
+        Some(BitSums::weighted(hashes).bits(|&sum| sum > 0.0))
     }
 
-    /// Bits of a fingerprint.
+    /// Width of the fingerprints in bits.
     pub fn bits(self) -> u32 {
         match self {
             Self::Allendang | Self::Safeie => 32,
@@ -152,10 +163,10 @@ impl Recipe {
         }
     }
 
-    /// A checksum over what decides a fingerprint here, dictionaries aside: it changes should the rules of a recipe ever change.
+    /// A checksum over everything that decides a fingerprint, except for dictionaries. It changes if the rules of the recipe change.
     pub fn checksum(self) -> u64 {
         let parts = format!("recipe: {}\nrules: 1\nbits: {}\n", self.name(), self.bits());
-        crate::profile::checksum(parts.as_bytes())
+        crate::checksum::checksum(parts.as_bytes())
     }
 
     /// Whether fingerprints depend on cppjieba's dictionaries.
@@ -164,19 +175,28 @@ impl Recipe {
     }
 }
 
-/// Makes fingerprints by one recipe; keeps its buffers, so one for each thread.
+/// A fingerprint by a recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecipeFingerprint {
+    /// The fingerprint, in the low [`bits`](Recipe::bits).
+    pub bits: u64,
+    /// Number of features that voted, with repeats.
+    pub features: u32,
+}
+
+/// Makes fingerprints by one recipe. Keeps its buffers; use one for each thread.
 #[derive(Debug)]
-pub struct Imitator {
+pub struct RecipeFingerprinter {
     recipe: Recipe,
     dictionaries: Option<Arc<Dictionaries>>,
     extractor: Extractor,
 }
 
-impl Imitator {
-    /// An imitator of a recipe.
+impl RecipeFingerprinter {
+    /// A fingerprinter for a recipe.
     ///
     /// # Errors
-    /// When the recipe needs dictionaries and there are none.
+    /// [`RecipeError::Dictionary`] if the recipe needs dictionaries and `dictionaries` is `None`.
     pub fn new(recipe: Recipe, dictionaries: Option<Arc<Dictionaries>>) -> Result<Self, RecipeError> {
         if recipe.needs_dictionaries() && dictionaries.is_none() {
             return Err(RecipeError::Dictionary(recipe.name()));
@@ -189,40 +209,42 @@ impl Imitator {
         })
     }
 
-    /// The fingerprint of a text, in the low [`bits`](Recipe::bits), and the number of features that voted. Linear.
+    /// The fingerprint of a text. Linear.
     ///
     /// # Errors
-    /// When the recipe takes hashes and the text has something else.
-    pub fn fingerprint(&mut self, text: &str) -> Result<(u64, u32), RecipeError> {
+    /// [`RecipeError::Hash`] if the recipe takes hashes and a part of the text is not one.
+    pub fn fingerprint(&mut self, text: &str) -> Result<RecipeFingerprint, RecipeError> {
         let mut features = 0;
-        let mut one = |hash: u64| {
+        let mut counted = |hash: u64| {
             features += 1;
             hash
         };
         let fingerprint = match self.recipe {
-            Recipe::Cppjieba(most) | Recipe::HaoyuhuGosimhash(most) => {
-                let keywords = self.keywords(text, most);
+            Recipe::Cppjieba(limit) | Recipe::HaoyuhuGosimhash(limit) => {
+                let keywords = self.keywords(text, limit);
                 features = keywords.len() as u32;
                 self.recipe
-                    .weigh(keywords.iter().map(|it| (it.word, it.weight)))
+                    .fingerprint_weighted(keywords.iter().map(|keyword| (keyword.word, keyword.weight)))
                     .unwrap_or_default()
             }
             Recipe::Mfonda => {
                 let lower = features::lower_one_by_one(text);
                 let words = features::words_and_addresses(&lower);
-                Ballot::equal(words.map(|word| one(fnv1_64(word.bytes())))).bits(|&sum| sum >= 0)
+                BitSums::equal(words.map(|word| counted(fnv1_64(word.bytes())))).bits(|&sum| sum >= 0)
             }
             Recipe::Allendang => {
                 let windows = features::byte_windows_but_the_last(text, WINDOW);
-                Ballot::equal(windows.map(|window| one(crc32fast::hash(window).into()))).bits(|&sum| sum > 0)
+                BitSums::equal(windows.map(|window| counted(crc32fast::hash(window).into())))
+                    .bits(|&sum| sum > 0)
             }
             Recipe::Safeie => {
                 let windows = features::char_windows(text, WINDOW, true);
-                Ballot::equal(windows.map(|window| one(fnv1_32(window.bytes()).into()))).bits(|&sum| sum > 0)
+                BitSums::equal(windows.map(|window| counted(fnv1_32(window.bytes()).into())))
+                    .bits(|&sum| sum > 0)
             }
             Recipe::RustSimhash => {
                 let words = text.split_whitespace();
-                Ballot::equal(words.map(|word| one(sip_of_rust(word)))).bits(|&sum| sum > 0)
+                BitSums::equal(words.map(|word| counted(sip_of_rust(word)))).bits(|&sum| sum > 0)
             }
             Recipe::Leon => {
                 let joined = features::word_characters(text);
@@ -232,35 +254,41 @@ impl Imitator {
                     .is_none()
                     .then_some(joined.as_str());
                 let windows = features::char_windows(&joined, WINDOW, false).chain(short);
-                Ballot::equal(windows.map(|window| one(md5_tail(window.as_bytes())))).bits(|&sum| sum > 0)
+                BitSums::equal(windows.map(|window| counted(md5_tail(window.as_bytes()))))
+                    .bits(|&sum| sum > 0)
             }
             Recipe::Seomoz => {
-                let hashes: Result<Vec<u64>, RecipeError> =
-                    text.split_whitespace().map(hash_written).collect();
-                Ballot::equal(hashes?.into_iter().map(one)).bits(|&sum| sum > 0)
+                let hashes: Result<Vec<u64>, RecipeError> = text.split_whitespace().map(parse_hash).collect();
+                BitSums::equal(hashes?.into_iter().map(counted)).bits(|&sum| sum > 0)
             }
             Recipe::SimhashJava => {
                 let pairs = features::utf16_pairs(text);
-                Ballot::equal(pairs.map(|pair| one(murmur_of_java(pair.as_bytes())))).bits(|&sum| sum > 1)
+                BitSums::equal(pairs.map(|pair| counted(murmur_of_java(pair.as_bytes()))))
+                    .bits(|&sum| sum > 1)
             }
         };
         let mask = u64::MAX >> (64 - self.recipe.bits());
-        Ok((fingerprint & mask, features))
+        Ok(RecipeFingerprint {
+            bits: fingerprint & mask,
+            features,
+        })
     }
 
-    /// The keywords of a text, the heaviest first; none without dictionaries.
-    pub fn keywords<'a>(&mut self, text: &'a str, most: Keywords) -> Vec<Keyword<'a>> {
-        let most = match most {
+    /// The keywords of a text, the heaviest first. Empty without dictionaries.
+    pub fn keywords<'a>(&mut self, text: &'a str, limit: Keywords) -> Vec<Keyword<'a>> {
+        let limit = match limit {
             Keywords::ByLength => (text.len() / 120).clamp(5, 200),
-            Keywords::Top(most) => most as usize,
+            Keywords::Top(limit) => limit as usize,
         };
         let dictionaries = self.dictionaries.as_deref();
-        dictionaries.map_or_else(Vec::new, |them| self.extractor.keywords(them, text, most))
+        dictionaries.map_or_else(Vec::new, |dictionaries| {
+            self.extractor.keywords(dictionaries, text, limit)
+        })
     }
 }
 
-/// A number as it is written.
-fn hash_written(written: &str) -> Result<u64, RecipeError> {
+/// Parses a decimal or hexadecimal hash.
+fn parse_hash(written: &str) -> Result<u64, RecipeError> {
     let number = match written.strip_prefix("0x").or_else(|| written.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => written.parse(),
@@ -272,7 +300,7 @@ fn sip_of_gosimhash(bytes: &[u8]) -> u64 {
     SipHasher24::new_with_key(GOSIMHASH_KEY).hash(bytes)
 }
 
-/// A string as the standard library hashes it: its bytes and one more.
+/// The hash of a string in Rust's standard library: of its bytes and a byte 0xFF.
 fn sip_of_rust(word: &str) -> u64 {
     let mut hasher = SipHasher24::new();
     hasher.write(word.as_bytes());
@@ -280,7 +308,7 @@ fn sip_of_rust(word: &str) -> u64 {
     hasher.finish()
 }
 
-/// The last eight bytes of the MD5 digest, the highest first.
+/// The last eight bytes of the MD5 digest as a big-endian number.
 fn md5_tail(bytes: &[u8]) -> u64 {
     let digest = Md5::digest(bytes);
     digest

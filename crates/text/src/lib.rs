@@ -1,8 +1,9 @@
-//! From text to what the engine compares: canonical text, weighted features, fingerprints, shingle sets.
+//! From text to SimHash fingerprints, and exact overlap of texts.
 //!
-//! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, as a
-//! [`Profile`] lays down. [`charset`] makes text of bytes, [`overlap`] holds the exact check on two texts, [`passages`] what
-//! they have in common and where, [`origin`] where that stands in the original texts, [`measures`] the distances of the textbooks.
+//! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, by the rules of a
+//! [`Profile`]. [`charset`] decodes bytes, [`overlap`] compares two texts exactly, [`passages`] finds their common passages and
+//! [`origin`] the positions of these in the original texts. [`compare`](mod@compare) gives every distance between two texts, and
+//! [`compat`] the fingerprints of other libraries.
 //!
 //! ```
 //! use twinprint_fingerprint::{HashKey, Width};
@@ -16,13 +17,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod analyzer;
 mod canonical;
 mod chars;
 pub mod charset;
+mod checksum;
 pub mod compare;
 pub mod compat;
 mod features;
+mod fingerprinter;
 mod hex;
 #[cfg(feature = "html")]
 pub mod html;
@@ -33,7 +37,6 @@ pub mod origin;
 pub mod overlap;
 pub mod passages;
 mod profile;
-mod scale;
 mod script;
 mod segment;
 #[cfg(test)]
@@ -44,12 +47,13 @@ mod stop_words;
 mod tally;
 #[cfg(test)]
 mod test_text;
-mod voter;
 mod weight;
+mod weight_table;
 mod windows;
 mod words;
 
-pub use analyzer::{Analysis, Analyzer, Feature};
+pub use analysis::{Analysis, Feature};
+pub use analyzer::Analyzer;
 pub use canonical::canonical;
 pub use features::{Features, MAX_SHINGLE, MIN_FEATURES};
 pub use hex::fingerprint_hex;

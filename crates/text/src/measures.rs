@@ -1,17 +1,30 @@
-//! The textbook distances between two documents, for people who compare them.
+//! Textbook distances between two documents, for comparisons by people.
 //!
-//! Over the documents' terms: [`TermVector`] holds how often each feature occurs. Over their characters:
-//! [`edit_distance`].
+//! Most of them are between the term counts of the documents, a [`TermVector`] each. [`edit_distance`] is between their
+//! characters.
+//!
+//! ```
+//! use twinprint_fingerprint::HashKey;
+//! use twinprint_text::measures::{TermVector, cosine, manhattan};
+//! use twinprint_text::{Analyzer, Profile};
+//!
+//! let mut analyzer = Analyzer::new(&Profile::default_for(64)?, HashKey::PUBLIC);
+//! let mut vector = |text: &str| TermVector::new(&analyzer.explain(text));
+//! let (a, b) = (vector("the cat and the dog"), vector("the cat and the mouse"));
+//! assert_eq!(manhattan(&a, &b), 2.0);
+//! assert!(cosine(&a, &b) > 0.8);
+//! # Ok::<(), twinprint_text::ProfileError>(())
+//! ```
 
-use crate::analyzer::Feature;
+use crate::analysis::Feature;
 
-/// How often each term occurs in a document: sorted by term, each once.
+/// The number of occurrences of each term of a document: distinct terms, sorted by their hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TermVector(Vec<(u128, u32)>);
 
 impl TermVector {
-    /// The vector of a document's features, as [`Analyzer::explain`](crate::Analyzer::explain) lists them. Their
-    /// weights are not used, only how often they occur. Vectors may be compared when they come from one profile.
+    /// The vector of a document's features, as [`Analyzer::explain`](crate::Analyzer::explain) lists them. Only the
+    /// numbers of occurrences are used, not the weights. Compare vectors of the same profile only.
     pub fn new(features: &[Feature]) -> Self {
         let mut terms: Vec<_> = features
             .iter()
@@ -32,7 +45,7 @@ impl TermVector {
         self.0.is_empty()
     }
 
-    /// Counts of each term of either document, in both.
+    /// The counts in both documents of each term that occurs in at least one.
     fn pairs<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (f64, f64)> + 'a {
         let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
         std::iter::from_fn(move || {
@@ -48,8 +61,8 @@ impl TermVector {
     }
 }
 
-/// Cosine of the angle between the count vectors, from 0 to 1. Two empty documents are the same, an empty one is
-/// at a right angle to any other.
+/// Cosine of the angle between the count vectors, from 0 to 1. It is 1 for two empty documents, and 0 for an empty
+/// and any other document.
 pub fn cosine(a: &TermVector, b: &TermVector) -> f64 {
     if a.is_empty() && b.is_empty() {
         return 1.0;
@@ -67,7 +80,7 @@ pub fn cosine(a: &TermVector, b: &TermVector) -> f64 {
     }
 }
 
-/// Common terms over all terms, 1 for two empty documents. Counts do not matter.
+/// Jaccard similarity of the sets of terms: common terms over all terms, 1 for two empty documents. Counts are not used.
 pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
     let (mut common, mut all) = (0u32, 0u32);
     for (x, y) in a.pairs(b) {
@@ -81,33 +94,39 @@ pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
     }
 }
 
-/// Straight-line distance between the count vectors.
+/// Euclidean distance between the count vectors.
 pub fn euclidean(a: &TermVector, b: &TermVector) -> f64 {
     let squares = a.pairs(b).map(|(x, y)| (x - y) * (x - y));
-    // Not `sum`, whose nothing is -0.
+    // Not `sum`, whose value for no terms is -0.
     squares.fold(0.0, |sum, square| sum + square).sqrt()
 }
 
-/// Sum of the differences of the counts.
+/// Manhattan distance: the sum of the absolute differences of the counts.
 pub fn manhattan(a: &TermVector, b: &TermVector) -> f64 {
     a.pairs(b)
         .map(|(x, y)| (x - y).abs())
         .fold(0.0, |sum, difference| sum + difference)
 }
 
-/// The largest difference of the counts of one term.
+/// Chebyshev distance: the largest absolute difference of the counts of one term.
 pub fn chebyshev(a: &TermVector, b: &TermVector) -> f64 {
     a.pairs(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 
-/// The most characters, after what both texts begin and end with is taken off, that [`edit_distance`] compares.
+/// Largest number of characters of a text that [`edit_distance`] compares, without the common beginning and end of the texts.
 pub const MAX_EDIT_CHARS: usize = 1 << 16;
 
-/// The fewest insertions, deletions and replacements of characters that turn one text into the other (Levenshtein
-/// 1966), or `None` where more than [`MAX_EDIT_CHARS`] of either text are left after the common beginning and end:
-/// the work is the product of what is left, 64 cells at a step (Myers 1999).
+/// The smallest number of insertions, deletions and replacements of characters that turn one text into the other
+/// (Levenshtein 1966). `None` if a text has more than [`MAX_EDIT_CHARS`] without the common beginning and end: the time is
+/// the product of the remaining lengths, 64 cells at a step (Myers 1999).
 ///
-/// Give it canonical texts, or it counts punctuation and case.
+/// For texts that are not canonical the distance includes punctuation and case.
+///
+/// ```
+/// use twinprint_text::measures::edit_distance;
+///
+/// assert_eq!(edit_distance("kitten", "sitting"), Some(3));
+/// ```
 pub fn edit_distance(a: &str, b: &str) -> Option<usize> {
     let mut x: Vec<char> = a.chars().collect();
     let mut y: Vec<char> = b.chars().collect();

@@ -1,23 +1,22 @@
 //! Normalisation: invisible characters stripped, then NFKC, lower case, NFC.
 //!
-//! The result is exactly that of the four steps over the whole text; only the way there is quick. Runs of ASCII
-//! and of characters that nothing changes are passed on as they are, single characters that are only replaced
-//! go through a table, and just the stretches where characters act on each other are normalised by
-//! `unicode-normalization`.
+//! The result is exactly that of the four steps over the whole text. For speed, runs of ASCII and of characters that
+//! normalisation does not change are passed on unchanged, characters that are only replaced go through a table, and
+//! only the parts in which characters act on each other are normalised by `unicode-normalization`.
 //!
-//! Invisible characters go first: a zero-width space between a letter and its accent must not keep them apart,
-//! or normalising twice would differ from normalising once.
+//! Invisible characters are stripped first. Otherwise a zero-width space would keep a letter and its accent apart in the
+//! first normalisation, and a second one would compose them.
 
 use crate::chars::{Class, Classes, is_invisible, is_word, normal_form};
 use crate::spaces::ascii_prefix;
 
 /// Receives a text piece by piece, in order.
 pub(crate) trait Sink {
-    /// ASCII as it stands in the text, letters not yet lowered.
+    /// ASCII of the original text, not yet in lower case.
     fn ascii(&mut self, run: &str);
-    /// Normalised characters, all of words.
+    /// Normalised characters that all belong to words.
     fn word(&mut self, run: &str);
-    /// Normalised characters, none of words.
+    /// Normalised characters of which none belongs to a word.
     fn gap(&mut self, run: &str);
     /// A normalised character of either kind.
     fn any(&mut self, c: char) {
@@ -29,13 +28,13 @@ pub(crate) trait Sink {
             self.gap(piece);
         }
     }
-    /// A character known to be replaced by something that is not part of a word.
+    /// A character whose normal form belongs to no word.
     fn mapped_gap(&mut self, c: char) {
         normal_form(std::iter::once(c)).for_each(|c| self.any(c));
     }
 }
 
-/// Feeds the normal form of `text` to `sink`. Linear in the text.
+/// Passes the normal form of `text` to `sink`. Linear in the text.
 pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
     let classes = Classes::get();
     let mut rest = text;
@@ -61,14 +60,14 @@ pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
     }
 }
 
-/// Whether the character before must be looked at together with this one. An invisible character counts: what
-/// acts on the character before it may follow.
+/// Whether the character must be normalised together with the one before it. Invisible characters are included, because
+/// a character that acts on the one before them may follow.
 fn acts_backward(class: Class) -> bool {
     matches!(class, Class::Joiner | Class::Stripped)
 }
 
-/// Handles the leading run of characters of one class; the text starts with a character beyond ASCII. Returns
-/// what is left.
+/// Handles the leading run of characters of one class. `text` starts with a character beyond ASCII. Returns the rest of
+/// the text.
 fn beyond_ascii<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
     let mut chars = text.char_indices();
     let Some((_, first)) = chars.next() else {
@@ -81,17 +80,17 @@ fn beyond_ascii<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'
     let single = matches!(class, Class::Mapped | Class::MappedGap);
     let mut last = 0;
     let mut end = text.len();
-    for (at, c) in chars {
+    for (position, c) in chars {
         let next = if c.is_ascii() { Class::Gap } else { classes.of(c) };
         if acts_backward(next) {
             pass(text.split_at(last).0, class, sink);
             return joined(text.split_at(last).1, classes, sink);
         }
         if single || next != class || c.is_ascii() {
-            end = at;
+            end = position;
             break;
         }
-        last = at;
+        last = position;
     }
     let (run, after) = text.split_at(end);
     pass(run, class, sink);
@@ -104,7 +103,7 @@ fn pass(run: &str, class: Class, sink: &mut impl Sink) {
         Class::Word => sink.word(run),
         Class::Gap => sink.gap(run),
         Class::MappedGap => run.chars().for_each(|c| sink.mapped_gap(c)),
-        // The full-width forms of ASCII, many in Chinese texts, are ASCII at a constant distance.
+        // The full-width forms of ASCII, frequent in Chinese texts, are at a constant distance from ASCII.
         Class::Mapped => run
             .chars()
             .for_each(|c| match u8::try_from(u32::from(c).wrapping_sub(0xFEE0)) {
@@ -115,19 +114,23 @@ fn pass(run: &str, class: Class, sink: &mut impl Sink) {
     }
 }
 
-/// Normalises the first character together with all that acts on it. Returns what is left, which starts afresh.
+/// Normalises the first character together with the characters that act on it. Returns the rest of the text.
 fn joined<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
     let end = text
         .char_indices()
         .skip(1)
         .find(|&(_, c)| !acts_backward(classes.of(c)))
-        .map_or(text.len(), |(at, _)| at);
+        .map_or(text.len(), |(position, _)| position);
     let (piece, after) = text.split_at(end);
     normal_form(piece.chars().filter(|&c| !is_invisible(c))).for_each(|c| sink.any(c));
     after
 }
 
-/// The normalised text: invisible characters stripped, NFKC, lower case, NFC. Idempotent.
+/// The normalised text: invisible characters stripped, NFKC, lower case, NFC. Idempotent; linear in the text.
+///
+/// ```
+/// assert_eq!(twinprint_text::normalise("Ｔｅａ for ②!"), "tea for 2!");
+/// ```
 pub fn normalise(text: &str) -> String {
     struct Whole(String);
     impl Sink for Whole {

@@ -1,15 +1,15 @@
-//! Where a stretch of a canonical text stands in the text that it was made from.
+//! Positions in an original text of the parts of its canonical text.
 //!
-//! The text is divided into atoms: shortest pieces such that the canonical text is made of each piece by itself. Most atoms are one
+//! The text is divided into atoms: the shortest pieces that are normalised independently of each other. Most atoms are one
 //! character. A base letter and its combining marks are one atom, and so are the jamo of a Hangul syllable; invisible characters belong to
 //! the atom before them. One atom may give several characters (`ﬁ`, `½`), one (`e` and a combining accent), or none (a soft hyphen at the
 //! start of a text).
 //!
-//! Invariant: cutting the text between two atoms and taking the canonical form of the piece gives the same stretch of the canonical text.
+//! Invariant: the canonical form of a piece between two boundaries of atoms is the same as the corresponding part of the canonical text.
 
 use crate::chars::{Class, Classes, is_invisible, is_starter, is_word, normal_form};
 
-/// A boundary of a stretch, in the canonical text and in the text that it was made from.
+/// A boundary, in the canonical text and in the original text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Characters of the canonical text before the boundary.
@@ -18,41 +18,41 @@ pub struct Origin {
     pub byte: usize,
 }
 
-/// The boundaries of several stretches, in the order in which they were asked for.
+/// The boundaries of several parts of a canonical text, in the order of the requested positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// The starts; `None` where no word begins at the position or after it.
+    /// The starts; `None` if no word begins at the position or after it.
     pub starts: Vec<Option<Origin>>,
-    /// The ends; `None` where no word ends at the position or before it.
+    /// The ends; `None` if no word ends at the position or before it.
     pub ends: Vec<Option<Origin>>,
 }
 
-/// Finds boundaries of stretches of `canonical(text)` in `text`. `starts` and `ends` are positions in characters of the canonical text,
+/// Finds the boundaries of parts of `canonical(text)` in `text`. `starts` and `ends` are positions in characters of the canonical text,
 /// each list ascending.
 ///
-/// A position within what one atom gives is moved to the next atom (a start) or to the one before (an end), so that a stretch never holds
-/// more than was asked for; [`Origin::canonical`] is the position after the move. Invisible characters after the last atom of a stretch
-/// are left out. Linear in the text, the starts and the ends.
+/// A start inside the characters of one atom is moved to the next atom, and an end to the atom before, so that a part never has more than
+/// was asked for. [`Origin::canonical`] is the position after the move. Invisible characters after the last atom of a part are left out. Linear in the text, the starts and the ends.
 ///
 /// ```
 /// let text = "The “ﬁne” print";
 /// let found = twinprint_text::origin::origins(text, &[4], &[8]);
-/// let (start, end) = (found.starts[0].unwrap(), found.ends[0].unwrap());
+/// let (start, end) = (found.starts[0].ok_or("no start")?, found.ends[0].ok_or("no end")?);
 /// assert_eq!(&text[start.byte..end.byte], "ﬁne");
+/// # Ok::<(), &str>(())
 /// ```
 pub fn origins(text: &str, starts: &[usize], ends: &[usize]) -> Origins {
     let mut found = Origins::default();
     let mut starts = starts.iter().peekable();
     let mut ends = ends.iter().peekable();
-    let mut words = Words::default();
+    let mut counter = CanonicalCounter::default();
     let mut last_end = None;
     for atom in Atoms::new(text) {
-        let Some((first, last)) = words.take(atom.visible()) else {
+        let Some((first, last)) = counter.count(atom.visible()) else {
             continue;
         };
         let start = Origin {
             canonical: first,
-            byte: atom.at,
+            byte: atom.start,
         };
         while starts.next_if(|&&wanted| wanted <= first).is_some() {
             found.starts.push(Some(start));
@@ -62,7 +62,7 @@ pub fn origins(text: &str, starts: &[usize], ends: &[usize]) -> Origins {
         }
         last_end = Some(Origin {
             canonical: last + 1,
-            byte: atom.at + atom.visible_length(),
+            byte: atom.start + atom.visible_length(),
         });
     }
     found.starts.extend(starts.map(|_| None));
@@ -72,18 +72,18 @@ pub fn origins(text: &str, starts: &[usize], ends: &[usize]) -> Origins {
 
 /// Counts the characters of the canonical text.
 #[derive(Default)]
-struct Words {
-    /// Characters so far, without a space at the end.
+struct CanonicalCounter {
+    /// Number of characters so far, without a space at the end.
     count: usize,
-    /// Something that is no word follows them.
+    /// Whether characters that belong to no word follow them.
     gap: bool,
 }
 
-impl Words {
-    /// Takes the characters of an atom; the positions of the first and the last that belong to words.
-    fn take(&mut self, visible: impl Iterator<Item = char> + Clone) -> Option<(usize, usize)> {
-        let mut ends = None;
-        let mut take = |c: char| {
+impl CanonicalCounter {
+    /// Counts the characters of an atom. Returns the positions of the first and the last one that belong to words.
+    fn count(&mut self, visible: impl Iterator<Item = char> + Clone) -> Option<(usize, usize)> {
+        let mut bounds = None;
+        let mut count = |c: char| {
             if !is_word(c) {
                 self.gap = true;
                 return;
@@ -92,15 +92,15 @@ impl Words {
                 self.count += 1;
             }
             self.gap = false;
-            let at = self.count;
+            let position = self.count;
             self.count += 1;
-            ends = Some((ends.map_or(at, |(first, _)| first), at));
+            bounds = Some((bounds.map_or(position, |(first, _)| first), position));
         };
         match single(visible.clone()) {
-            Some(c) if c.is_ascii() => take(c),
-            _ => normal_form(visible).for_each(take),
+            Some(c) if c.is_ascii() => count(c),
+            _ => normal_form(visible).for_each(count),
         }
-        ends
+        bounds
     }
 }
 
@@ -109,11 +109,11 @@ fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().is_none().then_some(first)
 }
 
-/// A piece of a text; see the module's documentation.
+/// An atom of a text; see the module's documentation.
 #[derive(Clone, Copy)]
 struct Atom<'t> {
-    /// Where it begins, in bytes.
-    at: usize,
+    /// The byte at which it begins.
+    start: usize,
     text: &'t str,
 }
 
@@ -122,7 +122,7 @@ impl<'t> Atom<'t> {
         self.text.chars().filter(|&c| !is_invisible(c))
     }
 
-    /// Its bytes up to the last visible character.
+    /// The number of bytes up to the end of the last visible character.
     fn visible_length(self) -> usize {
         self.text.trim_end_matches(is_invisible).len()
     }
@@ -130,7 +130,7 @@ impl<'t> Atom<'t> {
 
 /// The atoms of a text, in order.
 struct Atoms<'t> {
-    at: usize,
+    position: usize,
     rest: &'t str,
     classes: Classes,
 }
@@ -138,14 +138,14 @@ struct Atoms<'t> {
 impl<'t> Atoms<'t> {
     fn new(text: &'t str) -> Self {
         Self {
-            at: 0,
+            position: 0,
             rest: text,
             classes: Classes::get(),
         }
     }
 
     /// Whether a new atom begins with `c`, which follows `piece`.
-    fn parts(&self, piece: &str, c: char) -> bool {
+    fn separates(&self, piece: &str, c: char) -> bool {
         if c.is_ascii() {
             return true;
         }
@@ -166,16 +166,16 @@ impl<'t> Iterator for Atoms<'t> {
             return None;
         }
         let mut following = text.char_indices().skip(1);
-        let end = following.find(|&(here, c)| self.parts(text.split_at(here).0, c));
-        let (text, rest) = text.split_at(end.map_or(text.len(), |(here, _)| here));
-        let at = self.at;
-        self.at += text.len();
+        let end = following.find(|&(end, c)| self.separates(text.split_at(end).0, c));
+        let (text, rest) = text.split_at(end.map_or(text.len(), |(end, _)| end));
+        let start = self.position;
+        self.position += text.len();
         self.rest = rest;
-        Some(Atom { at, text })
+        Some(Atom { start, text })
     }
 }
 
-/// Whether normalisation makes something else of the two together than of each by itself.
+/// Whether the normal form of the two together differs from that of each by itself.
 fn joins(piece: &str, c: char) -> bool {
     let visible = || piece.chars().filter(|&c| !is_invisible(c));
     let together = normal_form(visible().chain(std::iter::once(c)));

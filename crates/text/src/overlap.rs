@@ -1,9 +1,22 @@
-//! How much two texts overlap: exact Jaccard and containment of their shingle sets.
+//! Overlap of two texts: exact Jaccard and containment of their shingle sets.
 //!
-//! The shingles of a text are a set, cut by [`Shingler`] from its canonical text: character 5-grams where the pair
-//! is measured by characters, word 3-grams otherwise (Broder 1997). A set is held as the sorted distinct 64-bit
-//! hashes of its members under a key; hashes are never given out, so with a random key nobody can prepare texts
-//! that collide, and by chance two sets of a million shingles share a false member once in 10⁷ comparisons.
+//! The shingles of a text are a set, cut by [`Shingler`] from its canonical text: character 5-grams if the pair
+//! is measured by characters, word 3-grams otherwise (Broder 1997). A set is stored as the sorted distinct 64-bit
+//! hashes of its members under a key. Callers do not publish the hashes, so with a random key nobody can prepare texts
+//! that collide. By chance, two sets of a million shingles share a false member once in 10⁷ comparisons.
+//!
+//! ```
+//! use twinprint_fingerprint::HashKey;
+//! use twinprint_text::overlap::{Shingler, overlap};
+//! use twinprint_text::{Measure, canonical};
+//!
+//! let (a, b) = (canonical("The cat sat on the mat."), canonical("The cat sat on the rug."));
+//! let measure = Measure::of(&a).with(Measure::of(&b));
+//! let mut shingler = Shingler::new(HashKey::PUBLIC);
+//! let shared = overlap(&shingler.shingle(&a, measure), &shingler.shingle(&b, measure));
+//! assert_eq!((shared.common, shared.union), (3, 5));
+//! assert_eq!(shared.jaccard(), 0.6);
+//! ```
 
 mod merge;
 mod shingle_set;
@@ -13,4 +26,4 @@ mod sorting;
 pub use merge::{Overlap, overlap, overlap_at_least};
 pub use shingle_set::ShingleSet;
 pub use shingler::{CHAR_GRAM, Shingler, WORD_GRAM};
-pub(crate) use shingler::{counts, mixed_words};
+pub(crate) use shingler::{is_letter_or_number, mixed_words};

@@ -1,30 +1,37 @@
-//! Profiles: everything that decides a fingerprint, with a name and a checksum.
+//! Profiles: everything that decides a fingerprint, with an id and a checksum.
 //!
-//! Fingerprints of different profiles say nothing about each other and must never be compared. A profile's id is
-//! for people and command lines; the checksum covers every part, also those that no id spells out (Unicode
-//! versions, segmenter, stop words). A secret key is never part of a profile, only its id.
+//! Fingerprints of different profiles are not comparable. A profile's id is for people and command lines. The checksum
+//! also covers the parts that are not in the id (Unicode versions, segmenter, stop words). A secret key is never part of a
+//! profile, only its id.
 
 use std::fmt::Write as _;
-use std::hash::Hasher as _;
 
-use siphasher::sip::SipHasher13;
-
+use crate::checksum::checksum;
 use crate::features::{Features, MAX_SHINGLE};
 use crate::idf::{IdfPower, IdfTable};
 use crate::segment::SEGMENTER;
 use crate::stop_words::StopWords;
 use crate::weight::Weight;
 
-/// The version of the recipe: the order of steps and the meaning of the ids.
+/// The version of the order of steps and of the meaning of the ids.
 const VERSION: &str = "tp1";
 const FEATURE_HASH: &str = "siphash-1-3-128";
 
-/// How documents become fingerprints.
+/// The rules by which documents become fingerprints.
 ///
-/// Ids read `tp1-FEATURES-WEIGHT-BITS`, then `+key.ID` for another than the public key and `+stop.CHECKSUM` for a
+/// The form of an id is `tp1-FEATURES-WEIGHT-BITS`, then `+key.ID` for a key other than the public one and `+stop.CHECKSUM` for a
 /// list of stop words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`; WEIGHT is `set`, `tf`, `lntf` or
-/// `levels`, and where a table of idf weights takes part `lntf.TABLE`, or `lntf.root.TABLE` for its square roots; BITS is
+/// `levels`, and with a table of idf weights for example `lntf.TABLE`, or `lntf.root.TABLE` for its square roots; BITS is
 /// 16, 32, 64 or 128.
+///
+/// ```
+/// use twinprint_text::{Features, Profile, Weight};
+///
+/// let profile = Profile::parse("tp1-chars4-tf-64")?;
+/// assert_eq!(profile, Profile::new(Features::CharShingles(4), Weight::Tf, 64)?);
+/// assert!(profile.check_same(&Profile::default_for(64)?).is_err());
+/// # Ok::<(), twinprint_text::ProfileError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     features: Features,
@@ -35,44 +42,44 @@ pub struct Profile {
     idf: Option<(IdfTable, IdfPower)>,
 }
 
-/// A profile that cannot be.
+/// The reason why there is no such profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// A width there is no fingerprint of.
+    /// The number is not a width of fingerprints.
     #[error("a fingerprint has 16, 32, 64 or 128 bits, not {0}")]
     Bits(u32),
-    /// A shingle of no or too many units.
+    /// The shingles have no or too many units.
     #[error("a shingle has 1 to {MAX_SHINGLE} words or characters: {0}")]
     Shingle(Features),
-    /// The id of a key is put together from letters, digits, dots and underscores.
+    /// The id of a key has other characters than letters, digits, dots and underscores, or a wrong length.
     #[error("a key's id has 1 to 64 ASCII letters, digits, '.' and '_': {0:?}")]
     KeyId(String),
-    /// Not the id of a profile.
+    /// The text is not the id of a profile.
     #[error("not a profile: {0:?} (expected something like tp1-words-lntf-64)")]
     Id(String),
-    /// The id names a list of stop words, which must be given.
+    /// The id has the checksum of a list of stop words, which it does not contain.
     #[error("profile {0} has a list of stop words that its id does not hold; give the list itself")]
     StopWords(String),
-    /// The id names a table of idf weights that is not shipped, which must be given.
+    /// The id has the name of a table of idf weights that is not bundled.
     #[error("profile {0} has a table of idf weights that its id does not hold; give the table itself")]
     Idf(String),
 }
 
-/// Two profiles that are not the same.
+/// Two profiles whose fingerprints are not comparable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "fingerprints of different profiles cannot be compared: {left} (checksum {left_checksum:016x}) and {right} \
      (checksum {right_checksum:016x})"
 )]
 pub struct ProfileMismatch {
-    /// Id of the profile asked.
+    /// Id of the profile that was asked.
     pub left: String,
-    /// Checksum of the profile asked.
+    /// Checksum of the profile that was asked.
     pub left_checksum: u64,
-    /// Id of the other.
+    /// Id of the other profile.
     pub right: String,
-    /// Checksum of the other.
+    /// Checksum of the other profile.
     pub right_checksum: u64,
 }
 
@@ -83,7 +90,7 @@ impl Profile {
     /// A profile with the public key and no stop words.
     ///
     /// # Errors
-    /// When `bits` is no width of a fingerprint or a shingle has 0 or more than [`MAX_SHINGLE`] units.
+    /// If `bits` is not 16, 32, 64 or 128, or a shingle has 0 or more than [`MAX_SHINGLE`] units.
     pub fn new(features: Features, weight: Weight, bits: u32) -> Result<Self, ProfileError> {
         if !matches!(bits, 16 | 32 | 64 | 128) {
             return Err(ProfileError::Bits(bits));
@@ -105,15 +112,15 @@ impl Profile {
     /// The default profile of a width: words weighted by 1 + ln tf.
     ///
     /// # Errors
-    /// When `bits` is not 16, 32, 64 or 128.
+    /// If `bits` is not 16, 32, 64 or 128.
     pub fn default_for(bits: u32) -> Result<Self, ProfileError> {
         Self::new(Features::default(), Weight::default(), bits)
     }
 
-    /// The same profile under another key, known by its id ("public" is the published one).
+    /// The same profile under the key with this id ("public" is the published key).
     ///
     /// # Errors
-    /// When the id has characters that an id of a profile cannot hold.
+    /// [`ProfileError::KeyId`] if the id does not fit into the id of a profile.
     pub fn with_key_id(self, key_id: &str) -> Result<Self, ProfileError> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
         if !(1..=64).contains(&key_id.len()) || !key_id.bytes().all(plain) {
@@ -128,7 +135,7 @@ impl Profile {
     /// The same profile at another width.
     ///
     /// # Errors
-    /// When `bits` is no width of a fingerprint.
+    /// If `bits` is not 16, 32, 64 or 128.
     pub fn at_width(&self, bits: u32) -> Result<Self, ProfileError> {
         if !matches!(bits, 16 | 32 | 64 | 128) {
             return Err(ProfileError::Bits(bits));
@@ -142,7 +149,7 @@ impl Profile {
         Self { stop_words, ..self }
     }
 
-    /// The same profile with weights multiplied by how rare a feature is.
+    /// The same profile with weights multiplied by the idf of a feature.
     #[must_use]
     pub fn with_idf(self, table: IdfTable, power: IdfPower) -> Self {
         Self {
@@ -151,11 +158,11 @@ impl Profile {
         }
     }
 
-    /// The profile of an id.
+    /// The profile with an id.
     ///
     /// # Errors
-    /// When it is not one, or names a list of stop words (an id holds only the list's checksum) or a table of idf weights
-    /// that is not [shipped](IdfTable::shipped).
+    /// If the id is not valid, has a list of stop words (an id contains only its checksum) or a table of idf weights that is not
+    /// [bundled](IdfTable::shipped).
     pub fn parse(id: &str) -> Result<Self, ProfileError> {
         let unknown = || ProfileError::Id(id.to_owned());
         let mut options = id.split('+');
@@ -191,7 +198,7 @@ impl Profile {
                 _ => return Err(unknown()),
             }
         }
-        // One profile, one id: what would be written otherwise is not read.
+        // Each profile has one id: other spellings are not accepted.
         if profile.id() == id {
             Ok(profile)
         } else {
@@ -217,7 +224,7 @@ impl Profile {
         id
     }
 
-    /// All parts in words, a line each: what the checksum is taken of.
+    /// All parts in words, one line each. The checksum is computed from them.
     pub fn parts(&self) -> String {
         let (unicode, categories) = (
             unicode_normalization::UNICODE_VERSION,
@@ -266,7 +273,7 @@ impl Profile {
     /// Whether fingerprints of the two profiles may be compared.
     ///
     /// # Errors
-    /// When the other profile's fingerprints mean something else than this one's.
+    /// [`ProfileMismatch`] if the profiles have different checksums.
     pub fn check_same(&self, other: &Self) -> Result<(), ProfileMismatch> {
         let (left_checksum, right_checksum) = (self.checksum(), other.checksum());
         if left_checksum == right_checksum {
@@ -285,12 +292,12 @@ impl Profile {
         self.features
     }
 
-    /// The weight of a feature.
+    /// The weight of features by their frequency.
     pub fn weight(&self) -> Weight {
         self.weight
     }
 
-    /// How the weight of a feature follows from its frequency in the text (tf), as people write it.
+    /// The formula for the weight of a feature from its frequency in the text (tf), for people.
     pub fn weight_formula(&self) -> String {
         let of_tf = match self.weight {
             Weight::Set => "1",
@@ -302,7 +309,7 @@ impl Profile {
             IdfPower::Whole => " · idf",
             IdfPower::Root => " · √idf",
         });
-        // Logarithms and idf are integers by being multiplied by 16 each.
+        // Logarithms and idf are multiplied by 16 each, to be integers.
         let unit = match (self.weight, idf) {
             (Weight::LogTf, None) => return "1 + ln tf, in sixteenths".to_owned(),
             (Weight::LogTf, Some(_)) => ", in 256ths",
@@ -322,7 +329,7 @@ impl Profile {
         &self.key_id
     }
 
-    /// The table of idf weights, where one takes part.
+    /// The table of idf weights and its power, if there is one.
     pub fn idf(&self) -> Option<(&IdfTable, IdfPower)> {
         self.idf.as_ref().map(|(table, power)| (table, *power))
     }
@@ -335,13 +342,6 @@ impl Profile {
     fn stop_words_checksum(&self) -> u64 {
         checksum(self.stop_words.words().join("\n").as_bytes())
     }
-}
-
-/// What profiles and tables are told apart by: SipHash-1-3 under the key of zeros.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write(bytes);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -1,6 +1,13 @@
-//! Which script a character is of, as far as cutting a text into units asks, and how a text is to be measured.
+//! Scripts of characters, as far as segmentation needs them, and the measure of overlap that follows from them.
 
-/// How a document is cut where its overlap with another is measured.
+/// The unit of overlap between two documents.
+///
+/// ```
+/// use twinprint_text::Measure;
+///
+/// assert_eq!(Measure::of("the cat sat"), Measure::WordGrams);
+/// assert_eq!(Measure::of("猫坐在垫子上"), Measure::CharGrams);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
     /// Character 5-grams: texts in scripts written without spaces.
@@ -28,7 +35,7 @@ impl Measure {
         }
     }
 
-    /// The measure of a pair: by characters when either document is.
+    /// The measure of a pair: by characters if either document is measured by characters.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
@@ -38,14 +45,14 @@ impl Measure {
     }
 }
 
-/// How a character's script divides words.
+/// The way in which a script separates words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
     /// Han ideographs: no spaces, words found by dictionary.
     Ideograph,
-    /// Kana, Thai, Lao, Khmer, Burmese: no spaces, no dictionary. (Tibetan parts its syllables by a mark.)
+    /// Kana, Thai, Lao, Khmer, Burmese: no spaces, no dictionary. (Tibetan separates its syllables by a mark.)
     Unspaced,
-    /// Everything else, digits included: spaces part words.
+    /// Everything else, digits included: spaces separate words.
     Spaced,
 }
 
@@ -70,7 +77,7 @@ impl Script {
     }
 }
 
-/// How many characters of each kind a canonical text has.
+/// The number of characters of each kind in a canonical text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Census {
     latin: usize,
@@ -79,11 +86,11 @@ struct Census {
 }
 
 impl Census {
-    /// Reads lead bytes, which tell nearly all: a canonical text has letters, numbers, marks and spaces only. Of
+    /// Counts by lead bytes, which decide nearly all characters: a canonical text has letters, numbers, marks and spaces only. Of
     /// these, `a` to `z` and all that U+00C0 to U+02BF hold (led by C3 to CA) are Latin, and all that U+4000 to
-    /// U+9FFF hold (E4 to E9) are ideographs. The characters led by E0 to E3 and from EA on are looked at.
+    /// U+9FFF hold (E4 to E9) are ideographs. The characters led by E0 to E3 and from EA on are decoded.
     fn of(canonical: &str) -> Self {
-        /// Counts of a chunk fit a byte, so that many are taken at once.
+        /// Bytes of a chunk: few enough that its counts fit a byte and are summed in vectors.
         const CHUNK: usize = 128;
         let bytes = canonical.as_bytes();
         let mut census = Self::default();

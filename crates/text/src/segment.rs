@@ -1,12 +1,12 @@
 //! Words of a canonical text, as byte ranges in text order.
 //!
-//! Where spaces part words, a word is what stands between them. Within a word, each maximal run of one kind of
-//! script is cut its own way, so mixed text works run by run:
+//! Words are separated by spaces. Within such a word, each maximal run of one kind of script is cut by the rule of its
+//! script, so mixed text works run by run:
 //! ideographs by jieba's dictionary (maximum probability path, no hidden Markov model: faster, and decided by
-//! the dictionary alone); other scripts without spaces into overlapping pairs of characters, a lone character
-//! being itself; everything else stays whole.
+//! the dictionary alone); other scripts without spaces into overlapping pairs of characters, or one
+//! character if it is alone; everything else stays whole.
 //!
-//! The dictionary is that of jieba-rs, in `dictionary/`; `build.rs` makes the table of it that is compiled in.
+//! The dictionary is that of jieba-rs, in `dictionary/`. `build.rs` makes the trie of it that is compiled in.
 
 use std::ops::Range;
 
@@ -18,32 +18,32 @@ use crate::spaces::split;
 mod cache;
 pub(crate) mod dictionary;
 
-use cache::{Cache, Place};
+use cache::{BucketRef, SegmentationCache};
 use dictionary::{JIEBA, JiebaRs, Path};
 
-/// Name and version of the segmenter, part of every profile: the crate whose dictionary and cuts these are.
+/// Name and version of the segmenter, part of every profile: the crate with the same dictionary and the same cuts.
 pub(crate) const SEGMENTER: &str =
     "jieba-rs 0.11.0 embedded dictionary, no hmm; pairs in other unspaced scripts";
 
-/// Runs between a look at a run's place in the cache and the call for it.
-const AHEAD: usize = 16;
+/// Number of runs by which cache buckets are prefetched ahead of their use.
+const PREFETCH_DISTANCE: usize = 16;
 
-/// Cuts texts into words; keeps its buffers, and how runs of ideographs were cut.
+/// Cuts texts into words. Keeps its buffers, and a cache of the words of runs of ideographs.
 #[derive(Debug, Default)]
 pub(crate) struct Segmenter {
-    /// Words, and runs of ideographs whole.
+    /// Words, and whole runs of ideographs.
     pieces: Vec<Span>,
-    runs: Vec<Run>,
-    cache: Cache,
+    runs: Vec<IdeographRun>,
+    cache: SegmentationCache,
     path: Path,
 }
 
 /// A run of at least two ideographs.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    /// Its index among the pieces.
+struct IdeographRun {
+    /// Index of the run in `pieces`.
     piece: u32,
-    place: Place,
+    bucket: BucketRef,
 }
 
 impl Segmenter {
@@ -52,18 +52,18 @@ impl Segmenter {
         self.pieces.clear();
         self.runs.clear();
         let runs = &mut self.runs;
-        split(canonical, &mut self.pieces, |text, at, pieces| {
-            mixed_words(text, at, pieces, runs)
+        split(canonical, &mut self.pieces, |text, offset, pieces| {
+            mixed_words(text, offset, pieces, runs)
         });
-        for run in self.runs.iter().take(AHEAD) {
-            self.cache.fetch(run.place);
+        for run in self.runs.iter().take(PREFETCH_DISTANCE) {
+            self.cache.prefetch(run.bucket);
         }
         let mut done = 0;
         for (i, run) in self.runs.iter().enumerate() {
-            if let Some(later) = self.runs.get(i + AHEAD) {
-                self.cache.fetch(later.place);
+            if let Some(later) = self.runs.get(i + PREFETCH_DISTANCE) {
+                self.cache.prefetch(later.bucket);
             }
-            // The runs' pieces ascend, and each was pushed.
+            // The pieces of the runs ascend, and each index is in bounds because the piece was pushed.
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;
@@ -73,7 +73,7 @@ impl Segmenter {
             let text = canonical.get(start as usize..end as usize).unwrap_or_default();
             self.cache.cut_with(
                 text,
-                run.place,
+                run.bucket,
                 |run, word| by_dictionary(run, &mut self.path, word),
                 |from, to| {
                     words.push(Span {
@@ -87,44 +87,44 @@ impl Segmenter {
     }
 }
 
-/// Cuts words into runs of scripts and these into pieces, up to a word that starts with ASCII. `text` is found at position `at`. Returns
-/// how many bytes are dealt with.
-fn mixed_words(text: &str, at: u32, pieces: &mut Vec<Span>, runs: &mut Vec<Run>) -> usize {
+/// Cuts words into runs of one script and these into pieces, up to a word that starts with ASCII. `text` begins at byte
+/// `offset` of the canonical text. Returns the number of bytes read.
+fn mixed_words(text: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<IdeographRun>) -> usize {
     let mut start = 0;
-    let mut kind = None;
-    let mut here = 0;
-    while let Some((c, after)) = split_first(text, here) {
+    let mut run_script = None;
+    let mut position = 0;
+    while let Some((c, after)) = split_first(text, position) {
         if c == ' ' {
-            cut(text, start..here, kind, at, pieces, runs);
+            cut(text, start..position, run_script, offset, pieces, runs);
             if after.first().is_none_or(u8::is_ascii) {
-                return here;
+                return position;
             }
-            start = here + 1;
-            kind = None;
+            start = position + 1;
+            run_script = None;
         } else {
             let script = Script::of(c);
-            if kind != Some(script) {
-                cut(text, start..here, kind, at, pieces, runs);
-                start = here;
-                kind = Some(script);
+            if run_script != Some(script) {
+                cut(text, start..position, run_script, offset, pieces, runs);
+                start = position;
+                run_script = Some(script);
             }
             if script == Script::Ideograph {
-                here += common_ideographs(after);
+                position += common_ideographs(after);
             }
         }
-        here += c.len_utf8();
+        position += c.len_utf8();
     }
-    cut(text, start..text.len(), kind, at, pieces, runs);
+    cut(text, start..text.len(), run_script, offset, pieces, runs);
     text.len()
 }
 
 /// The character at a position, and the bytes after it.
-fn split_first(text: &str, at: usize) -> Option<(char, &[u8])> {
-    let mut chars = text.get(at..)?.chars();
+fn split_first(text: &str, position: usize) -> Option<(char, &[u8])> {
+    let mut chars = text.get(position..)?.chars();
     Some((chars.next()?, chars.as_str().as_bytes()))
 }
 
-/// The length in bytes of the leading run of ideographs from U+4E00 to U+9FFF, found by the first bytes of each.
+/// The length in bytes of the leading run of ideographs from U+4E00 to U+9FFF, recognised by their first two bytes.
 fn common_ideographs(bytes: &[u8]) -> usize {
     let (threes, _) = bytes.as_chunks::<3>();
     let ideographs = threes
@@ -133,37 +133,37 @@ fn common_ideographs(bytes: &[u8]) -> usize {
     ideographs.count() * 3
 }
 
-/// Cuts one run of a script; one of ideographs is left whole and noted.
+/// Cuts one run of a script. A run of ideographs is pushed whole and added to `runs`.
 fn cut(
     text: &str,
     range: Range<usize>,
-    kind: Option<Script>,
-    at: u32,
+    script: Option<Script>,
+    offset: u32,
     pieces: &mut Vec<Span>,
-    runs: &mut Vec<Run>,
+    runs: &mut Vec<IdeographRun>,
 ) {
-    let base = at + range.start as u32;
+    let base = offset + range.start as u32;
     let run = text.get(range).unwrap_or_default();
     let span = |from: usize, to: usize| Span {
         start: base + from as u32,
         end: base + to as u32,
     };
-    match kind {
+    match script {
         None => {}
         Some(Script::Spaced) => pieces.push(span(0, run.len())),
         Some(Script::Ideograph) => {
-            // A lone ideograph, of four bytes at most, is a word.
+            // A single ideograph, of at most four bytes, is a word.
             if run.len() > 4 {
-                runs.push(Run {
+                runs.push(IdeographRun {
                     piece: pieces.len() as u32,
-                    place: Cache::place(run),
+                    bucket: SegmentationCache::bucket(run),
                 });
             }
             pieces.push(span(0, run.len()));
         }
         Some(Script::Unspaced) => {
-            let ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
-            let pairs = run.char_indices().map(|(at, _)| at).zip(ends.skip(1));
+            let ends = run.char_indices().map(|(start, c)| start + c.len_utf8());
+            let pairs = run.char_indices().map(|(start, _)| start).zip(ends.skip(1));
             let before = pieces.len();
             pieces.extend(pairs.map(|(from, to)| span(from, to)));
             if pieces.len() == before {
@@ -173,14 +173,14 @@ fn cut(
     }
 }
 
-/// Calls `word` with the byte range of each word that jieba finds.
+/// Calls `word` with the start and end byte of each word that jieba finds.
 fn by_dictionary(run: &str, path: &mut Path, word: &mut dyn FnMut(usize, usize)) {
     JIEBA.find::<JiebaRs>(run.chars(), path);
     let mut chars = run.char_indices();
     let mut from = 0;
     for length in path.lengths() {
         let last = chars.nth(length - 1);
-        let to = last.map_or(run.len(), |(at, c)| at + c.len_utf8());
+        let to = last.map_or(run.len(), |(start, c)| start + c.len_utf8());
         word(from, to);
         from = to;
     }

@@ -1,34 +1,38 @@
-//! Finding what stands between the spaces of a canonical text.
+//! Splits a canonical text at its spaces.
 //!
-//! Stretches of ASCII are split eight bytes at a time; only words that hold another character are handed to
-//! the caller, who knows how to cut them further.
+//! Runs of ASCII are split 64 bytes at a time. Words with other characters are passed to the caller, which cuts them
+//! further.
 
 use twinprint_fingerprint::Span;
 
 /// Pushes the words of `canonical`, which must be shorter than 4 GiB, in text order.
 ///
-/// A word with a character beyond ASCII is left to `mixed`: it gets the text from that word on and the word's
-/// position, pushes what it makes of the word, or of several, and returns how many bytes it has dealt with: up to a
-/// space or to the end of the text.
+/// `mixed` handles words with a character beyond ASCII. It gets the text from such a word on and the byte offset of the
+/// word, pushes the words it finds, and returns the number of bytes that it has read: up to a space or to the end of
+/// the text. It may read several words.
 pub(crate) fn split(
     canonical: &str,
     words: &mut Vec<Span>,
     mut mixed: impl FnMut(&str, u32, &mut Vec<Span>) -> usize,
 ) {
     let bytes = canonical.as_bytes();
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+    let mut position = 0;
+    while let Some(rest) = bytes.get(position..).filter(|rest| !rest.is_empty()) {
         let ascii = ascii_prefix(rest);
         if ascii == rest.len() {
-            split_ascii(rest, at, words);
+            split_ascii(rest, position, words);
             return;
         }
         let (before, _) = rest.split_at(ascii);
         if let Some(space) = before.iter().rposition(|&b| b == b' ') {
-            split_ascii(before.split_at(space).0, at, words);
-            at += space + 1;
+            split_ascii(before.split_at(space).0, position, words);
+            position += space + 1;
         }
-        at += mixed(canonical.get(at..).unwrap_or_default(), at as u32, words) + 1;
+        position += mixed(
+            canonical.get(position..).unwrap_or_default(),
+            position as u32,
+            words,
+        ) + 1;
     }
 }
 
@@ -48,10 +52,10 @@ pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     length + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
 }
 
-/// Pushes what stands between the spaces of ASCII `bytes`, found at position `at`.
-fn split_ascii(bytes: &[u8], at: usize, words: &mut Vec<Span>) {
+/// Pushes the words of ASCII `bytes`, which begin at byte `offset` of the text.
+fn split_ascii(bytes: &[u8], offset: usize, words: &mut Vec<Span>) {
     let (chunks, tail) = bytes.as_chunks::<64>();
-    let mut start = at as u32;
+    let mut start = offset as u32;
     let mut base = start;
     for chunk in chunks {
         let mut spaces = spaces(chunk);
@@ -75,7 +79,7 @@ fn split_ascii(bytes: &[u8], at: usize, words: &mut Vec<Span>) {
     }
 }
 
-/// A bit for each byte of an ASCII chunk that is a space.
+/// A mask of the spaces in an ASCII chunk: bit i is set if byte i is a space.
 fn spaces(chunk: &[u8; 64]) -> u64 {
     const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
     /// Moves the low bit of byte i to bit i of the top byte.
@@ -83,7 +87,7 @@ fn spaces(chunk: &[u8; 64]) -> u64 {
     let (eights, _) = chunk.as_chunks::<8>();
     eights.iter().rev().fold(0, |mask, eight| {
         let differs = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8]);
-        // In ASCII the sum's high bit is clear just where the byte is a space.
+        // For ASCII bytes the high bit of the sum is clear if and only if the byte is a space.
         let found = (!(differs + LOW) & !LOW) >> 7;
         mask << 8 | found.wrapping_mul(GATHER) >> 56
     })
@@ -102,9 +106,9 @@ mod tests {
         fn splits_at_every_space(text in prop_oneof![any_text(), plain_text(), "[a-z ]{0,60}"]) {
             let canonical = canonical(&text);
             let mut spans = Vec::new();
-            split(&canonical, &mut spans, |rest, at, words| {
+            split(&canonical, &mut spans, |rest, position, words| {
                 let end = rest.find(' ').unwrap_or(rest.len());
-                words.push(Span { start: at, end: at + end as u32 });
+                words.push(Span { start: position, end: position + end as u32 });
                 end
             });
             let words: Vec<&str> = spans.iter().map(|s| &canonical[s.start as usize..s.end as usize]).collect();

@@ -1,17 +1,24 @@
-//! Stop words: features to be left out.
+//! Stop words: features that a profile leaves out.
 
 use crate::canonical::canonical;
 
 /// A sorted list of distinct words in canonical form.
 ///
-/// A feature whose text is one of them is dropped, whatever the kind of features; a shingle that merely contains
-/// one stays. The list is part of a profile's checksum.
+/// A feature whose text is in the list is dropped, for any kind of features. A shingle that contains a stop word among
+/// others stays. The list is part of a profile's checksum.
+///
+/// ```
+/// use twinprint_text::StopWords;
+///
+/// let list = StopWords::new(["The", "a", "of"]);
+/// assert_eq!(list.words(), ["a", "of", "the"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopWords(Vec<String>);
 
 impl StopWords {
-    /// The list of the given words, each taken through [`canonical`]; what falls into several words there
-    /// ("don't") counts as each of them.
+    /// The list of the given words, each made canonical. A word that becomes several words there ("don't")
+    /// counts as each of them.
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
         let mut list: Vec<String> = words
             .into_iter()
@@ -28,7 +35,7 @@ impl StopWords {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

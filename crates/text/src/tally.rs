@@ -1,28 +1,28 @@
-//! Counting the features of one document after another.
+//! A counter of the features of one document after another.
 //!
 //! An open-addressing table with linear probing, keyed by the low 64 bits of the feature hash (two features
-//! that share them count as one). Slots bear the number of the document that wrote them, so starting the next
+//! that share them count as one). A slot holds the number of the document that wrote it, so starting the next
 //! document clears nothing. A document starts with as many slots as its features may need, up to
-//! [`FIRST_SLOTS`], and doubles them as distinct features come: small documents stay in the first cache, most
-//! others in the second.
+//! [`FIRST_SLOTS`], and doubles them as distinct features come: small documents stay in the first-level cache, most
+//! others in the second-level cache.
 //!
-//! Whether a feature is new is a coin toss that no branch predictor wins, so new and repeated features take the
-//! same path: the slot is written in either case, and the next entry too, which counts only if it was new. The
-//! one branch is on meeting another feature's slot, so a roomy table is worth more than a small one.
+//! Branch predictors cannot predict whether a feature is new, so new and repeated features take the same path: the
+//! slot is written in either case, and so is the next entry, which counts only if the feature was new. The only branch is
+//! taken on a collision with another feature, so a sparse table is faster than a small one.
 //!
 //! Slots are chosen by multiplication with a random odd number, both halves of the product folded into one, so
-//! that nobody can prepare features that crowd one place; what is counted, and its order, does not depend on it.
+//! that nobody can prepare features that collide. The counts and their order do not depend on that number.
 
 use std::hash::{BuildHasher, RandomState};
 
 use twinprint_fingerprint::Width;
 
-/// A page of some ten thousand characters takes less than a quarter of these slots, and their 256 KiB stay in the
-/// second cache. On English pages half as many were slower, by more collisions and more growing; twice as many
-/// were not measurably faster.
+/// Most slots that a document starts with. A page of ten thousand characters takes less than a quarter of these slots, and
+/// their 256 KiB stay in the second-level cache. On English pages half as many were slower, because of collisions and
+/// growing; twice as many were not measurably faster.
 const FIRST_SLOTS: usize = 1 << 14;
 
-/// Features between two looks at whether the table must grow.
+/// Features between two checks whether the table must grow.
 const STRIDE: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +33,7 @@ struct Slot {
     tf: u32,
 }
 
-/// Where a distinct feature is counted, and the position of its first occurrence.
+/// The slot of a distinct feature, and the position of its first occurrence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     slot: usize,
@@ -52,18 +52,18 @@ pub(crate) struct Count {
 pub(crate) struct Tally<W> {
     slots: Vec<Slot>,
     document: u32,
-    /// How many slots the document uses: a power of two, and never more than there are.
+    /// Number of slots that the document uses: a power of two, at most `slots.len()`.
     size: usize,
     /// Features counted so far, repeats included.
     features: u32,
     multiplier: u64,
     salt: u64,
-    /// How many of `hashes` and `entries` are the document's; the rest is room.
+    /// Number of elements of `hashes` and `entries` that belong to the document; the rest is spare.
     distinct: usize,
     hashes: Vec<W>,
     /// Parallel to `hashes`.
     entries: Vec<Entry>,
-    /// Frequencies on their way from a table to one of another size.
+    /// Buffer for the frequencies while the table grows.
     moved: Vec<u32>,
 }
 
@@ -98,7 +98,7 @@ impl<W: Width> Tally<W> {
         })
     }
 
-    /// Forgets the document before. The next has about `features` features, repeats included.
+    /// Starts the next document, of about `features` features with repeats. Drops the counts of the last one.
     pub(crate) fn start(&mut self, features: usize) {
         self.distinct = 0;
         self.features = 0;
@@ -121,14 +121,14 @@ impl<W: Width> Tally<W> {
         }
     }
 
-    /// Counts features for which there is room: two slots and one entry each, were they all new.
+    /// Counts features. The table has two slots and one entry for each, even if all are new.
     fn add_stride(&mut self, hashes: &[W]) {
         let probe = self.probe();
         let mut distinct = self.distinct;
         for (&hash, first) in hashes.iter().zip(self.features..) {
             let key = hash.low_u64();
-            let at = probe.place(&self.slots, key);
-            let slot = &mut self.slots[at];
+            let index = probe.find(&self.slots, key);
+            let slot = &mut self.slots[index];
             let new = slot.document != probe.document;
             *slot = Slot {
                 key,
@@ -136,7 +136,7 @@ impl<W: Width> Tally<W> {
                 tf: slot.tf * u32::from(!new) + 1,
             };
             self.hashes[distinct] = hash;
-            self.entries[distinct] = Entry { slot: at, first };
+            self.entries[distinct] = Entry { slot: index, first };
             distinct += usize::from(new);
         }
         self.distinct = distinct;
@@ -152,7 +152,7 @@ impl<W: Width> Tally<W> {
         }
     }
 
-    /// Empties the table and makes it `size` slots.
+    /// Empties the table and sets its size to `size` slots.
     fn next_table(&mut self, size: usize) {
         self.size = size;
         if self.slots.len() < size {
@@ -165,7 +165,7 @@ impl<W: Width> Tally<W> {
         }
     }
 
-    /// Spreads the distinct features over `size` slots.
+    /// Moves the distinct features to a table of `size` slots.
     fn grow(&mut self, size: usize) {
         let mut moved = std::mem::take(&mut self.moved);
         moved.clear();
@@ -175,7 +175,7 @@ impl<W: Width> Tally<W> {
         let features = self.hashes.iter().zip(&mut self.entries).zip(&moved);
         for ((hash, entry), &tf) in features {
             let key = hash.low_u64();
-            entry.slot = probe.place(&self.slots, key);
+            entry.slot = probe.find(&self.slots, key);
             self.slots[entry.slot] = Slot {
                 key,
                 document: probe.document,
@@ -186,7 +186,7 @@ impl<W: Width> Tally<W> {
     }
 }
 
-/// How slots are found in one document's table.
+/// The probe sequence in one document's table.
 #[derive(Clone, Copy)]
 struct Probe {
     document: u32,
@@ -196,22 +196,22 @@ struct Probe {
 }
 
 impl Probe {
-    /// Where the probe for `key` ends among the first `mask + 1` slots, of which at most half are taken: at its
-    /// slot or at a free one.
+    /// The index of the slot of `key`, or of the free slot where it belongs. At most half of the first `mask + 1` slots are
+    /// taken, so the probe ends.
     #[inline]
-    fn place(self, slots: &[Slot], key: u64) -> usize {
+    fn find(self, slots: &[Slot], key: u64) -> usize {
         let product = u128::from(key ^ self.salt) * u128::from(self.multiplier);
-        let mut at = ((product >> 64) as u64 ^ product as u64) as usize & self.mask;
+        let mut index = ((product >> 64) as u64 ^ product as u64) as usize & self.mask;
         loop {
             // In bounds: the mask is below the number of slots.
-            let slot = slots[at];
-            // Both zero where another feature of this document is: one branch for both conditions.
+            let slot = slots[index];
+            // Both are zero if the slot holds another feature of this document: one branch for both conditions.
             let free = u64::from(slot.document ^ self.document);
             let same = u64::from(slot.key == key);
             if free | same != 0 {
-                return at;
+                return index;
             }
-            at = (at + 1) & self.mask;
+            index = (index + 1) & self.mask;
         }
     }
 }

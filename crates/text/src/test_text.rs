@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Any characters at all.
+/// Any characters.
 pub(crate) fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         ".{0,40}",
@@ -10,13 +10,13 @@ pub(crate) fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Long ASCII stretches with other characters here and there.
+/// Long runs of ASCII with some other characters.
 pub(crate) fn mostly_ascii() -> impl Strategy<Value = String> {
     let piece = prop_oneof!["[a-d]( ?[a-d]){0,120}", "[é中か]{1,3}", "[ab中 ]{1,12}"];
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-/// Few characters that act on each other, so that every neighbourhood comes up.
+/// A small set of characters that act on each other, so that every neighbourhood occurs.
 pub(crate) fn tricky_text() -> impl Strategy<Value = String> {
     const ALPHABET: &[char] = &[
         'a',

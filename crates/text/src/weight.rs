@@ -1,8 +1,14 @@
-//! Weights: how much a feature counts by how often it occurs.
+//! Weights of features by their frequency in a text (tf).
 //!
 //! Integers throughout, so that a fingerprint is the same on every machine.
 
-/// How a feature's weight comes from its number of occurrences, tf.
+/// The weight of a feature as a function of its number of occurrences, tf.
+///
+/// ```
+/// use twinprint_text::Weight;
+///
+/// assert_eq!([1, 2, 100].map(|tf| Weight::LogTf.of(tf)), [16, 27, 90]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Weight {
     /// 1 for every feature: a set.
@@ -17,7 +23,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// The weight of a feature that occurs `tf` times; none occurs less than once.
+    /// The weight of a feature that occurs `tf` times. 0 counts as 1.
     #[inline]
     pub fn of(self, tf: u32) -> u16 {
         let tf = tf.clamp(1, u32::from(u16::MAX)) as u16;
@@ -32,7 +38,7 @@ impl Weight {
         }
     }
 
-    /// The word for it in a profile's id.
+    /// Its name in a profile's id.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -62,7 +68,7 @@ const LOG_TF_STEPS: [u16; 177] = [
     37_469, 39_885, 42_458, 45_196, 48_111, 51_214, 54_517, 58_033, 61_775,
 ];
 
-/// 16 and one for every step reached.
+/// 16, plus one for every step reached.
 const fn log_tf(tf: u16) -> u16 {
     let mut low = 0;
     let mut high = LOG_TF_STEPS.len();
@@ -77,7 +83,7 @@ const fn log_tf(tf: u16) -> u16 {
     16 + low as u16
 }
 
-/// The weights of the frequencies that nearly all features have.
+/// The weights of frequencies below 64, which nearly all features have.
 static LOG_TF_SMALL: [u16; 64] = {
     let mut table = [16; 64];
     let mut tf = 1;

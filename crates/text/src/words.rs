@@ -1,4 +1,4 @@
-//! The words of a canonical text, in order, for those who want to see them.
+//! The words of a canonical text in order, for callers that need the words themselves, such as topics of clusters.
 
 use std::fmt;
 
@@ -6,7 +6,17 @@ use twinprint_fingerprint::Span;
 
 use crate::segment::Segmenter;
 
-/// Cuts canonical texts into the words that are features by [`Features::Words`](crate::Features::Words). Keeps its buffers: one for each thread.
+/// Cuts canonical texts into the words that [`Features::Words`](crate::Features::Words) takes as features. Keeps its
+/// buffers; use one for each thread.
+///
+/// ```
+/// use twinprint_text::Words;
+///
+/// let text = "我来到北京 the cat";
+/// let mut words = Words::default();
+/// let cut: Vec<&str> = words.cut(text).iter().map(|s| &text[s.start as usize..s.end as usize]).collect();
+/// assert_eq!(cut, ["我", "来到", "北京", "the", "cat"]);
+/// ```
 #[derive(Default)]
 pub struct Words {
     segmenter: Segmenter,

@@ -1,7 +1,7 @@
-//! The bits of a fingerprint are fair coins that know nothing of each other, where pages have no words in common but by chance.
+//! The bits of fingerprints are uniform and independent for pages that share words by chance only.
 //!
-//! Real pages share their common words, which lean a bit the same way everywhere: of 13,827 distinct fingerprints of English and Chinese pages, set bits
-//! were between 19 and 82 %, and the collision entropy of blocks of 16 bits 12.2 to 12.7 bits. That is the pages' doing; this test is of the hash.
+//! Real pages share common words, which bias a bit in the same direction everywhere: of 13,827 distinct fingerprints of English and Chinese pages, set bits
+//! were between 19 and 82 %, and the collision entropy of blocks of 16 bits 12.2 to 12.7 bits. The cause is the pages; this test is about the hash.
 
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Profile};
@@ -9,7 +9,7 @@ use twinprint_text::{Analyzer, Profile};
 const PAGES: usize = 10_000;
 const WORDS: usize = 60;
 
-/// Fingerprints of pages put together from the dictionary's words.
+/// Fingerprints of pages of random words of the dictionary.
 fn fingerprints() -> Vec<u64> {
     let dictionary = include_str!("../dictionary/jieba.dict.txt");
     let words: Vec<&str> = dictionary

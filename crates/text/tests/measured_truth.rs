@@ -1,6 +1,6 @@
-//! Jaccard and containment against measured truth: every listed pair of four data sets, to four places.
+//! Jaccard and containment compared with measured values: every listed pair of four data sets, to four decimal places.
 //!
-//! Without the data the test says so and passes.
+//! Without the data the test prints a note and passes.
 #![expect(clippy::unwrap_used, reason = "a test: it may panic")]
 
 mod shared;
@@ -12,7 +12,7 @@ use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Measure, canonical};
 
-/// A document's measure and shingle sets, each made when first asked for.
+/// A document's measure and shingle sets, each made on first use.
 struct Document {
     canonical: String,
     measure: Measure,
@@ -34,7 +34,7 @@ fn check(name: &str) {
         .map(|record| {
             let canonical = canonical(record["text"].as_str().unwrap());
             let id = record["id"].as_str().unwrap().to_owned();
-            // The data know Chinese and the rest; that kana are written without spaces either, they do not.
+            // The data distinguish Chinese from all other scripts. They do not treat kana as a script without spaces.
             let measure = match record["lang"].as_str() {
                 Some("zh") => Measure::CharGrams,
                 _ => Measure::WordGrams,

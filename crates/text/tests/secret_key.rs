@@ -1,5 +1,5 @@
-//! What a secret key is for: with the published one, some words of no meaning steer any page onto any fingerprint; under another key the same page lies
-//! where it would by chance.
+//! The purpose of a secret key. Under the published key, added meaningless words give any page any fingerprint; under another key the same page has a
+//! random fingerprint.
 
 #![expect(clippy::unwrap_used, reason = "a test: it may panic")]
 
@@ -11,7 +11,7 @@ const VICTIM: &str =
 const PAGE: &str =
     "Buy cheap watches today: gold, silver and steel, sent everywhere, paid by card or by letter.";
 
-/// Words made up until enough of them lean towards the fingerprint asked for, bit by bit.
+/// Random words, chosen until their votes give the wanted fingerprint, bit by bit.
 fn steered(page: &str, towards: u64, key: HashKey) -> String {
     let profile = Profile::parse("tp1-words-lntf-64").unwrap();
     let mut analyzer = Analyzer::new(&profile, key);

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use twinprint_text::passages::{Passage, SHORTEST_CHARS};
+use twinprint_text::passages::{MIN_PASSAGE_CHARS, Passage};
 
 use super::numbers::{NumberReader, NumberWriter};
 use crate::error::DedupError;
 
 /// Characters in the shortest place that is left where a passage is cut.
-const SHORTEST_CUT: u64 = SHORTEST_CHARS as u64;
+const SHORTEST_CUT: u64 = MIN_PASSAGE_CHARS as u64;
 
 /// A run of equal words or letters, in characters of the canonical texts.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,7 +29,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use twinprint_text::Measure;
-use twinprint_text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
 
 use self::candidates::Candidates;
 use self::numbers::NumberWriter;

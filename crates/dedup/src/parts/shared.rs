@@ -240,9 +240,12 @@ impl Search<'_> {
     ) -> Compared {
         let places: Vec<Range<u64>> = passages.iter().map(Shared::in_holder).collect();
         let placed = winnower.placed(canonical, self.texts.measure(text)).into_iter();
-        let numbered = placed.filter_map(|(value, place)| {
-            let fingerprint = self.postings.entry_of_value(text, value)?.fingerprint;
-            let place = place.start as u64..place.end as u64;
+        let numbered = placed.filter_map(|placed| {
+            let fingerprint = self
+                .postings
+                .entry_of_value(text, placed.fingerprint)?
+                .fingerprint;
+            let place = placed.chars.start as u64..placed.chars.end as u64;
             Some(Placed { fingerprint, place })
         });
         let mut compared = Compared {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_fingerprint::hyperplane::fingerprint_dense;
-use twinprint_text::compat::{Dictionaries, Imitator, Recipe, RecipeError};
+use twinprint_text::compat::{Dictionaries, Recipe, RecipeError, RecipeFingerprinter};
 use twinprint_text::{Analyzer, Profile};
 
 use twinprint_text::fingerprint_hex;
@@ -100,7 +100,7 @@ enum Maker {
     /// With the bits of a fingerprint, and whether features are counted.
     Analyzer(Box<Analyzer>, u32, bool),
     Vector(u32),
-    Imitator(Box<Imitator>, u32),
+    Recipe(Box<RecipeFingerprinter>, u32),
 }
 
 impl Maker {
@@ -112,8 +112,8 @@ impl Maker {
                 counted,
             } => Self::Analyzer(Box::new(Analyzer::new(profile, *key)), profile.bits(), *counted),
             Subject::Vector(bits) => Self::Vector(*bits),
-            Subject::Recipe(recipe, dictionaries) => Self::Imitator(
-                Box::new(Imitator::new(*recipe, dictionaries.clone())?),
+            Subject::Recipe(recipe, dictionaries) => Self::Recipe(
+                Box::new(RecipeFingerprinter::new(*recipe, dictionaries.clone())?),
                 recipe.bits(),
             ),
         })
@@ -136,10 +136,10 @@ impl Maker {
                 let (fingerprint, dimensions) = of_vector(text, *bits)?;
                 Ok((fingerprint, Some(dimensions)))
             }
-            Self::Imitator(imitator, bits) => {
-                let made = imitator.fingerprint(text);
-                let (fingerprint, features) = made.map_err(|error| error.to_string())?;
-                Ok((fingerprint_hex(fingerprint.into(), *bits), Some(features)))
+            Self::Recipe(fingerprinter, bits) => {
+                let made = fingerprinter.fingerprint(text);
+                let made = made.map_err(|error| error.to_string())?;
+                Ok((fingerprint_hex(made.bits.into(), *bits), Some(made.features)))
             }
         }
     }

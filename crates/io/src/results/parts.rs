@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use twinprint_text::Measure;
-use twinprint_text::passages::{SHORTEST_CHARS, SHORTEST_WORDS, run_of};
+use twinprint_text::passages::{MIN_PASSAGE_CHARS, MIN_PASSAGE_WORDS, guaranteed_run};
 
 /// What the search found, for the report.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -39,11 +39,11 @@ impl PartsReport {
     /// Texts that share a passage beyond which they are not compared in pairs.
     pub const MANY: usize = 64;
     /// Words in the shortest run that is noticed wherever it stands.
-    pub const NOTICED_WORDS: usize = run_of(Measure::WordGrams, Self::LEAST_SHARED as usize);
+    pub const NOTICED_WORDS: usize = guaranteed_run(Measure::WordGrams, Self::LEAST_SHARED as usize);
     /// Letters and numbers in the shortest run that is noticed wherever it stands, where characters measure.
-    pub const NOTICED_CHARS: usize = run_of(Measure::CharGrams, Self::LEAST_SHARED as usize);
+    pub const NOTICED_CHARS: usize = guaranteed_run(Measure::CharGrams, Self::LEAST_SHARED as usize);
     /// Words in the shortest passage that is reported.
-    pub const SHORTEST_WORDS: usize = SHORTEST_WORDS;
+    pub const SHORTEST_WORDS: usize = MIN_PASSAGE_WORDS;
     /// Letters and numbers in the shortest passage that is reported, where characters measure.
-    pub const SHORTEST_CHARS: usize = SHORTEST_CHARS;
+    pub const SHORTEST_CHARS: usize = MIN_PASSAGE_CHARS;
 }

@@ -8,7 +8,7 @@ pub(super) mod utf16;
 use std::fmt;
 use std::io::{self, Read};
 
-use twinprint_text::charset::{Charset, GUESSED_FROM, Hints, detect};
+use twinprint_text::charset::{Charset, Hints, MAX_GUESS_BYTES, detect};
 
 use self::utf16::FromUtf16;
 use super::format::Format;
@@ -51,7 +51,7 @@ pub(super) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &S
     let mut head = Vec::new();
     let failed = stream
         .by_ref()
-        .take(GUESSED_FROM as u64)
+        .take(MAX_GUESS_BYTES as u64)
         .read_to_end(&mut head)
         .err();
     let charset = detect(&head, hints(format, options));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::str::from_utf8;
 use std::sync::Arc;
 
-use twinprint_text::charset::{Charset, is_binary};
+use twinprint_text::charset::{ByteOrderMark, is_binary};
 
 use super::decode::{self, Unpacking};
 use super::format::{Codec, Format};
@@ -63,7 +63,7 @@ impl Head {
     /// True if the file begins like text in any charset, or cannot be read.
     pub(super) fn is_text(&self) -> bool {
         match self {
-            Self::Bytes { bytes, .. } => Charset::of_mark(bytes).is_some() || !is_binary(bytes),
+            Self::Bytes { bytes, .. } => ByteOrderMark::at_start(bytes).is_some() || !is_binary(bytes),
             Self::Unreadable | Self::NotPacked => true,
         }
     }
@@ -88,7 +88,7 @@ impl Head {
             Format::Parquet => bytes.starts_with(b"PAR1") || bytes.starts_with(b"PARE"),
             // A stream begins with a mark, or in old versions with a length whose high byte is 0.
             #[cfg(feature = "tables")]
-            Format::Arrow if Charset::of_mark(bytes).is_none() => {
+            Format::Arrow if ByteOrderMark::at_start(bytes).is_none() => {
                 bytes.starts_with(b"ARROW1")
                     || bytes.starts_with(&[0xff; 4])
                     || bytes.starts_with(b"FEA1")

@@ -3,6 +3,7 @@ use twinprint_fingerprint::{HashKey, Width, hash_one};
 
 use super::*;
 use crate::features::Features;
+use crate::script::Measure;
 use crate::stop_words::StopWords;
 use crate::test_text::{mostly_ascii, plain_text, tricky_text};
 use crate::weight::Weight;
@@ -65,7 +66,7 @@ fn a_small_document() {
 }
 
 #[test]
-fn nothing_to_go_by() {
+fn a_text_without_features_is_empty() {
     let mut analyzer = Analyzer::new(&Profile::default_for(64).unwrap(), HashKey::PUBLIC);
     for text in ["", " \n", "!?…", "\u{200B}"] {
         let analysis = analyzer.analyze(text);
@@ -76,7 +77,7 @@ fn nothing_to_go_by() {
     }
 }
 
-/// The three sentences of the literature, as sets of character bigrams and 32 bits.
+/// The three example sentences of the literature, as sets of character bigrams, at 32 bits.
 #[test]
 fn the_cats_are_nearer_to_each_other_than_to_the_ice_cream() {
     let profile = Profile::new(Features::CharShingles(2), Weight::Set, 32).unwrap();
@@ -134,7 +135,7 @@ fn another_key_gives_other_fingerprints() {
 
 /// A change here changes what stored fingerprints mean: it needs a new profile version.
 #[test]
-fn fingerprints_stay_what_they_are() {
+fn fingerprints_never_change() {
     let mut analyzer = Analyzer::new(&Profile::default_for(128).unwrap(), HashKey::PUBLIC);
     for (text, fingerprint) in [
         (
@@ -155,7 +156,7 @@ fn fingerprints_stay_what_they_are() {
     }
 }
 
-/// Runs of many batches with few and with many distinct windows, alone and around other characters.
+/// ASCII runs of many batches, with few and with many distinct windows, alone and around other characters.
 #[test]
 fn long_ascii_texts_are_the_vote_of_their_explained_features() {
     let few = "the cat sat on the mat ".repeat(500);
@@ -178,7 +179,7 @@ fn long_ascii_texts_are_the_vote_of_their_explained_features() {
 fn a_frequency_beyond_the_highest_weight_is_counted_before_it_votes() {
     let profile = Profile::new(Features::CharShingles(2), Weight::Tf, 64).unwrap();
     let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
-    // The many outweigh any four others where they count in full, and no four otherwise.
+    // If the frequent feature counts in full, it outweighs any four others; otherwise it outweighs no four.
     for length in [60_000, 65_534, 65_535, 65_536, 300_000] {
         let others = ["bc", "cd", "de", "ef"].map(|pair| format!(" {}", pair.repeat(length / 3)));
         let text = "a".repeat(length) + &others.concat();
@@ -191,7 +192,7 @@ fn a_frequency_beyond_the_highest_weight_is_counted_before_it_votes() {
 }
 
 proptest! {
-    /// The explained features are found character by character, those of the fingerprint in ASCII runs too.
+    /// `explain` finds features character by character, `analyze` and `fingerprint` also in ASCII runs.
     #[test]
     fn ascii_runs_make_no_difference(
         texts in prop::collection::vec(prop_oneof![mostly_ascii(), plain_text()], 1..4),

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A text for each charset, long enough to tell it by.
+/// A text for each charset, long enough for a guess.
 const TEXTS: [(&str, &str); 10] = [
     (
         "GBK",
@@ -53,7 +53,7 @@ fn encoded(label: &str, text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn texts_are_decoded_in_the_charset_guessed() {
+fn texts_are_decoded_in_the_guessed_charset() {
     for (label, text) in TEXTS {
         let bytes = encoded(label, text);
         let (decoded, charset) = decode(&bytes, Hints::default()).expect(label);
@@ -62,7 +62,7 @@ fn texts_are_decoded_in_the_charset_guessed() {
 }
 
 #[test]
-fn a_cut_anywhere_changes_no_guess() {
+fn a_cut_within_a_character_does_not_change_the_guess() {
     for (label, text) in TEXTS {
         let bytes = encoded(label, text);
         let whole = detect(&bytes, Hints::default());
@@ -73,7 +73,7 @@ fn a_cut_anywhere_changes_no_guess() {
 }
 
 #[test]
-fn what_is_declared_counts_and_a_mark_counts_more() {
+fn a_mark_overrides_a_declaration_and_a_declaration_overrides_the_bytes() {
     let bytes = encoded("Big5", "圖書館");
     let hints = |declared| Hints {
         declared: Some(declared),
@@ -89,7 +89,7 @@ fn what_is_declared_counts_and_a_mark_counts_more() {
 }
 
 #[test]
-fn damaged_utf8_and_binary_bytes_are_no_other_charset() {
+fn damaged_utf8_and_binary_bytes_are_not_read_in_another_charset() {
     let mut bytes = "Die Bücherei schließt früh, und zwar täglich."
         .repeat(3)
         .into_bytes();
@@ -102,7 +102,7 @@ fn damaged_utf8_and_binary_bytes_are_no_other_charset() {
 }
 
 #[test]
-fn a_bad_character_is_named_by_its_place() {
+fn an_error_has_the_position_of_the_invalid_character() {
     let gbk = Charset::named("gbk").expect("a charset");
     let mut bytes = encoded("gbk", "图书");
     bytes.extend(b"\xff!");
@@ -115,7 +115,7 @@ fn a_bad_character_is_named_by_its_place() {
 
 proptest! {
     #[test]
-    fn utf8_stays_as_it_is(text in any::<String>(), cut in any::<prop::sample::Index>()) {
+    fn utf8_is_unchanged(text in any::<String>(), cut in any::<prop::sample::Index>()) {
         prop_assume!(!text.starts_with('\u{feff}'));
         let (decoded, charset) = decode(text.as_bytes(), Hints::default()).expect("UTF-8");
         prop_assert_eq!((decoded.as_ref(), charset), (text.as_str(), Charset::UTF_8));

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn equal_texts_differ_in_nothing() {
+fn equal_texts_have_distance_zero_and_similarity_one() {
     let profile = Profile::default_for(64).unwrap();
     let same = compare("The quick brown fox.", "the QUICK brown fox", &profile, true);
     assert_eq!((same.hamming, same.edit), (0, Some(0)));

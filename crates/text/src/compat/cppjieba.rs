@@ -1,11 +1,11 @@
-//! The keywords of cppjieba (<https://github.com/yanyiwu/cppjieba>), which gosimhash and jiebaR take for features.
+//! The keywords of cppjieba (<https://github.com/yanyiwu/cppjieba>), which gosimhash and jiebaR take as features.
 //!
-//! A text is cut as its `MixSegment` does, into the likeliest words of a dictionary, and what stands alone between them again by a hidden
-//! Markov model. Words of more than one character that are no stop words weigh their count times their inverse document frequency, or the mean
-//! of all where the table has none; the heaviest are the keywords. Among equally heavy ones cppjieba's own order depends on the C++ library; here
-//! it is that of their bytes.
+//! A text is cut as by cppjieba's `MixSegment`: into the most likely words of a dictionary, and the lone characters between them again by a
+//! hidden Markov model. The weight of a word is its count times its inverse document frequency, or the mean of all frequencies if the table does
+//! not have the word. Words of one character and stop words are left out. The heaviest words are the keywords. For equal weights cppjieba's order
+//! depends on the C++ library; here it is the order of their bytes.
 //!
-//! The dictionaries are cppjieba's own files, read from a directory: other dictionaries, other fingerprints.
+//! The dictionaries are cppjieba's own files, read from a directory. Fingerprints depend on them.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -23,25 +23,25 @@ use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
 use crate::segment::dictionary::{Dictionary, Rules};
 use crate::tally::Tally;
 
-/// What cppjieba reads: words with frequencies, the hidden Markov model, inverse document frequencies and stop words.
+/// The dictionaries of cppjieba: words with frequencies, the hidden Markov model, inverse document frequencies and stop words.
 pub struct Dictionaries {
     words: Dictionary,
     hmm: Hmm,
     idf: Idf,
 }
 
-/// Inverse document frequencies, and the words that are left out. Words go by 64 bits of a hash under a key drawn when the table is made: two of one hash
-/// would weigh the same, once in 10⁷ tables of a million words, and nobody can choose such.
+/// Inverse document frequencies and stop words. Words are identified by 64 bits of a hash under a random key. Two words with one hash would have the
+/// same weight; by chance that happens once in 10⁷ tables of a million words, and nobody can prepare such words.
 struct Idf {
     key: HashKey,
-    /// Nothing for a stop word.
+    /// By hash of the word; `None` for a stop word.
     weights: FxHashMap<u64, Option<f64>>,
-    /// Of words that the table does not have.
+    /// Value of words that are not in the table.
     mean: f64,
 }
 
 impl Idf {
-    /// Of words with their frequencies, the mean of all lines, and stop words.
+    /// A table of words with their inverse document frequencies, the mean of all lines, and stop words.
     fn new<'t>(
         words: impl IntoIterator<Item = (&'t str, f64)>,
         mean: f64,
@@ -56,14 +56,14 @@ impl Idf {
         Self { key, weights, mean }
     }
 
-    /// Of a word of this hash; nothing for a stop word.
-    fn of(&self, word: u64) -> Option<f64> {
+    /// The value of a word with this hash; `None` for a stop word.
+    fn value(&self, word: u64) -> Option<f64> {
         self.weights.get(&word).copied().unwrap_or(Some(self.mean))
     }
 }
 
 impl fmt::Debug for Dictionaries {
-    /// Leaves out what would be millions of words.
+    /// Leaves out the words, which may be millions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dictionaries")
             .field("mean_idf", &self.idf.mean)
@@ -71,28 +71,28 @@ impl fmt::Debug for Dictionaries {
     }
 }
 
-/// A keyword and what it weighs: its count times its inverse document frequency.
+/// A keyword and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keyword<'a> {
-    /// As it stands in the text.
+    /// The word as in the text.
     pub word: &'a str,
-    /// More than 0, but for tables with other numbers.
+    /// Its count times its inverse document frequency. More than 0 unless the table has other numbers.
     pub weight: f64,
 }
 
-/// How cppjieba's search for the likeliest words differs.
+/// The rules of cppjieba's segmentation.
 struct Cppjieba;
 
 impl Rules for Cppjieba {
-    const LONGER_AMONG_EQUALS: bool = false;
-    const ANY_MAY_STAND_ALONE: bool = true;
+    const PREFERS_LONGER_ON_TIE: bool = false;
+    const ALLOWS_LONE_PREFIX: bool = true;
 
     fn is_barrier(_: char) -> bool {
         false
     }
 }
 
-/// Cuts texts and finds their keywords; keeps its buffers.
+/// Finds the keywords of texts. Keeps its buffers.
 #[derive(Debug)]
 pub(super) struct Extractor {
     buffers: Buffers,
@@ -113,7 +113,7 @@ impl Default for Extractor {
 }
 
 impl Extractor {
-    /// The words of a text, which in a row are the text.
+    /// The words of a text. Joined they are the text.
     #[cfg(test)]
     fn words<'a>(&mut self, dictionaries: &Dictionaries, text: &'a str) -> Vec<&'a str> {
         let mut words = Vec::new();
@@ -122,12 +122,12 @@ impl Extractor {
         words
     }
 
-    /// The `most` heaviest words, the heaviest first, of a text shorter than 4 GiB; the rest does not count. Linear in the text.
+    /// The `limit` heaviest words of a text, the heaviest first. Only the first 4 GiB are used. Linear in the text.
     pub(super) fn keywords<'a>(
         &mut self,
         dictionaries: &Dictionaries,
         text: &'a str,
-        most: usize,
+        limit: usize,
     ) -> Vec<Keyword<'a>> {
         let Self {
             buffers,
@@ -153,17 +153,17 @@ impl Extractor {
         let distinct = tally.hashes().iter().zip(tally.counts());
         let mut keywords: Vec<Keyword> = distinct
             .filter_map(|(&hash, count)| {
-                let place = words.get(count.first as usize)?;
+                let span = words.get(count.first as usize)?;
                 Some(Keyword {
-                    word: text.get(place.start as usize..place.end as usize)?,
-                    weight: f64::from(count.tf) * idf.of(hash)?,
+                    word: text.get(span.start as usize..span.end as usize)?,
+                    weight: f64::from(count.tf) * idf.value(hash)?,
                 })
             })
             .collect();
         let order = |a: &Keyword, b: &Keyword| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(b.word));
-        if most < keywords.len() {
-            keywords.select_nth_unstable_by(most, order);
-            keywords.truncate(most);
+        if limit < keywords.len() {
+            keywords.select_nth_unstable_by(limit, order);
+            keywords.truncate(limit);
         }
         keywords.sort_unstable_by(order);
         keywords

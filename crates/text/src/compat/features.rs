@@ -1,4 +1,4 @@
-//! What other libraries take from a text to be its features, as stretches of it.
+//! Features of other libraries, as parts of a text.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
@@ -24,7 +24,7 @@ pub(super) fn words_and_addresses(lower: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Lower case character by character, as Go has it.
+/// Lower case by Go's rules: each character by itself, as one character.
 pub(super) fn lower_one_by_one(text: &str) -> String {
     text.chars().filter_map(|c| c.to_lowercase().next()).collect()
 }
@@ -35,9 +35,13 @@ pub(super) fn byte_windows_but_the_last(text: &str, n: usize) -> impl Iterator<I
     text.as_bytes().windows(n).take(windows.saturating_sub(1))
 }
 
-/// Overlapping windows of `n` characters, all or without the last one; a shorter text is none.
+/// Overlapping windows of `n` characters, all of them or all but the last. A shorter text has none.
 pub(super) fn char_windows(text: &str, n: usize, without_the_last: bool) -> impl Iterator<Item = &str> {
-    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]).skip(n);
+    let ends = text
+        .char_indices()
+        .map(|(offset, _)| offset)
+        .chain([text.len()])
+        .skip(n);
     let count = (text.chars().count() + 1).saturating_sub(n);
     let windows = text.char_indices().zip(ends);
     let take = count.saturating_sub(usize::from(without_the_last));
@@ -46,17 +50,17 @@ pub(super) fn char_windows(text: &str, n: usize, without_the_last: bool) -> impl
         .map(|((from, _), to)| text.get(from..to).unwrap_or_default())
 }
 
-/// Pairs of neighbouring UTF-16 units, as Java's `charAt` has them, in UTF-8: half a character becomes a question mark.
+/// Pairs of neighbouring UTF-16 units, as Java's `charAt` returns them, in UTF-8. A lone surrogate becomes a question mark.
 pub(super) fn utf16_pairs(text: &str) -> impl Iterator<Item = String> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let count = units.len().saturating_sub(1);
-    (0..count).map(move |at| {
-        let pair = units.get(at..at + 2).unwrap_or_default().iter().copied();
+    (0..count).map(move |i| {
+        let pair = units.get(i..i + 2).unwrap_or_default().iter().copied();
         char::decode_utf16(pair).map(|c| c.unwrap_or('?')).collect()
     })
 }
 
-/// What Python's `\w` matches and U+4E00 to U+9FCC, in lower case and joined.
+/// The characters that Python's `\w` matches and U+4E00 to U+9FCC, in lower case and joined.
 pub(super) fn word_characters(text: &str) -> String {
     let lower = text.to_lowercase();
     lower
@@ -65,7 +69,7 @@ pub(super) fn word_characters(text: &str) -> String {
         .collect()
 }
 
-/// Letters and numbers; marks are neither.
+/// Whether the character is a letter or number for Python; marks are not.
 fn is_alphanumeric_in_python(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();

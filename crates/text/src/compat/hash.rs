@@ -1,4 +1,4 @@
-//! The hashes that other libraries give their features, where no well-kept crate has them.
+//! Feature hashes of other libraries for which there is no well-maintained crate.
 
 /// `lookup3` of Bob Jenkins (<https://burtleburtle.net/bob/c/lookup3.c>), `hashlittle2` with both seeds 0: the first word is the high
 /// half.
@@ -7,7 +7,7 @@ pub(super) fn jenkins(bytes: &[u8]) -> u64 {
     if bytes.is_empty() {
         return join(state);
     }
-    // The last block, of 1 to 12 bytes, is for the end.
+    // The last block, of 1 to 12 bytes, is mixed differently.
     let (blocks, last) = bytes.split_at((bytes.len() - 1) / 12 * 12);
     for block in blocks.chunks_exact(12) {
         add(&mut state, block);
@@ -22,7 +22,7 @@ fn join([_, b, c]: [u32; 3]) -> u64 {
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// Adds up to twelve bytes, those missing being zero.
+/// Adds up to twelve bytes, padded with zeros.
 fn add(state: &mut [u32; 3], block: &[u8]) {
     for (word, bytes) in state.iter_mut().zip(block.chunks(4)) {
         *word = word.wrapping_add(little_endian(bytes) as u32);
@@ -64,8 +64,8 @@ pub(super) fn fnv1_32(bytes: impl IntoIterator<Item = u8>) -> u32 {
     })
 }
 
-/// `MurmurHash64A` of Austin Appleby with seed 0, as simhash-java has it: the bytes of the last, short block are signed, so that one from
-/// 128 on flips all bits above it.
+/// `MurmurHash64A` of Austin Appleby with seed 0, with the bug of simhash-java: the bytes of the last, short block are signed, so that a byte
+/// from 128 on flips all bits above it.
 pub(super) fn murmur_of_java(bytes: &[u8]) -> u64 {
     const M: u64 = 0xC6A4_A793_5BD1_E995;
     let (blocks, last) = bytes.as_chunks::<8>();
@@ -84,7 +84,7 @@ pub(super) fn murmur_of_java(bytes: &[u8]) -> u64 {
     hash ^ hash >> 47
 }
 
-/// Up to eight bytes as a number.
+/// Up to eight bytes as a little-endian number.
 fn little_endian(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -6,12 +6,16 @@ use super::*;
 use crate::shared_data::data;
 
 fn plain(recipe: Recipe, text: &str) -> u64 {
-    Imitator::new(recipe, None).unwrap().fingerprint(text).unwrap().0
+    RecipeFingerprinter::new(recipe, None)
+        .unwrap()
+        .fingerprint(text)
+        .unwrap()
+        .bits
 }
 
 /// Decimal, or hexadecimal after `0x`.
 fn number(value: &Value) -> u64 {
-    hash_written(value.as_str().unwrap()).unwrap()
+    parse_hash(value.as_str().unwrap()).unwrap()
 }
 
 fn vectors() -> Option<(std::path::PathBuf, Value)> {
@@ -62,16 +66,19 @@ fn published_texts_and_hashes() {
     let distance = plain(Recipe::SimhashJava, a) ^ plain(Recipe::SimhashJava, b);
     assert_eq!(distance.count_ones(), 2);
     assert_eq!(
-        Recipe::Leon.weigh([("aaa", 1.0), ("bbb", 1.0)]),
+        Recipe::Leon.fingerprint_weighted([("aaa", 1.0), ("bbb", 1.0)]),
         Some(57_087_923_692_560_392)
     );
     let features = [("妈妈", 6.55531), ("吃饭", 6.44422)];
     let cppjieba = Recipe::Cppjieba(Keywords::ByLength);
-    assert_eq!(cppjieba.weigh(features), Some(5_255_740_375_710_833_686));
-    assert_eq!(Recipe::Mfonda.weigh(features), None);
+    assert_eq!(
+        cppjieba.fingerprint_weighted(features),
+        Some(5_255_740_375_710_833_686)
+    );
+    assert_eq!(Recipe::Mfonda.fingerprint_weighted(features), None);
 }
 
-/// Made by these recipes and never to change, on texts that take them to their edges. Those of 1e0ng are what the PyPI package gives.
+/// Fingerprints that must never change, of texts with edge cases. Those of 1e0ng are from the PyPI package.
 #[test]
 fn golden_fingerprints() {
     let text = "The first part, at http://example.org/a_b — 第一部分，早上9点。Ünïcödé's 𠀀!";
@@ -90,19 +97,22 @@ fn golden_fingerprints() {
 }
 
 #[test]
-fn what_is_missing_or_no_hash_is_refused() {
+fn missing_dictionaries_and_invalid_hashes_are_errors() {
     for recipe in [
         Recipe::Cppjieba(Keywords::Top(5)),
         Recipe::HaoyuhuGosimhash(Keywords::ByLength),
     ] {
-        let error = Imitator::new(recipe, None).err();
+        let error = RecipeFingerprinter::new(recipe, None).err();
         assert_eq!(error, Some(RecipeError::Dictionary(recipe.name())));
     }
-    let mut seomoz = Imitator::new(Recipe::Seomoz, None).unwrap();
+    let mut seomoz = RecipeFingerprinter::new(Recipe::Seomoz, None).unwrap();
     for text in ["1 x", "0x", "-1", "18446744073709551616", "0x10000000000000000"] {
         assert!(seomoz.fingerprint(text).is_err(), "{text}");
     }
-    assert_eq!(seomoz.fingerprint(" \n"), Ok((0, 0)));
+    assert_eq!(
+        seomoz.fingerprint(" \n"),
+        Ok(RecipeFingerprint { bits: 0, features: 0 })
+    );
 }
 
 #[test]
@@ -116,7 +126,7 @@ fn every_published_vector_without_a_dictionary() {
             let features = given["features"].as_array().unwrap().iter();
             let features = features.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_f64().unwrap()));
             assert_eq!(
-                recipe.weigh(features),
+                recipe.fingerprint_weighted(features),
                 Some(number(&given["fingerprint"])),
                 "{name}"
             );
@@ -190,16 +200,17 @@ fn every_published_vector_of_cppjieba() {
         for given in vectors[name]["texts"].as_array().unwrap() {
             let text = given["text"].as_str().unwrap();
             let recipe = Recipe::parse(&format!("{name}-top{}", given["topn"])).unwrap();
-            let mut imitator = Imitator::new(recipe, Some(Arc::clone(&dictionaries))).unwrap();
+            let mut fingerprinter =
+                RecipeFingerprinter::new(recipe, Some(Arc::clone(&dictionaries))).unwrap();
             assert_eq!(
-                imitator.fingerprint(text).unwrap().0,
+                fingerprinter.fingerprint(text).unwrap().bits,
                 number(&given["fingerprint"]),
                 "{text}"
             );
             let top = Keywords::Top(given["topn"].as_u64().unwrap() as u32);
-            let mut keywords = imitator.keywords(text, top);
+            let mut keywords = fingerprinter.keywords(text, top);
             keywords.sort_unstable_by_key(|keyword| keyword.word);
-            // Equally heavy ones are published in another order.
+            // The published order of equally heavy keywords differs.
             let mut published = given["keywords"].as_array().cloned().unwrap_or_default();
             published.sort_by_key(|keyword| keyword[0].as_str().unwrap().to_owned());
             for (found, expected) in keywords.iter().zip(&published) {
@@ -217,8 +228,13 @@ fn every_published_vector_of_cppjieba() {
     }
     for pair in vectors["cppjieba"]["pairs"].as_array().unwrap() {
         let recipe = Recipe::parse(&format!("cppjieba-top{}", pair["topn"])).unwrap();
-        let mut imitator = Imitator::new(recipe, Some(Arc::clone(&dictionaries))).unwrap();
-        let [a, b] = ["a", "b"].map(|side| imitator.fingerprint(pair[side].as_str().unwrap()).unwrap().0);
+        let mut fingerprinter = RecipeFingerprinter::new(recipe, Some(Arc::clone(&dictionaries))).unwrap();
+        let [a, b] = ["a", "b"].map(|side| {
+            fingerprinter
+                .fingerprint(pair[side].as_str().unwrap())
+                .unwrap()
+                .bits
+        });
         assert_eq!(
             u64::from((a ^ b).count_ones()),
             pair["distance"].as_u64().unwrap()

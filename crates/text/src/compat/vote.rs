@@ -1,12 +1,12 @@
-//! The vote of weighted hashes, as other libraries take it.
+//! Bit votes of other libraries, which differ in their sums and thresholds.
 
-/// Weights of set bits less weights of unset bits, for each bit.
-pub(super) struct Ballot<T> {
+/// The sum for each bit: the weights of hashes with the bit set, minus the weights of hashes without it.
+pub(super) struct BitSums<T> {
     sums: [T; 64],
 }
 
-impl Ballot<f64> {
-    /// Weights are added in the order of the features: sums of floating-point numbers depend on it.
+impl BitSums<f64> {
+    /// Adds weights in the order of the features, on which sums of floating-point numbers depend.
     pub(super) fn weighted(features: impl IntoIterator<Item = (u64, f64)>) -> Self {
         let mut sums = [0.0; 64];
         for (hash, weight) in features {
@@ -18,8 +18,8 @@ impl Ballot<f64> {
     }
 }
 
-impl Ballot<i64> {
-    /// A vote each.
+impl BitSums<i64> {
+    /// One vote for each hash.
     pub(super) fn equal(hashes: impl IntoIterator<Item = u64>) -> Self {
         let mut sums = [0; 64];
         for hash in hashes {
@@ -31,8 +31,8 @@ impl Ballot<i64> {
     }
 }
 
-impl<T> Ballot<T> {
-    /// The bits whose sums are as asked.
+impl<T> BitSums<T> {
+    /// The bits whose sums satisfy `is_set`.
     pub(super) fn bits(&self, is_set: impl Fn(&T) -> bool) -> u64 {
         let bits = self.sums.iter().enumerate();
         bits.fold(0, |all, (bit, sum)| all | u64::from(is_set(sum)) << bit)

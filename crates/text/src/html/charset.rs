@@ -1,43 +1,51 @@
-//! The charset of a page, and the page as text.
+//! Detection of a page's charset, and decoding.
 
 use std::borrow::Cow;
 use std::str::from_utf8;
 
 use html5gum::{Token, Tokenizer};
 
-use crate::charset::{Charset, Hints, detect, of_content_type};
+use crate::charset::{ByteOrderMark, Charset, Hints, detect, of_content_type};
 
-/// Bytes in which a page may name its charset; browsers look at as many.
-const HEAD: usize = 1024;
+/// Number of bytes in which a page may declare its charset; browsers read the same number.
+const MAX_META_BYTES: usize = 1024;
 
-/// Decodes a page. In order of trust: a byte order mark, UTF-8 that holds more than ASCII, what the sender `declared` (in
-/// HTTP's Content-Type), what the page says in a `meta` element, and a guess. What a page says is often out of date; that
-/// another charset looks like UTF-8 by chance is much rarer. As in browsers, bytes that are no character become U+FFFD:
-/// pages with a few of them are common. Linear.
+/// Decodes a page. The charset is taken from, in order of trust: a byte order mark, valid UTF-8 that is not only ASCII, the charset
+/// that the sender `declared` (in HTTP's Content-Type), the page's own `meta` element, and a guess. Declarations are often out of
+/// date; text in another charset that is valid UTF-8 by chance is much rarer. As in browsers, invalid bytes become U+FFFD: pages with a
+/// few of them are common. Linear.
+///
+/// ```
+/// use twinprint_text::html::decode;
+///
+/// let (markup, charset) = decode(b"<meta charset=gbk><p>\xd6\xd0\xce\xc4", None);
+/// assert_eq!(charset.name(), "GBK");
+/// assert!(markup.ends_with("中文"));
+/// ```
 pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> (Cow<'a, str>, Charset) {
-    if Charset::of_mark(bytes).is_none()
+    if ByteOrderMark::at_start(bytes).is_none()
         && !bytes.is_ascii()
         && let Ok(text) = from_utf8(bytes)
     {
         return (Cow::Borrowed(text), Charset::UTF_8);
     }
     let known = declared.filter(|label| Charset::named(label).is_some());
-    let named = if known.is_none() { named_in(bytes) } else { None };
+    let in_page = if known.is_none() { declared_in(bytes) } else { None };
     let hints = Hints {
-        declared: known.or(named.as_deref()),
+        declared: known.or(in_page.as_deref()),
         ..Hints::default()
     };
     let charset = detect(bytes, hints);
-    let mark = Charset::of_mark(bytes).map_or(0, |(_, length)| length);
+    let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);
     (
         charset.decode_lossy(bytes.get(mark..).unwrap_or_default()),
         charset,
     )
 }
 
-/// The charset that a page names in its head.
-fn named_in(bytes: &[u8]) -> Option<String> {
-    let head = bytes.get(..HEAD).unwrap_or(bytes);
+/// The charset that a `meta` element of the page declares.
+fn declared_in(bytes: &[u8]) -> Option<String> {
+    let head = bytes.get(..MAX_META_BYTES).unwrap_or(bytes);
     Tokenizer::new(head).find_map(|token| {
         let Ok(Token::StartTag(tag)) = token else {
             return None;
@@ -52,7 +60,7 @@ fn named_in(bytes: &[u8]) -> Option<String> {
         };
         let charset = value(b"charset").or_else(|| of_content_type(&value(b"content")?).map(str::to_owned));
         charset.map(|label| {
-            // A page that reads as ASCII up to here cannot be UTF-16, whatever it says.
+            // A page that could be tokenized as ASCII up to here is not UTF-16, whatever it declares.
             if label.trim().to_ascii_lowercase().starts_with("utf-16") {
                 "utf-8".to_owned()
             } else {

@@ -1,18 +1,18 @@
-//! What the elements of HTML mean for the text of a page.
+//! Kinds of HTML elements by their effect on the text of a page.
 
 use html5gum::State;
 
-/// An element, as far as its text asks. Elements that only mark up words within a line are all one kind.
+/// The kind of an element by its effect on the text. Elements that mark up words within a line are one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
-    /// `html`, `head`, `body`: there is one of each, whatever the tags say.
+    /// `html`, `head`, `body`: each exists once, whatever the tags are.
     Frame,
     Title,
     Main,
     Article,
     /// `div`, `section` and other plain blocks.
     Block,
-    /// `nav`, `header`, `footer`, `aside`, `form`, `dialog`: what stands around the content, as a rule.
+    /// `nav`, `header`, `footer`, `aside`, `form`, `dialog`: usually not content.
     Chrome,
     Paragraph,
     List,
@@ -30,9 +30,9 @@ pub(super) enum Element {
     Break,
     /// Other elements without content, such as `img`.
     Void,
-    /// What is never shown as text: drawings, controls, readings of ruby.
+    /// Elements that are never shown as text: drawings, controls, readings of ruby.
     Unseen,
-    /// As before, and the tokenizer takes no tags until the end tag.
+    /// The same, for elements in which the tokenizer recognises no tags until the end tag.
     RawUnseen(Raw),
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Raw {
     Plaintext,
 }
 
-/// Kinds of elements, for tables indexed by them.
+/// Number of kinds of elements, for tables indexed by kind.
 pub(super) const KINDS: usize = 19;
 
 impl Element {
@@ -106,7 +106,7 @@ impl Element {
         }
     }
 
-    /// Whether it stands on lines of its own, and so ends a paragraph that is open.
+    /// Whether the element is on lines of its own. Its start ends an open paragraph.
     pub(super) fn is_block(self) -> bool {
         matches!(
             self,
@@ -124,7 +124,7 @@ impl Element {
         )
     }
 
-    /// How the tokenizer goes on after its start tag.
+    /// The state of the tokenizer after the start tag, if it is not the default.
     pub(super) fn next_state(self) -> Option<State> {
         match self {
             Self::Title | Self::RawUnseen(Raw::Textarea) => Some(State::RcData),

@@ -1,20 +1,23 @@
-//! What attributes say about an element: whether it is shown, and whether it holds content or what stands around it.
+//! Hints from the attributes of an element: whether it is visible, and whether it is content.
 
-/// What the attributes of a tag came to.
+/// The hints from the attributes of a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
-pub(super) struct Hints {
-    /// The author took it off the page.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the hints are independent of each other"
+)]
+pub(super) struct AttributeHints {
+    /// The element is not visible.
     pub(super) hidden: bool,
-    /// It calls itself the content.
+    /// The element is marked as the main content.
     pub(super) main: bool,
-    /// It calls itself navigation, advertisement, comments and the like.
+    /// The element is marked as navigation, advertisement, comments or similar.
     pub(super) chrome: bool,
-    /// It leads somewhere.
+    /// The element has a target.
     pub(super) href: bool,
 }
 
-/// Words in class names and ids of what is no content. Such an element is left out only where little text is in it.
+/// Words in class names and ids of elements that are not content. Such an element is left out only if it has little of the text.
 const CHROME: [&[u8]; 46] = [
     b"ad",
     b"ads",
@@ -64,7 +67,7 @@ const CHROME: [&[u8]; 46] = [
     b"widgets",
 ];
 
-/// Values of `role` of what is no content.
+/// Values of `role` of elements that are not content.
 const CHROME_ROLES: [&[u8]; 11] = [
     b"navigation",
     b"banner",
@@ -79,8 +82,8 @@ const CHROME_ROLES: [&[u8]; 11] = [
     b"toolbar",
 ];
 
-impl Hints {
-    /// Takes one attribute in; its name is in lower case.
+impl AttributeHints {
+    /// Adds one attribute, whose name is in lower case.
     pub(super) fn take(&mut self, name: &[u8], value: &[u8]) {
         match name {
             b"class" | b"id" => self.chrome |= names_chrome(value),
@@ -98,7 +101,7 @@ impl Hints {
     }
 }
 
-/// Whether one of the words of a list of names, parted by anything but letters, is known.
+/// Whether one of the words of a list of names is in [`CHROME`]. Anything but letters separates words.
 fn names_chrome(value: &[u8]) -> bool {
     value
         .split(|b| !b.is_ascii_alphabetic())
@@ -106,7 +109,7 @@ fn names_chrome(value: &[u8]) -> bool {
         .any(|word| CHROME.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
-/// Whether a style takes its element off the page.
+/// Whether a style makes its element invisible.
 fn hides(style: &[u8]) -> bool {
     style.split(|&b| b == b';').any(|rule| {
         let mut sides = rule.splitn(2, |&b| b == b':');
@@ -126,8 +129,8 @@ fn hides(style: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn of(name: &str, value: &str) -> Hints {
-        let mut hints = Hints::default();
+    fn of(name: &str, value: &str) -> AttributeHints {
+        let mut hints = AttributeHints::default();
         hints.take(name.as_bytes(), value.as_bytes());
         hints
     }

@@ -1,49 +1,49 @@
-//! Which block of a page is its content.
+//! The choice of the block of a page that is its main content.
 //!
-//! Words in links, and blocks that call themselves navigation, advertisement and the like, do not count. Where a block
-//! calls itself the content and holds a fair share of the words that count, it is; else the innermost block that
-//! holds nearly all of them. Nearly all, because two copies of a page that fall on different sides of the bound must
-//! still be near-duplicates of one another.
+//! Words in links do not count, nor do blocks marked as navigation, advertisement or similar. If a block is marked as the content and
+//! has a fair share of the words that count, it is chosen; otherwise the innermost block that has nearly all of them is. The bound
+//! is high, because two copies of a page that fall on different sides of it must still be near-duplicates of each other.
 
 use super::page::{Block, Landmark};
 
-/// In per cent of the words that count: a block that calls itself no content is believed up to here.
-const CHROME: u64 = 60;
-/// A block that calls itself the content is believed from here on.
-const LANDMARK: u64 = 40;
-/// A block stands for the one around it from here on.
-const NEARLY_ALL: u64 = 90;
+/// Largest share of the words that count, in per cent, of a block that is left out because it is marked as not content.
+const MAX_CHROME_PERCENT: u64 = 60;
+/// Smallest share, in per cent, of a block that is chosen because it is marked as the content.
+const MIN_LANDMARK_PERCENT: u64 = 40;
+/// Smallest share, in per cent, for which a block replaces the block around it.
+const MIN_INNER_PERCENT: u64 = 90;
 
-/// What was chosen.
+/// The block that was chosen.
 #[derive(Debug)]
 pub(super) struct Choice {
-    /// The block.
+    /// Index of the block.
     pub(super) block: usize,
-    /// Words of the page, and of the block without what is left out of it.
+    /// Number of visible words of the page.
     pub(super) visible: u64,
+    /// Number of words of the block, without the blocks in it that are left out.
     pub(super) words: u64,
 }
 
-/// Sums over the subtrees of blocks, and what is left out; kept to be used again.
+/// Sums over the subtrees of blocks, and the blocks that are left out. The buffers are reused.
 #[derive(Debug, Default)]
 pub(super) struct MainBlock {
-    /// Words that count.
+    /// Number of words that count, by block.
     counted: Vec<u64>,
-    /// All words.
+    /// Number of words, by block.
     words: Vec<u64>,
-    /// The block is left out.
+    /// Whether a block is left out.
     pub(super) out: Vec<bool>,
 }
 
 impl MainBlock {
-    /// Chooses among `blocks`, which come parents first and are at least one. Linear.
+    /// Chooses one of `blocks`, which are in the order parents first and not empty. Linear.
     pub(super) fn choose(&mut self, blocks: &[Block]) -> Choice {
         self.sum(blocks, |_| false);
-        let (visible, total) = (at(&self.words, 0), at(&self.counted, 0));
+        let (visible, total) = (sum_of(&self.words, 0), sum_of(&self.counted, 0));
         self.out.clear();
         for (i, block) in blocks.iter().enumerate() {
             let within = i > 0 && self.out.get(block.parent as usize).copied().unwrap_or(false);
-            let little = at(&self.counted, i) * 100 <= total * CHROME;
+            let little = sum_of(&self.counted, i) * 100 <= total * MAX_CHROME_PERCENT;
             self.out.push(within || (block.chrome && little));
         }
         let out = std::mem::take(&mut self.out);
@@ -51,27 +51,27 @@ impl MainBlock {
         self.out = out;
 
         let mut chosen = self.landmark(blocks);
-        let all = at(&self.counted, chosen);
+        let all = sum_of(&self.counted, chosen);
         for (i, block) in blocks.iter().enumerate().skip(chosen + 1) {
             let inside = block.parent as usize == chosen && !block.paragraph;
-            if inside && all > 0 && at(&self.counted, i) * 100 >= all * NEARLY_ALL {
+            if inside && all > 0 && sum_of(&self.counted, i) * 100 >= all * MIN_INNER_PERCENT {
                 chosen = i;
             }
         }
         Choice {
             block: chosen,
             visible,
-            words: at(&self.words, chosen),
+            words: sum_of(&self.words, chosen),
         }
     }
 
-    /// The block that calls itself the content, or the whole page.
+    /// The block that is marked as the content, or the whole page.
     fn landmark(&self, blocks: &[Block]) -> usize {
-        let total = at(&self.counted, 0);
+        let total = sum_of(&self.counted, 0);
         let mut best = (Landmark::None, 0, 0);
         for (i, block) in blocks.iter().enumerate() {
-            let counted = at(&self.counted, i);
-            let fair = total > 0 && counted * 100 >= total * LANDMARK;
+            let counted = sum_of(&self.counted, i);
+            let fair = total > 0 && counted * 100 >= total * MIN_LANDMARK_PERCENT;
             if block.landmark > Landmark::None && fair && (block.landmark, counted) > (best.0, best.1) {
                 best = (block.landmark, counted, i);
             }
@@ -79,7 +79,7 @@ impl MainBlock {
         best.2
     }
 
-    /// Sums what is in each block, but for those left out.
+    /// Sums the words in each block, without the blocks for which `out` is true.
     fn sum(&mut self, blocks: &[Block], out: impl Fn(usize) -> bool) {
         self.counted.clear();
         self.words.clear();
@@ -104,6 +104,6 @@ impl MainBlock {
     }
 }
 
-fn at(sums: &[u64], i: usize) -> u64 {
+fn sum_of(sums: &[u64], i: usize) -> u64 {
     sums.get(i).copied().unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! The text of an HTML page: its main content where it has one, else all that is shown.
+//! Extraction of the text of an HTML page: its main content if it has one, otherwise all visible text.
 //!
-//! Markup goes through the tokenizer of the HTML standard (html5gum) straight into a flat list of blocks; no tree is
-//! built, nothing is recursive, and every step is linear in the markup, whatever the page. A page beyond the limits
-//! is an error that names the limit.
+//! The tokens of the HTML standard's tokenizer (html5gum) become a flat list of blocks. No tree is built, nothing is
+//! recursive, and every step is linear in the markup, for any page. A page beyond one of the limits is an error that
+//! names the limit.
 //!
 //! ```
 //! let mut extractor = twinprint_text::html::Extractor::new();
@@ -30,70 +30,80 @@ use main_block::MainBlock;
 use page::Page;
 use reader::Reader;
 pub use trace::Trace;
-use trace::Tracer;
+use trace::{Cut, Tracer};
 
-/// Most elements open within one another. Browsers fold deeper ones at 512; pages that forget end tags reach some thousands.
+/// Largest depth of open elements. Browsers flatten elements below a depth of 512; pages without end tags reach some thousands.
 const MAX_DEPTH: usize = 10_000;
-/// Most blocks of a page. The single page of the HTML standard, the largest known, has a third of a million elements.
+/// Largest number of blocks of a page. The single-page HTML standard, the largest page known, has 330,000 elements.
 const MAX_BLOCKS: usize = 1 << 20;
-/// Most bytes of markup, so that positions fit 32 bits.
+/// Largest markup in bytes, so that positions fit 32 bits.
 const MAX_BYTES: usize = u32::MAX as usize;
 
-/// The main block must have so many words, or this share of the page's in per cent.
-const LEAST_WORDS: u64 = 12;
-const LEAST_SHARE: u64 = 25;
+/// Number of words that is enough for a main block.
+const MIN_MAIN_WORDS: u64 = 12;
+/// Share of the page's words, in per cent, that is enough for a main block with fewer words.
+const MIN_MAIN_PERCENT: u64 = 25;
 
-/// Why a page has no text.
+/// The limit that a page exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HtmlError {
-    /// Elements within elements beyond [`HtmlError::TooDeep::limit`].
+    /// Elements are nested too deeply.
     #[error("more than {limit} elements are open within one another")]
     TooDeep {
-        /// The most that are taken.
+        /// The largest number allowed.
         limit: u64,
     },
-    /// More blocks than `limit`.
+    /// The page has too many blocks.
     #[error("the page has more than {limit} blocks")]
     TooManyBlocks {
-        /// The most that are taken.
+        /// The largest number allowed.
         limit: u64,
     },
-    /// More bytes than `limit`.
+    /// The markup is too long.
     #[error("the page has more than {limit} bytes")]
     TooLong {
-        /// The most that are taken.
+        /// The largest number allowed.
         limit: u64,
     },
 }
 
-/// Which text of a page was taken.
+/// The part of a page that was extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The main content.
     Main,
-    /// All that is shown, because no block has enough of it.
+    /// All visible text, because no block has enough of it.
     Visible,
-    /// The title, because nothing is shown.
+    /// The title, because no text is visible.
     Title,
 }
 
-/// What was taken from a page.
+/// The text extracted from a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted<'a> {
-    /// The text; blocks on lines of their own, runs of white space as one space.
+    /// The text, with blocks on lines of their own and runs of white space as one space.
     pub text: Cow<'a, str>,
-    /// Which text that is.
+    /// The part of the page that it is.
     pub part: Part,
 }
 
-/// Takes the text out of pages, one after the other, in buffers that are used again.
+/// Extracts the text of one page after another. Keeps its buffers; use one for each thread.
+///
+/// ```
+/// use twinprint_text::html::{Extractor, Part};
+///
+/// let mut extractor = Extractor::new();
+/// let extracted = extractor.extract("<title>Tea</title><p>Green tea is\n brewed at 80 °C.</p>")?;
+/// assert_eq!((extracted.text.as_ref(), extracted.part), ("Green tea is brewed at 80 °C.", Part::Main));
+/// # Ok::<(), twinprint_text::html::HtmlError>(())
+/// ```
 pub struct Extractor {
     page: Page,
     main: MainBlock,
     text: Vec<u8>,
-    /// The stretches of the page's text that `text` is made of: bytes before each in `text` and in the page's text.
-    cuts: Vec<(usize, usize)>,
+    /// The pieces of the page's text that `text` consists of.
+    cuts: Vec<Cut>,
 }
 
 impl Default for Extractor {
@@ -103,7 +113,7 @@ impl Default for Extractor {
 }
 
 impl Extractor {
-    /// With empty buffers.
+    /// An extractor with empty buffers.
     pub fn new() -> Self {
         Self {
             page: Page::new(),
@@ -113,13 +123,13 @@ impl Extractor {
         }
     }
 
-    /// The text of one page. Linear in the markup; memory is about the shown text twice, and 60 bytes a block.
+    /// The text of one page. Linear in the markup. Memory is about twice the visible text, and 60 bytes a block.
     ///
     /// # Errors
-    /// A page beyond one of the limits.
+    /// [`HtmlError`] with the limit that the page exceeds.
     pub fn extract(&mut self, markup: &str) -> Result<Extracted<'_>, HtmlError> {
         self.begin(markup)?;
-        // The only token handed out is an error, so that one call reads the page.
+        // The only token that the reader returns is an error, so one call reads the whole page.
         if let Some(Ok(error)) = Tokenizer::new_with_emitter(markup, Reader::new(&mut self.page)).next() {
             return Err(error);
         }
@@ -127,11 +137,11 @@ impl Extractor {
         Ok(self.extracted(part))
     }
 
-    /// The text of one page, as [`extract`](Self::extract) gives it, and where it stands in the markup. A little slower; the trace takes
-    /// up to 20 bytes for each piece of text between tags and character references.
+    /// The text of one page, as [`extract`](Self::extract) gives it, and its positions in the markup. A little slower than `extract`; the
+    /// trace takes up to 20 bytes for each piece of text between tags and character references.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract).
+    /// The same as for [`extract`](Self::extract).
     pub fn extract_traced(&mut self, markup: &str) -> Result<(Extracted<'_>, Trace), HtmlError> {
         self.begin(markup)?;
         let mut trace = Trace::default();
@@ -144,7 +154,7 @@ impl Extractor {
         Ok((self.extracted(part), trace))
     }
 
-    /// Makes room for a page.
+    /// Clears the buffers for a page and checks its length.
     fn begin(&mut self, markup: &str) -> Result<(), HtmlError> {
         self.page.clear();
         if markup.len() > MAX_BYTES {
@@ -156,11 +166,12 @@ impl Extractor {
         Ok(())
     }
 
-    /// Chooses the text of a page that was read.
+    /// Chooses the part of a page that was read.
     fn finish(&mut self) -> Part {
         self.page.finish();
         let choice = self.main.choose(&self.page.blocks);
-        let enough = choice.words >= LEAST_WORDS || choice.words * 100 >= choice.visible * LEAST_SHARE;
+        let enough =
+            choice.words >= MIN_MAIN_WORDS || choice.words * 100 >= choice.visible * MIN_MAIN_PERCENT;
         let part = match (choice.visible, enough) {
             (0, _) => Part::Title,
             (_, true) => Part::Main,
@@ -184,13 +195,13 @@ impl Extractor {
         }
     }
 
-    /// Copies the text of a block without the blocks that are left out of it.
+    /// Copies the text of a block, without the blocks in it that are left out.
     fn cut(&mut self, block: usize) {
         self.text.clear();
         self.cuts.clear();
         let blocks = &self.page.blocks;
         let Some(main) = blocks.get(block) else { return };
-        let mut at = main.start;
+        let mut copied = main.start;
         let mut copy = |start: u32, end: u32| {
             let mut piece = slice(&self.page.text, start, end);
             let mut start = start as usize;
@@ -199,19 +210,22 @@ impl Extractor {
                 piece = piece.trim_ascii_start();
                 start += length - piece.len();
             }
-            self.cuts.push((self.text.len(), start));
+            self.cuts.push(Cut {
+                text: self.text.len(),
+                visible: start,
+            });
             self.text.extend_from_slice(piece);
         };
         for (inner, &out) in blocks.iter().zip(&self.main.out).skip(block + 1) {
             if inner.start >= main.end {
                 break;
             }
-            if out && inner.start >= at {
-                copy(at, inner.start);
-                at = inner.end;
+            if out && inner.start >= copied {
+                copy(copied, inner.start);
+                copied = inner.end;
             }
         }
-        copy(at, main.end);
+        copy(copied, main.end);
     }
 }
 

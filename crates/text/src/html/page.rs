@@ -1,33 +1,34 @@
-//! The page as it is read: the text that is shown, and the blocks that hold it.
+//! The page as it is read: the visible text, and the blocks that contain it.
 //!
 //! Blocks are numbered in the order in which they open, so that a parent comes before its children, and each is a range
-//! of the text; sums over subtrees need no recursion. Every step is constant time, or takes off the stack what it looks
-//! at: open elements of a kind are linked, so that an end tag that closes nothing costs nothing at any depth.
+//! of the text; sums over subtrees need no recursion. Every step takes constant time, or removes the elements that it
+//! reads from the stack. Open elements of a kind are linked, so an end tag that closes nothing takes constant time at any depth.
 
 use super::element::{Element, KINDS};
-use super::hint::Hints;
+use super::hint::AttributeHints;
 use super::{HtmlError, MAX_BLOCKS, MAX_DEPTH};
 
 /// A block of the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// The block around it; the first block is its own.
+    /// Index of the block around it; the first block is its own parent.
     pub(super) parent: u32,
-    /// Its bytes in the text.
+    /// Its first byte in the text.
     pub(super) start: u32,
+    /// The byte after its last one.
     pub(super) end: u32,
-    /// Words shown in it and in no block inside it.
+    /// Number of visible words in the block but in no block inside it.
     pub(super) words: u32,
-    /// Those of them that are links.
+    /// Number of these words that are in links.
     pub(super) linked: u32,
     pub(super) landmark: Landmark,
-    /// It seems to stand around the content.
+    /// Whether the block is marked as not content.
     pub(super) chrome: bool,
-    /// A paragraph, which is never the content alone: lists may stand beside it.
+    /// Whether the block is a paragraph. A paragraph is never chosen as the content: lists next to it may belong to it.
     pub(super) paragraph: bool,
 }
 
-/// Whether a block calls itself the content.
+/// The mark of a block as the content, the weaker first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Landmark {
     None,
@@ -35,26 +36,26 @@ pub(super) enum Landmark {
     Main,
 }
 
-/// No element.
-const NOWHERE: u32 = u32::MAX;
+/// Index of no element.
+const NO_ELEMENT: u32 = u32::MAX;
 
-/// An element whose end has not come.
+/// An element that is open.
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenElement {
     element: Element,
-    /// The block its text belongs to.
+    /// Index of the block that its text belongs to.
     block: u32,
-    /// The element of the same kind below it on the stack.
+    /// Index of the next element of the same kind below it on the stack.
     below: u32,
-    /// The table cell or other fence it stands in (or is): end tags do not reach beyond.
+    /// Index of the innermost table or cell that contains it or is it. End tags do not close elements beyond.
     fence: u32,
-    /// Its text is not shown.
+    /// Whether its text is invisible.
     unseen: bool,
-    /// Its text is a link.
+    /// Whether its text is a link.
     link: bool,
 }
 
-/// What stands between the last text and the next.
+/// The white space between the last text and the next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -62,19 +63,19 @@ enum Gap {
     Line,
 }
 
-/// See the module's documentation.
+/// A page; see the module's documentation.
 pub(super) struct Page {
-    /// The visible text; its pieces are those of the markup, which are UTF-8.
+    /// The visible text. It consists of pieces of the markup, so it is UTF-8.
     pub(super) text: Vec<u8>,
     pub(super) title: Vec<u8>,
     pub(super) blocks: Vec<Block>,
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// The topmost open element of each kind.
     last: [u32; KINDS],
     gap: Gap,
     in_word: bool,
     in_title: bool,
-    /// Elements close themselves with a slash, as in XML.
+    /// Whether elements close themselves with a slash, as in XML.
     pub(super) xml: bool,
     pub(super) error: Option<HtmlError>,
 }
@@ -86,7 +87,7 @@ impl Page {
             title: Vec::new(),
             blocks: Vec::new(),
             open: Vec::new(),
-            last: [NOWHERE; KINDS],
+            last: [NO_ELEMENT; KINDS],
             gap: Gap::None,
             in_word: false,
             in_title: false,
@@ -97,13 +98,13 @@ impl Page {
         page
     }
 
-    /// Begins another page, with the buffers of the last.
+    /// Starts another page and keeps the buffers.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.title.clear();
         self.blocks.clear();
         self.open.clear();
-        self.last = [NOWHERE; KINDS];
+        self.last = [NO_ELEMENT; KINDS];
         (self.gap, self.in_word, self.in_title, self.xml) = (Gap::None, false, false, false);
         self.error = None;
         self.blocks.push(Block {
@@ -118,8 +119,8 @@ impl Page {
         });
     }
 
-    /// A start tag.
-    pub(super) fn start(&mut self, element: Element, hints: Hints, self_closing: bool) {
+    /// Handles a start tag.
+    pub(super) fn start(&mut self, element: Element, hints: AttributeHints, self_closing: bool) {
         if self_closing
             && (self.xml || self.unseen() || element == Element::Unseen)
             && element != Element::Break
@@ -173,7 +174,7 @@ impl Page {
         }
     }
 
-    /// An end tag.
+    /// Handles an end tag.
     pub(super) fn end(&mut self, element: Element) {
         if element == Element::Title && self.in_title {
             self.in_title = false;
@@ -182,20 +183,20 @@ impl Page {
         if element == Element::Break && !self.unseen() {
             self.gap = Gap::Line;
         }
-        let at = self.last(element);
-        // An end tag inside a cell closes nothing outside it, unless it ends the table or a part of it.
+        let index = self.last(element);
+        // An end tag inside a cell closes nothing outside the cell, unless it ends the table or a part of the table.
         let fence = match element {
             Element::Table => Some(0),
             Element::Cell | Element::Row => Some(self.last(Element::Table)),
             _ => self.open.last().map(|top| top.fence),
         };
-        let fence = fence.filter(|&fence| fence != NOWHERE).unwrap_or(0);
-        if at != NOWHERE && at >= fence {
-            self.truncate(at);
+        let fence = fence.filter(|&fence| fence != NO_ELEMENT).unwrap_or(0);
+        if index != NO_ELEMENT && index >= fence {
+            self.truncate(index);
         }
     }
 
-    /// Text between tags.
+    /// Handles text between tags.
     pub(super) fn text(&mut self, bytes: &[u8]) {
         if self.in_title {
             self.title.extend_from_slice(bytes);
@@ -214,7 +215,7 @@ impl Page {
         }
     }
 
-    /// The end of the page.
+    /// Handles the end of the page.
     pub(super) fn finish(&mut self) {
         self.truncate(0);
         if let Some(root) = self.blocks.first_mut() {
@@ -227,10 +228,10 @@ impl Page {
     }
 
     fn last(&self, element: Element) -> u32 {
-        self.last.get(element.kind()).copied().unwrap_or(NOWHERE)
+        self.last.get(element.kind()).copied().unwrap_or(NO_ELEMENT)
     }
 
-    /// Closes what a block ends without an end tag of its own.
+    /// Closes the elements that the start of a block ends implicitly.
     fn close_implied(&mut self, element: Element) {
         self.end(Element::Paragraph);
         let (closes, within) = match element {
@@ -240,14 +241,14 @@ impl Page {
             Element::Row => (Element::Row, Element::Table),
             _ => return,
         };
-        let (at, outer) = (self.last(closes), self.last(within));
-        if at != NOWHERE && (outer == NOWHERE || at > outer) {
+        let (index, outer) = (self.last(closes), self.last(within));
+        if index != NO_ELEMENT && (outer == NO_ELEMENT || index > outer) {
             self.end(closes);
         }
-        // A row that begins inside a cell ends the cell; ending the row has done that, if there was one.
+        // A row that begins inside a cell ends the cell. If there was an open row, ending it closed the cell.
     }
 
-    fn begin_block(&mut self, element: Element, hints: Hints) {
+    fn begin_block(&mut self, element: Element, hints: AttributeHints) {
         if self.blocks.len() >= MAX_BLOCKS {
             self.error.get_or_insert(HtmlError::TooManyBlocks {
                 limit: MAX_BLOCKS as u64,
@@ -280,16 +281,16 @@ impl Page {
             });
             return;
         }
-        let at = self.open.len() as u32;
+        let index = self.open.len() as u32;
         let top = self.open.last().copied();
         let is_fence = matches!(element, Element::Cell | Element::Table);
         let below = self.last(element);
-        self.open.push(Open {
+        self.open.push(OpenElement {
             element,
             block: top.map_or(0, |top| top.block),
             below,
             fence: if is_fence {
-                at
+                index
             } else {
                 top.map_or(0, |top| top.fence)
             },
@@ -297,13 +298,13 @@ impl Page {
             link: link || top.is_some_and(|top| top.link),
         });
         if let Some(last) = self.last.get_mut(element.kind()) {
-            *last = at;
+            *last = index;
         }
     }
 
-    /// Closes all elements from `at` on.
-    fn truncate(&mut self, at: u32) {
-        while self.open.len() > at as usize {
+    /// Closes all elements from index `first` on.
+    fn truncate(&mut self, first: u32) {
+        while self.open.len() > first as usize {
             let Some(top) = self.open.pop() else { return };
             if let Some(last) = self.last.get_mut(top.element.kind()) {
                 *last = top.below;
@@ -318,7 +319,7 @@ impl Page {
         }
     }
 
-    /// Appends text with runs of white space as one space; how many words began.
+    /// Appends text with runs of white space as one space. Returns the number of words that began.
     fn append(&mut self, bytes: &[u8]) -> u32 {
         let mut words = 0;
         let mut previous = 0;
@@ -341,7 +342,7 @@ impl Page {
                     words += u32::from(!self.in_word);
                     self.in_word = true;
                 }
-                // Ideographs and kana, each of which counts; the second byte tells punctuation.
+                // Ideographs and kana are words each. For E3 the second byte separates kana from punctuation.
                 0xE4..=0xE9 => words += 1,
                 0x81..=0x83 if previous == 0xE3 => words += 1,
                 0x80..=0xBF => {}

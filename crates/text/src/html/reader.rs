@@ -1,26 +1,36 @@
-//! From tokens to the page: what the tokenizer calls.
+//! The emitter of the tokenizer: it builds the page from tokens.
 
 use html5gum::{Emitter, Error, State};
 
 use super::HtmlError;
 use super::element::Element;
-use super::hint::Hints;
+use super::hint::AttributeHints;
 use super::page::Page;
 
-/// Bytes of a tag's or attribute's name, and of a value, that are looked at: the known ones are shorter.
-const NAME: usize = 24;
-const VALUE: usize = 512;
+/// Number of bytes of the name of a tag or attribute that are read. All known names are shorter.
+const MAX_NAME_BYTES: usize = 24;
+/// Number of bytes of the value of an attribute that are read.
+const MAX_VALUE_BYTES: usize = 512;
 
-/// Feeds a page with the tokens of its markup.
+/// Lengths in bytes of the texts of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Lengths {
+    /// Of the visible text.
+    pub(super) text: usize,
+    /// Of the title.
+    pub(super) title: usize,
+}
+
+/// Builds a page from the tokens of its markup.
 pub(super) struct Reader<'p> {
     page: &'p mut Page,
     name: Vec<u8>,
     is_start: bool,
     self_closing: bool,
-    hints: Hints,
+    hints: AttributeHints,
     attribute: Vec<u8>,
     value: Vec<u8>,
-    /// The last start tag, whose end tag raw text waits for.
+    /// The last start tag. Raw text ends at its end tag.
     last_start: Vec<u8>,
 }
 
@@ -31,29 +41,32 @@ impl<'p> Reader<'p> {
             name: Vec::new(),
             is_start: false,
             self_closing: false,
-            hints: Hints::default(),
+            hints: AttributeHints::default(),
             attribute: Vec::new(),
             value: Vec::new(),
             last_start: Vec::new(),
         }
     }
 
-    /// Bytes of the shown text and of the title so far.
-    pub(super) fn lengths(&self) -> (usize, usize) {
-        (self.page.text.len(), self.page.title.len())
+    /// Lengths in bytes of the visible text and of the title so far.
+    pub(super) fn lengths(&self) -> Lengths {
+        Lengths {
+            text: self.page.text.len(),
+            title: self.page.title.len(),
+        }
     }
 
-    /// The bytes that were appended to the shown text and to the title since they had these lengths.
-    pub(super) fn appended(&self, before: (usize, usize)) -> (&[u8], &[u8]) {
-        let text = self.page.text.get(before.0..).unwrap_or_default();
-        let title = self.page.title.get(before.1..).unwrap_or_default();
+    /// The bytes that were appended to the visible text and to the title since they had the lengths `before`.
+    pub(super) fn appended(&self, before: Lengths) -> (&[u8], &[u8]) {
+        let text = self.page.text.get(before.text..).unwrap_or_default();
+        let title = self.page.title.get(before.title..).unwrap_or_default();
         (text, title)
     }
 
     fn begin_tag(&mut self, is_start: bool) {
         self.name.clear();
         self.attribute.clear();
-        (self.is_start, self.self_closing, self.hints) = (is_start, false, Hints::default());
+        (self.is_start, self.self_closing, self.hints) = (is_start, false, AttributeHints::default());
     }
 
     fn end_attribute(&mut self) {
@@ -65,8 +78,9 @@ impl<'p> Reader<'p> {
     }
 }
 
-fn push(to: &mut Vec<u8>, bytes: &[u8], most: usize) {
-    let room = most.saturating_sub(to.len());
+/// Appends bytes up to a length of `max`.
+fn push(to: &mut Vec<u8>, bytes: &[u8], max: usize) {
+    let room = max.saturating_sub(to.len());
     to.extend(bytes.iter().take(room));
 }
 
@@ -124,7 +138,7 @@ impl Emitter for Reader<'_> {
     }
 
     fn push_tag_name(&mut self, name: &[u8]) {
-        push(&mut self.name, name, NAME);
+        push(&mut self.name, name, MAX_NAME_BYTES);
     }
 
     fn init_attribute(&mut self) {
@@ -132,11 +146,11 @@ impl Emitter for Reader<'_> {
     }
 
     fn push_attribute_name(&mut self, name: &[u8]) {
-        push(&mut self.attribute, name, NAME);
+        push(&mut self.attribute, name, MAX_NAME_BYTES);
     }
 
     fn push_attribute_value(&mut self, value: &[u8]) {
-        push(&mut self.value, value, VALUE);
+        push(&mut self.value, value, MAX_VALUE_BYTES);
     }
 
     fn current_is_appropriate_end_tag_token(&mut self) -> bool {

@@ -1,4 +1,4 @@
-//! Pages of own writing, pages made at random beside what they must show, and pages made to do harm.
+//! Handwritten pages, random pages with their expected text, and malicious pages.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ fn paragraph(name: &str, words: usize) -> String {
 }
 
 #[test]
-fn what_stands_around_an_article_is_left_out() {
+fn the_surroundings_of_an_article_are_left_out() {
     let article = paragraph("story", 120);
     for page in [
         format!(
@@ -57,15 +57,15 @@ fn a_class_name_alone_does_not_take_the_content_away() {
 }
 
 #[test]
-fn pages_without_a_main_part_give_all_that_is_shown() {
-    // A list of links: no words count, so that the whole page stands.
+fn pages_without_a_main_block_give_all_visible_text() {
+    // A list of links: no words count, so the whole page is taken.
     let mut list = String::from("<body><h1>Index</h1><ul>");
     for i in 0..50 {
         let _ = write!(list, "<li><a href=/{i}>entry{i}</a></li>");
     }
     let (_, text) = taken(&list);
     assert_eq!(text.split_whitespace().count(), 51);
-    // A forum: many posts of equal standing.
+    // A forum: many posts of equal weight.
     let mut posts = String::new();
     for i in 0..12 {
         let _ = write!(
@@ -76,7 +76,7 @@ fn pages_without_a_main_part_give_all_that_is_shown() {
     }
     let (_, text) = taken(&format!("<div class=nav>Board</div><div>{posts}</div>"));
     assert_eq!(text.split_whitespace().count(), 360);
-    // An empty shell that calls itself the content.
+    // An empty block that is marked as the content.
     let (_, text) = taken(&format!("<main>Loading</main><div>{}</div>", paragraph("w", 100)));
     assert!(text.contains("w99"));
     // Nearly all of it is links.
@@ -93,7 +93,7 @@ fn pages_without_a_main_part_give_all_that_is_shown() {
 }
 
 #[test]
-fn only_what_is_shown_is_text() {
+fn only_visible_text_is_extracted() {
     let (_, text) = taken(
         "<p>seen<script>if (a<b) '<p>no'</script><style>p{}</style><!-- no --> \
          <span hidden>no <b>no</b> no</span><svg><text>no</text><path/></svg><select><option>no</select>\
@@ -112,7 +112,7 @@ fn only_what_is_shown_is_text() {
 }
 
 #[test]
-fn forgotten_end_tags_do_little_harm() {
+fn missing_end_tags_do_little_harm() {
     assert_eq!(taken("<ul><li>a<ul><li>b<li>c</ul><li>d</ul>").1, "a\nb\nc\nd");
     assert_eq!(
         taken("<table><tr><td>a<td>b<tr><td>c</div></p></table>d").1,
@@ -142,12 +142,12 @@ fn pages_beyond_the_limits_are_refused() {
         extractor.extract(&many),
         Err(HtmlError::TooManyBlocks { limit: 1 << 20 })
     );
-    // The extractor is as good as new after an error.
+    // The extractor works after an error.
     assert_eq!(extractor.extract("<p>text").unwrap().text, "text");
 }
 
 #[test]
-fn pages_made_to_do_harm_come_to_an_end() {
+fn malicious_pages_take_linear_time() {
     let mut attributes = String::from("<div");
     for i in 0..1_000_000 {
         let _ = write!(attributes, " a{i}=b");
@@ -163,7 +163,7 @@ fn pages_made_to_do_harm_come_to_an_end() {
             .count(),
         100_000
     );
-    // Each of these is quadratic in readers that look back.
+    // Each of these takes quadratic time in parsers that search backwards.
     for harm in [
         "<",
         "</",
@@ -200,7 +200,7 @@ fn pages_made_to_do_harm_come_to_an_end() {
     }
 }
 
-/// A piece of a page, and what it shows.
+/// A piece of a page with its visible text.
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
@@ -278,7 +278,7 @@ fn tidy(text: &str) -> String {
 
 proptest! {
     #[test]
-    fn all_that_is_shown_is_read(pieces in prop::collection::vec(piece(), 0..6)) {
+    fn all_visible_text_is_read(pieces in prop::collection::vec(piece(), 0..6)) {
         let (mut markup, mut shown) = (String::new(), String::new());
         for piece in &pieces {
             piece.write(&mut markup, &mut shown);
@@ -289,7 +289,7 @@ proptest! {
         prop_assert_eq!(&page, &tidy(&shown));
         let text = extractor.extract(&markup).unwrap().text.into_owned();
         if part == Part::Main {
-            // What is taken are lines of what is shown, in order.
+            // The extracted lines are a subsequence of the visible lines.
             let mut lines = page.lines();
             for line in text.lines().filter(|line| !line.is_empty()) {
                 prop_assert!(lines.any(|shown| shown.contains(line)), "{:?} in {:?}", line, page);
@@ -298,7 +298,7 @@ proptest! {
     }
 
     #[test]
-    fn no_markup_does_harm(tokens in prop::collection::vec(prop::sample::select(vec![
+    fn no_markup_panics(tokens in prop::collection::vec(prop::sample::select(vec![
         "<div>", "</div>", "<p>", "</p>", "<td>", "<tr>", "<table>", "</table>", "<li>", "<ul>", "</ul>", "<a href=x>", "</a>",
         "<span hidden>", "</span>", "<svg>", "</svg>", "<main>", "<nav>", "</nav>", "<title>", "</title>", "text ", "中",
         "<script>", "</script>", "&lt", "<!--", "-->", "<b", ">", "</td>", "<dd>", "<br/>", "<p/>", "<?xml",
@@ -308,7 +308,7 @@ proptest! {
         let extracted = extractor.extract(&markup).unwrap().clone();
         let text = extracted.text.into_owned();
         prop_assert!(text.len() <= 2 * markup.len());
-        // Buffers used before leave no trace.
+        // Reused buffers do not change the result.
         prop_assert_eq!(extractor.extract(&markup).unwrap().text, text);
         for block in &extractor.page.blocks {
             prop_assert!(block.start <= block.end && block.end as usize <= extractor.page.text.len());

@@ -1,7 +1,7 @@
-//! Where the text of a page stands in its markup.
+//! Positions in a page's markup of the characters of its extracted text.
 //!
-//! The text is made of pieces of the markup: what is shown between tags, with character references resolved. A trace holds the pieces in
-//! order, so that any character of the text can be found again. White space that was put between pieces has no place.
+//! The text consists of pieces of the markup: visible text between tags, with character references resolved. A trace stores the pieces in
+//! order, so that any character of the text can be found in the markup. White space that was inserted between pieces has no position.
 
 use std::ops::Range;
 
@@ -10,16 +10,18 @@ use html5gum::{Emitter, ForwardingEmitter, State};
 use super::reader::Reader;
 use super::{HtmlError, Part};
 
-/// A stretch of the text and of the markup that it was made from.
+/// A piece of the text and the markup that it was made from.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// Bytes of the text before it, and in it.
+    /// Offset in the text, in bytes.
     text: u32,
+    /// Length in the text, in bytes.
     length: u32,
-    /// Bytes of the markup before it, and in it.
+    /// Offset in the markup, in bytes.
     markup: u32,
+    /// Length in the markup, in bytes.
     markup_length: u32,
-    /// The bytes are those of the markup, one for one, but for white space.
+    /// Whether the bytes are those of the markup one for one, except for white space.
     copied: bool,
 }
 
@@ -28,30 +30,30 @@ struct Piece {
 struct Pieces(Vec<Piece>);
 
 impl Pieces {
-    /// The piece that holds the byte of the text at `at`.
-    fn of(&self, at: usize) -> Option<&Piece> {
-        let after = self.0.partition_point(|piece| piece.text as usize <= at);
+    /// The piece with the byte of the text at `offset`.
+    fn find(&self, offset: usize) -> Option<&Piece> {
+        let after = self.0.partition_point(|piece| piece.text as usize <= offset);
         let piece = self.0.get(after.checked_sub(1)?)?;
-        (at < (piece.text + piece.length) as usize).then_some(piece)
+        (offset < (piece.text + piece.length) as usize).then_some(piece)
     }
 
-    /// Notes that `appended`, which begins at `at` in the text, was made of `source`, which begins at `start` in the markup. Both are
-    /// the same but for white space.
-    fn copy(&mut self, appended: &[u8], at: usize, source: &[u8], start: usize) {
+    /// Records that `appended`, at offset `text` of the text, was made of `source`, at offset `markup` of the markup. They differ in
+    /// white space only.
+    fn copy(&mut self, appended: &[u8], text: usize, source: &[u8], markup: usize) {
         let mut i = 0;
-        for (here, byte) in source.iter().enumerate() {
+        for (offset, byte) in source.iter().enumerate() {
             if byte.is_ascii_whitespace() {
                 continue;
             }
             while appended.get(i).is_some_and(u8::is_ascii_whitespace) {
                 i += 1;
             }
-            self.copy_byte((at + i) as u32, (start + here) as u32);
+            self.copy_byte((text + i) as u32, (markup + offset) as u32);
             i += 1;
         }
     }
 
-    /// Lengthens the last piece where the distance between text and markup is still the same.
+    /// Records one byte. Extends the last piece if the distance between text and markup is the same.
     fn copy_byte(&mut self, text: u32, markup: u32) {
         match self.0.last_mut() {
             Some(last) if last.copied && text.wrapping_sub(last.text) == markup.wrapping_sub(last.markup) => {
@@ -69,62 +71,82 @@ impl Pieces {
     }
 }
 
-/// Where the text of a page stands in its markup.
+/// A piece of the visible text that the extracted text contains.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// Offset in the extracted text, in bytes.
+    pub(super) text: usize,
+    /// Offset in the visible text, in bytes.
+    pub(super) visible: usize,
+}
+
+/// The positions of a page's extracted text in its markup.
+///
+/// ```
+/// use twinprint_text::html::Extractor;
+///
+/// let page = "<p>Fish &amp; chips</p>";
+/// let mut extractor = Extractor::new();
+/// let (extracted, trace) = extractor.extract_traced(page)?;
+/// assert_eq!(extracted.text, "Fish & chips");
+/// assert_eq!((trace.start(5), trace.end(6)), (Some(8), Some(13)));
+/// # Ok::<(), twinprint_text::html::HtmlError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Trace {
     shown: Pieces,
     title: Pieces,
     part: Option<Part>,
-    /// The stretches of the shown text that make up the text, where it is a part of it: bytes before each in both.
-    cuts: Vec<(usize, usize)>,
+    /// The pieces of the visible text that the extracted text consists of, for [`Part::Main`].
+    cuts: Vec<Cut>,
 }
 
 impl Trace {
-    /// The byte of the markup at which the character begins that stands at byte `at` of the text. `None` for white space between pieces,
-    /// and for a character in the middle of what one reference gives (`&fjlig;` gives two letters).
-    pub fn start(&self, at: usize) -> Option<usize> {
-        let (piece, at) = self.piece(at)?;
-        let within = at - piece.text as usize;
+    /// The byte of the markup at which the character at byte `start` of the text begins. `None` for white space between pieces, and for a
+    /// character in the middle of the characters of one reference (`&fjlig;` gives two letters).
+    pub fn start(&self, start: usize) -> Option<usize> {
+        let (piece, offset) = self.piece(start)?;
+        let within = offset - piece.text as usize;
         (piece.copied || within == 0).then(|| piece.markup as usize + within)
     }
 
     /// The byte of the markup after the character that ends at byte `end` of the text. `None` as for [`start`](Self::start).
     pub fn end(&self, end: usize) -> Option<usize> {
-        let (piece, at) = self.piece(end.checked_sub(1)?)?;
-        let within = at - piece.text as usize + 1;
+        let (piece, offset) = self.piece(end.checked_sub(1)?)?;
+        let within = offset - piece.text as usize + 1;
         if piece.copied {
             return Some(piece.markup as usize + within);
         }
         (within == piece.length as usize).then(|| (piece.markup + piece.markup_length) as usize)
     }
 
-    fn piece(&self, at: usize) -> Option<(&Piece, usize)> {
-        let (pieces, at) = match self.part? {
-            Part::Title => (&self.title, at),
-            Part::Visible => (&self.shown, at),
+    fn piece(&self, offset: usize) -> Option<(&Piece, usize)> {
+        let (pieces, offset) = match self.part? {
+            Part::Title => (&self.title, offset),
+            Part::Visible => (&self.shown, offset),
             Part::Main => {
-                let after = self.cuts.partition_point(|cut| cut.0 <= at);
-                let &(text, shown) = self.cuts.get(after.checked_sub(1)?)?;
-                (&self.shown, at - text + shown)
+                let after = self.cuts.partition_point(|cut| cut.text <= offset);
+                let cut = self.cuts.get(after.checked_sub(1)?)?;
+                (&self.shown, offset - cut.text + cut.visible)
             }
         };
-        pieces.of(at).map(|piece| (piece, at))
+        pieces.find(offset).map(|piece| (piece, offset))
     }
 
-    /// Says which text was taken, and of which stretches it is made.
-    pub(super) fn finish(&mut self, part: Part, cuts: Vec<(usize, usize)>) {
+    /// Sets the part that was extracted, and its pieces.
+    pub(super) fn finish(&mut self, part: Part, cuts: Vec<Cut>) {
         (self.part, self.cuts) = (Some(part), cuts);
     }
 }
 
-/// Feeds a page as [`Reader`] does, and traces it.
+/// Builds a page as [`Reader`] does, and its trace.
 pub(super) struct Tracer<'p, 't> {
     reader: Reader<'p>,
     markup: &'t [u8],
     trace: &'t mut Trace,
-    /// Bytes of the markup that the tokenizer has read.
+    /// Number of bytes of the markup that the tokenizer has read.
     position: usize,
-    /// Where the first byte stands that no token has accounted for.
+    /// Offset of the first byte of the markup that belongs to no token yet.
     next: usize,
 }
 
@@ -139,11 +161,11 @@ impl<'p, 't> Tracer<'p, 't> {
         }
     }
 
-    /// Where `text`, which is shown next, stands in the markup, and whether it stands there as it is.
+    /// The range in the markup of `text`, which is the next visible text, and whether it is copied without changes.
     fn source(&self, text: &[u8]) -> (Range<usize>, bool) {
         let end = self.position.min(self.markup.len());
         let mut start = self.next;
-        // No token accounts for the second half of a line end.
+        // The second half of a line end belongs to no token.
         if start < end
             && self
                 .markup
@@ -157,11 +179,11 @@ impl<'p, 't> Tracer<'p, 't> {
         if !is_reference && read.starts_with(text) {
             return (start..start + text.len(), true);
         }
-        // No token accounts for tags without a name.
+        // Tags without a name belong to no token.
         if !is_reference && read.ends_with(text) {
             return (end - text.len()..end, true);
         }
-        // Nothing else is replaced but line ends and NUL.
+        // Otherwise it is a character reference: besides references, only line ends and NUL are replaced.
         let ampersand = read.iter().rposition(|&byte| byte == b'&').unwrap_or(0);
         (start + ampersand..end, false)
     }
@@ -183,9 +205,9 @@ impl ForwardingEmitter for Tracer<'_, '_> {
         self.reader.emit_string(text);
         let (source, copied) = self.source(text);
         let after = self.reader.appended(before);
-        for (pieces, appended, at) in [
-            (&mut self.trace.shown, after.0, before.0),
-            (&mut self.trace.title, after.1, before.1),
+        for (pieces, appended, offset) in [
+            (&mut self.trace.shown, after.0, before.text),
+            (&mut self.trace.title, after.1, before.title),
         ] {
             let blank = appended
                 .iter()
@@ -195,10 +217,10 @@ impl ForwardingEmitter for Tracer<'_, '_> {
                 continue;
             }
             if copied {
-                pieces.copy(appended, at, text, source.start);
+                pieces.copy(appended, offset, text, source.start);
             } else {
                 pieces.0.push(Piece {
-                    text: (at + blank) as u32,
+                    text: (offset + blank) as u32,
                     length: (appended.len() - blank) as u32,
                     markup: source.start as u32,
                     markup_length: source.len() as u32,

@@ -13,7 +13,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-12
 }
 
-/// Row by row (Wagner and Fischer 1974).
+/// The edit distance by the table of Wagner and Fischer (1974).
 fn edits(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
@@ -55,7 +55,7 @@ fn edits_of_known_words() {
 }
 
 #[test]
-fn the_limit_is_on_what_differs() {
+fn the_limit_excludes_the_common_beginning_and_end() {
     let long = "x".repeat(3 * MAX_EDIT_CHARS);
     assert_eq!(
         edit_distance(&format!("{long}a{long}"), &format!("{long}b{long}")),
@@ -83,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_at_distance_zero_from_nothing() {
+fn two_empty_documents_have_distance_zero() {
     let empty = vector("");
     assert!(euclidean(&empty, &empty).is_sign_positive());
     assert!(manhattan(&empty, &empty).is_sign_positive());

@@ -32,7 +32,7 @@ fn examples() {
 }
 
 #[test]
-fn every_character_beside_every_kind_of_neighbour() {
+fn every_character_next_to_every_kind_of_neighbour() {
     for c in '\0'..=char::MAX {
         let text = format!("a{c}\u{301}{c}\u{1161}中{c}b");
         assert_eq!(normalise(&text), by_definition(&text), "U+{:04X}", c as u32);

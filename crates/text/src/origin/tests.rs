@@ -5,13 +5,13 @@ use crate::canonical;
 use crate::chars::is_mark;
 use crate::test_text::{any_text, plain_text, tricky_text};
 
-/// A cut of a text into three pieces whose canonical forms follow one another in that of the whole: where the middle one stands in both.
+/// The middle one of three pieces of a text whose canonical forms joined are that of the whole, with its position in both.
 struct Cut {
     canonical: (usize, usize),
     bytes: usize,
 }
 
-/// All such cuts, by trying.
+/// All such cuts, by brute force.
 fn cuts(text: &str) -> Vec<Cut> {
     let whole = canonical(text);
     let places: Vec<usize> = text
@@ -44,7 +44,7 @@ fn cuts(text: &str) -> Vec<Cut> {
     cuts
 }
 
-/// Checks every stretch of a text.
+/// Checks every part of a text.
 fn check(text: &str) {
     let whole: Vec<char> = canonical(text).chars().collect();
     let positions: Vec<usize> = (0..=whole.len()).collect();
@@ -108,7 +108,7 @@ fn examples() {
 }
 
 #[test]
-fn a_stretch_that_begins_or_ends_within_an_atom_is_shortened() {
+fn a_part_that_begins_or_ends_within_an_atom_is_shortened() {
     // 株式会社 is one character of the original.
     let text = "東京㍿です";
     assert_eq!(canonical(text), "東京株式会社です");
@@ -139,7 +139,7 @@ fn long_runs_of_marks_and_of_jamo_take_linear_time() {
 }
 
 #[test]
-fn every_character_beside_every_kind_of_neighbour() {
+fn every_character_next_to_every_kind_of_neighbour() {
     for c in '\0'..=char::MAX {
         let text = format!("a{c}\u{301}{c}\u{1161}中{c}b");
         let whole = canonical(&text);
@@ -168,12 +168,12 @@ fn every_character_beside_every_kind_of_neighbour() {
 
 proptest! {
     #[test]
-    fn cutting_the_original_gives_the_stretch(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
+    fn the_canonical_form_of_the_original_part_is_the_part(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
         check(&text);
     }
 
     #[test]
-    fn no_stretch_is_shortened_that_some_cut_gives_whole(text in tricky_text()) {
+    fn a_part_that_some_cut_gives_is_not_shortened(text in tricky_text()) {
         let whole: Vec<char> = canonical(&text).chars().collect();
         for cut in cuts(&text) {
             let (from, to) = cut.canonical;

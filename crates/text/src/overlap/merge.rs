@@ -1,29 +1,29 @@
-//! Counting what two sorted sets have in common.
+//! Intersection sizes of two sorted sets.
 //!
-//! A merge is a chain of dependent steps: load, compare, advance. So the sets are cut at common values into
-//! [`LANES`] pairs of parts, merged side by side without branches, which keeps several chains in flight.
+//! A merge is a chain of dependent steps: load, compare, advance. Therefore the sets are cut at common values into
+//! [`LANES`] pairs of parts, which are merged at the same time without branches: the chains overlap in the CPU.
 
-/// Merges side by side.
+/// Number of merges at the same time.
 const LANES: usize = 4;
-/// Sets smaller than this are merged in one lane.
-const SMALL: usize = 64;
-/// Steps between two looks at whether a threshold can still be reached: a power of two, so that a masked index
-/// proves itself in bounds.
+/// Smallest set, in members, that is merged in several lanes.
+const MIN_SPLIT: usize = 64;
+/// Steps between two checks whether the threshold can still be reached. A power of two, so that the compiler sees that a
+/// masked index is in bounds.
 const STRIDE: usize = 32;
 
-/// What two sets have in common.
+/// Sizes of the intersection and union of two sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// Members of both.
+    /// Number of members of both sets.
     pub common: u32,
-    /// Members of either.
+    /// Number of members of at least one set.
     pub union: u32,
-    /// Members of the smaller set.
+    /// Number of members of the smaller set.
     pub smaller: u32,
 }
 
 impl Overlap {
-    /// Common members over all members, 1 for two empty sets.
+    /// Jaccard similarity: common members over all members; 1 for two empty sets.
     pub fn jaccard(&self) -> f64 {
         if self.union == 0 {
             1.0
@@ -32,8 +32,8 @@ impl Overlap {
         }
     }
 
-    /// Common members over the members of the smaller set: 1 where it is within the other. An empty set counts
-    /// as being within an empty set only.
+    /// Containment: common members over the members of the smaller set; 1 if it is a subset of the other. An empty set counts
+    /// as contained in an empty set only.
     pub fn containment(&self) -> f64 {
         match (self.smaller, self.union) {
             (0, 0) => 1.0,
@@ -51,12 +51,19 @@ impl Overlap {
     }
 }
 
-/// The overlap of two sorted sets without repeats, fewer than 2³¹ members each. Linear.
+/// The overlap of two sorted sets without repeats, of fewer than 2³¹ members each. Linear.
+///
+/// ```
+/// use twinprint_text::overlap::overlap;
+///
+/// let shared = overlap(&[1, 2, 3, 4], &[2, 3, 5]);
+/// assert_eq!((shared.common, shared.jaccard()), (2, 0.4));
+/// ```
 pub fn overlap(a: &[u64], b: &[u64]) -> Overlap {
     Overlap::new(count(a, b, 0).unwrap_or(0), a, b)
 }
 
-/// The overlap if its Jaccard is at least `threshold`; gives up as soon as it cannot be.
+/// The overlap if its Jaccard is at least `threshold`. Stops as soon as the threshold is out of reach.
 pub fn overlap_at_least(a: &[u64], b: &[u64], threshold: f64) -> Option<Overlap> {
     let needed = needed(a.len(), b.len(), threshold);
     if a.len().min(b.len()) < needed {
@@ -66,14 +73,14 @@ pub fn overlap_at_least(a: &[u64], b: &[u64], threshold: f64) -> Option<Overlap>
     (found.jaccard() >= threshold).then_some(found)
 }
 
-/// How many members two sets of these sizes must share for a Jaccard of `threshold`, or a little less.
+/// The number of members that sets of these sizes must share for a Jaccard of `threshold`, rounded towards too few.
 pub(super) fn needed(a: usize, b: usize, threshold: f64) -> usize {
-    // J >= t just when common >= t / (1 + t) (|a| + |b|). The bound is taken a little lower, so that rounding
-    // here decides nothing; the last word is the Jaccard itself.
+    // J >= t if and only if common >= t / (1 + t) (|a| + |b|). The bound is lowered a little, so that rounding
+    // here decides nothing; the Jaccard itself is checked at the end.
     (threshold / (1.0 + threshold) * (a + b) as f64 * (1.0 - 1e-9)).ceil() as usize
 }
 
-/// Two sorted parts, what is left of them.
+/// The rest of two sorted parts that are merged.
 #[derive(Clone, Copy, Default)]
 struct Lane<'a> {
     a: &'a [u64],
@@ -81,12 +88,13 @@ struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    /// Steps that cannot run past an end, and the most common members there may still be.
+    /// Steps that cannot pass an end; also the largest number of common members that are left.
     fn steps(self) -> usize {
         self.a.len().min(self.b.len())
     }
 
-    fn past(self, i: usize, j: usize) -> Self {
+    /// The lane without its first `i` and `j` members.
+    fn advanced(self, i: usize, j: usize) -> Self {
         Self {
             a: self.a.get(i..).unwrap_or_default(),
             b: self.b.get(j..).unwrap_or_default(),
@@ -94,7 +102,7 @@ impl Lane<'_> {
     }
 }
 
-/// How many values the sets share, or `None` once they cannot share `needed`.
+/// The number of values that the sets share, or `None` as soon as it cannot reach `needed`.
 fn count(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
     let mut lanes = lanes(a, b);
     let mut common = 0;
@@ -125,7 +133,7 @@ fn lanes<'a>(a: &'a [u64], b: &'a [u64]) -> [Lane<'a>; LANES] {
     let (large, small) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let mut lanes = [Lane::default(); LANES];
     let mut rest = Lane { a: large, b: small };
-    if small.len() >= SMALL {
+    if small.len() >= MIN_SPLIT {
         for (lane, left) in lanes.iter_mut().zip((1..=LANES).rev()).take(LANES - 1) {
             let cut = rest.a.len() / left;
             let Some(&value) = rest.a.get(cut) else { break };
@@ -141,32 +149,32 @@ fn lanes<'a>(a: &'a [u64], b: &'a [u64]) -> [Lane<'a>; LANES] {
     lanes
 }
 
-/// Takes [`STRIDE`] steps in every lane and returns how many values were common; nothing where a lane is too
-/// short for that.
+/// Takes [`STRIDE`] steps in every lane and returns the number of common values; `None` if a lane is too
+/// short.
 fn stride<const N: usize>(lanes: &mut [Lane<'_>; N]) -> Option<usize> {
     let mut chunks = [(&[0; STRIDE], &[0; STRIDE]); N];
     for (chunk, lane) in chunks.iter_mut().zip(lanes.iter()) {
         *chunk = (lane.a.first_chunk()?, lane.b.first_chunk()?);
     }
-    let mut at = [(0usize, 0usize); N];
+    let mut positions = [(0usize, 0usize); N];
     for _ in 0..STRIDE {
-        for ((a, b), (i, j)) in chunks.iter().zip(&mut at) {
-            // A step moves each side by at most one, so both are in bounds before each of the steps.
+        for ((a, b), (i, j)) in chunks.iter().zip(&mut positions) {
+            // A step advances each side by at most one, so both indices are in bounds before each step.
             let (x, y) = (a[*i % STRIDE], b[*j % STRIDE]);
             *i += usize::from(x <= y);
             *j += usize::from(y <= x);
         }
     }
     let mut common = 0;
-    for (lane, (i, j)) in lanes.iter_mut().zip(at) {
-        *lane = lane.past(i, j);
-        // Every step moved one side, or both for a common value.
+    for (lane, (i, j)) in lanes.iter_mut().zip(positions) {
+        *lane = lane.advanced(i, j);
+        // Every step advanced one side, or both for a common value.
         common += i + j - STRIDE;
     }
     Some(common)
 }
 
-/// Merges a lane to the end of its shorter side, less than [`STRIDE`] away where that is consumed first.
+/// Merges a lane to the end of its shorter side.
 fn finish(lane: &mut Lane<'_>) -> usize {
     let mut common = 0;
     while let ([x, a @ ..], [y, b @ ..]) = (lane.a, lane.b) {

@@ -1,33 +1,41 @@
-//! A shingle set with its outline: how many shingles lie in each of equal stretches of the hash space.
+//! A shingle set with its histogram: the number of shingles in each of equal intervals of the hash space.
 //!
-//! Two sets share in a stretch at most the smaller of their two counts, so the sum of these over all stretches bounds what they share.
-//! It is read sixteen stretches at a time, without a branch and without touching the shingles, and settles most pairs that are no
-//! duplicates: of sets with a stretch for each one or two shingles, strangers are bounded by about half their size, and sets that share
-//! two thirds by about five sixths. The bound is exact, so nothing is lost by asking it first.
+//! In an interval two sets share at most the smaller of their two counts, so the sum of these minima bounds the intersection.
+//! The sum is computed for sixteen intervals at a time, without branches and without reading the shingles, and it rejects most pairs
+//! that are not duplicates: with one interval for each one or two shingles, the bound is about half the size for sets of unrelated
+//! documents, and about five sixths for sets that share two thirds. The bound is never too small, so checking it first loses no pair.
 
 use super::merge::{Overlap, needed, overlap_at_least};
 
-/// Stretches of the smallest outline: what is summed at a time. Smaller sets have none, since merging them is as quick.
-const LEAST: usize = 128;
-/// Stretches summed side by side.
+/// Intervals of the smallest histogram, and of the blocks that are summed. Smaller sets have no histogram, since merging them is as fast.
+const MIN_INTERVALS: usize = 128;
+/// Number of intervals summed at the same time.
 const LANES: usize = 16;
-/// The largest count, such that a lane's sum over [`LEAST`] stretches fits a byte. Keyed hashes do not come near it.
-const MOST: u8 = 31;
+/// Largest count of an interval, so that a lane's sum over [`MIN_INTERVALS`] intervals fits a byte. Keyed hashes do not come near it.
+const MAX_COUNT: u8 = 31;
 
-/// The distinct shingles of a text, sorted.
+/// The distinct shingles of a text, sorted, with their histogram.
+///
+/// ```
+/// use twinprint_text::overlap::ShingleSet;
+///
+/// let (a, b) = (ShingleSet::new(vec![1, 2, 3, 4]), ShingleSet::new(vec![2, 3, 4, 5]));
+/// assert!(a.overlap_at_least(&b, 0.5).is_some_and(|shared| shared.common == 3));
+/// assert!(a.overlap_at_least(&b, 0.8).is_none());
+/// ```
 #[derive(Debug)]
 pub struct ShingleSet {
     shingles: Box<[u64]>,
-    /// Counts by stretch, a power of two of them, not less than half and not more than all the shingles; none where the set is small
-    /// or a count would be too large.
-    outline: Box<[u8]>,
+    /// Counts by interval. Their number is the largest power of two that is at most the number of shingles. Empty if the set is small
+    /// or a count exceeds [`MAX_COUNT`].
+    histogram: Box<[u8]>,
 }
 
 impl ShingleSet {
     /// The set of `shingles`, sorted and distinct. Linear.
     pub fn new(shingles: Vec<u64>) -> Self {
         Self {
-            outline: outline(&shingles),
+            histogram: histogram(&shingles),
             shingles: shingles.into_boxed_slice(),
         }
     }
@@ -37,37 +45,38 @@ impl ShingleSet {
         &self.shingles
     }
 
-    /// Bytes of memory held.
+    /// Heap memory of the set in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.shingles) + self.outline.len()
+        size_of_val(&*self.shingles) + self.histogram.len()
     }
 
-    /// The overlap of two sets made under one key if its Jaccard is at least `threshold`; gives up as soon as it cannot be.
+    /// The overlap with a set made under the same key, if its Jaccard is at least `threshold`. Stops as soon as the threshold is out
+    /// of reach.
     pub fn overlap_at_least(&self, other: &Self, threshold: f64) -> Option<Overlap> {
         let (a, b) = (self, other);
-        let most = most_common(&a.outline, &b.outline).unwrap_or(usize::MAX);
-        if most < needed(a.shingles.len(), b.shingles.len(), threshold) {
+        let bound = max_common(&a.histogram, &b.histogram).unwrap_or(usize::MAX);
+        if bound < needed(a.shingles.len(), b.shingles.len(), threshold) {
             return None;
         }
         overlap_at_least(&a.shingles, &b.shingles, threshold)
     }
 }
 
-fn outline(shingles: &[u64]) -> Box<[u8]> {
-    if shingles.len() < LEAST {
+fn histogram(shingles: &[u64]) -> Box<[u8]> {
+    if shingles.len() < MIN_INTERVALS {
         return Box::default();
     }
-    let stretches = 1usize << shingles.len().ilog2();
-    let shift = 64 - stretches.ilog2();
-    let mut counts = vec![0u8; stretches];
+    let intervals = 1usize << shingles.len().ilog2();
+    let shift = 64 - intervals.ilog2();
+    let mut counts = vec![0u8; intervals];
     let mut fits = true;
     let mut count = |shingle: u64| {
-        // The leading bits, less than the number of stretches.
+        // In bounds: the leading bits are less than the number of intervals.
         let count = &mut counts[(shingle >> shift) as usize];
-        fits &= *count < MOST;
+        fits &= *count < MAX_COUNT;
         *count = count.wrapping_add(1);
     };
-    // Neighbours often meet one count; four places at a time do not wait for one another.
+    // Neighbouring shingles often increment the same count. Four distant shingles at a time do not wait for each other.
     let (quarters, rest) = shingles.split_at(shingles.len() / 4 * 4);
     let mut parts = quarters.chunks_exact((quarters.len() / 4).max(1));
     if let (Some(a), Some(b), Some(c), Some(d)) = (parts.next(), parts.next(), parts.next(), parts.next()) {
@@ -84,17 +93,17 @@ fn outline(shingles: &[u64]) -> Box<[u8]> {
     if fits { counts.into() } else { Box::default() }
 }
 
-/// The most members that two sets with these outlines can share; nothing where that is not known.
-fn most_common(a: &[u8], b: &[u8]) -> Option<usize> {
+/// The largest number of members that two sets with these histograms can share; `None` if a set has no histogram.
+fn max_common(a: &[u8], b: &[u8]) -> Option<usize> {
     let (fine, coarse) = if a.len() < b.len() { (b, a) } else { (a, b) };
     if coarse.is_empty() {
         return None;
     }
     if fine.len() == coarse.len() {
-        return Some(shared(fine, coarse));
+        return Some(sum_of_minima(fine, coarse));
     }
-    // Stretches of the finer outline that make up one of the coarser. Sets so unlike in size are told apart before they come here,
-    // but for a factor of two.
+    // The intervals of the finer histogram that make up one of the coarser. Sets whose sizes differ by more than a factor of two are
+    // rarely compared: their Jaccard is below most thresholds.
     let folded = fine.chunks_exact(fine.len() / coarse.len());
     let sum = |counts: &[u8]| counts.iter().map(|&count| usize::from(count)).sum::<usize>();
     Some(
@@ -105,10 +114,10 @@ fn most_common(a: &[u8], b: &[u8]) -> Option<usize> {
     )
 }
 
-/// The sum of the smaller counts of two outlines of one length, a multiple of [`LEAST`].
-fn shared(a: &[u8], b: &[u8]) -> usize {
+/// The sum of the smaller counts of two histograms of one length, a multiple of [`MIN_INTERVALS`].
+fn sum_of_minima(a: &[u8], b: &[u8]) -> usize {
     let mut total = 0;
-    for (a, b) in a.chunks_exact(LEAST).zip(b.chunks_exact(LEAST)) {
+    for (a, b) in a.chunks_exact(MIN_INTERVALS).zip(b.chunks_exact(MIN_INTERVALS)) {
         let mut sums = [0u8; LANES];
         let (a, _) = a.as_chunks::<LANES>();
         let (b, _) = b.as_chunks::<LANES>();
@@ -159,10 +168,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_outline_bounds_what_is_shared((a, b) in sets(), threshold in 0.01..1.0f64) {
+        fn the_histogram_bounds_the_intersection((a, b) in sets(), threshold in 0.01..1.0f64) {
             let (x, y) = (ShingleSet::new(a.clone()), ShingleSet::new(b.clone()));
             let common = overlap(&a, &b).common as usize;
-            if let Some(most) = most_common(&x.outline, &y.outline) {
+            if let Some(most) = max_common(&x.histogram, &y.histogram) {
                 prop_assert!(most >= common && most <= a.len().min(b.len()));
             }
             prop_assert_eq!(x.overlap_at_least(&y, threshold), overlap_at_least(&a, &b, threshold));
@@ -171,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_told_apart_without_their_shingles() {
+    fn unrelated_sets_are_rejected_by_their_histograms() {
         let spread = |odd: u64| -> Vec<u64> {
             let mut set: Vec<u64> = (1..=3000u64)
                 .map(|i| i.wrapping_mul(odd).rotate_left(17).wrapping_mul(odd))
@@ -182,7 +191,7 @@ mod tests {
         };
         let (a, b) = (spread(0x9E37_79B9_7F4A_7C15), spread(0xD6E8_FEB8_6659_FD93));
         let (a, b) = (ShingleSet::new(a), ShingleSet::new(b));
-        let most = most_common(&a.outline, &b.outline).expect("outlines of large sets");
-        assert!(most < 2400, "{most}");
+        let bound = max_common(&a.histogram, &b.histogram).expect("histograms of large sets");
+        assert!(bound < 2400, "{bound}");
     }
 }

@@ -1,26 +1,26 @@
-//! Cutting a canonical text into its set of shingles.
+//! Shingle sets of canonical texts.
 
 use std::fmt;
 
 use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
 
 use super::sorting::Sorter;
-use crate::chars::is_letter_or_number;
+use crate::chars;
 use crate::script::{Measure, Script};
 use crate::spaces::split;
 
-/// Characters in a shingle where characters measure.
+/// Characters of a shingle, for texts measured by characters.
 pub const CHAR_GRAM: usize = 5;
-/// Words in a shingle where words measure.
+/// Words of a shingle, for texts measured by words.
 pub const WORD_GRAM: usize = 3;
 
-/// Bytes of text from which characters are taken at a time; what they yield stays in the first cache.
-const PIECE: usize = 2048;
+/// Bytes of text whose characters are decoded at a time, so that they stay in the first-level cache.
+const CHUNK_BYTES: usize = 2048;
 
 /// Bits that hold any character.
 const CHAR_BITS: u32 = 21;
 
-/// Makes shingle sets under one key. Keeps its buffers: one for each thread.
+/// Makes shingle sets under one key. Keeps its buffers; use one for each thread.
 pub struct Shingler {
     key: HashKey,
     secrets: [u64; 2],
@@ -32,7 +32,7 @@ pub struct Shingler {
 }
 
 impl fmt::Debug for Shingler {
-    /// Tells nothing: all it holds comes from the key.
+    /// Writes no field: all of them depend on the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shingler").finish_non_exhaustive()
     }
@@ -53,12 +53,12 @@ impl Shingler {
         }
     }
 
-    /// The shingle set of a canonical text (shorter than 4 GiB; the rest does not count):
-    /// sorted, distinct, empty just when there is no letter or number in the text. Expected linear time.
+    /// The shingle set of a canonical text, of which only the first 4 GiB are used: sorted, distinct, and empty if and only if
+    /// the text has no letter or number. Expected linear time.
     ///
-    /// By characters: every [`CHAR_GRAM`] letters and numbers in a row, marks and spaces dropped. By words: every
-    /// [`WORD_GRAM`] words in a row, a word being a run of letters and numbers, or one ideograph. A text too short
-    /// for one shingle is its own.
+    /// By characters: every [`CHAR_GRAM`] letters and numbers in a row, without marks and spaces. By words: every
+    /// [`WORD_GRAM`] words in a row, where a word is a run of letters and numbers, or one ideograph. A text too short
+    /// for a shingle is one shingle as a whole.
     pub fn shingle(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         let mut grams = std::mem::take(&mut self.grams);
         grams.clear();
@@ -80,27 +80,31 @@ impl Shingler {
             let (first, last) = (a | b << CHAR_BITS | c << (2 * CHAR_BITS), d | e << CHAR_BITS);
             fold(first ^ x, last ^ y)
         };
-        // The characters that count: those of a piece, after the last few of the piece before.
-        let mut chars = [0; CHAR_GRAM + PIECE];
+        // The letters and numbers of a chunk, after the last few of the chunk before.
+        let mut buffer = [0; CHAR_GRAM + CHUNK_BYTES];
         let mut count = 0;
         let mut rest = text;
         while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+            let (chunk, after) = rest.split_at(rest.floor_char_boundary(CHUNK_BYTES));
             rest = after;
-            for c in piece.chars() {
-                // Written without a branch: where words end is not to be foreseen. A piece has no more characters than bytes.
-                chars[count] = u32::from(c);
-                count += usize::from(if c.is_ascii() { c != ' ' } else { counts(c) });
+            for c in chunk.chars() {
+                // Branch-free, because the ends of words are unpredictable. In bounds: a chunk has no more characters than bytes.
+                buffer[count] = u32::from(c);
+                count += usize::from(if c.is_ascii() {
+                    c != ' '
+                } else {
+                    is_letter_or_number(c)
+                });
             }
-            out.extend(chars[..count].array_windows().map(gram));
+            out.extend(buffer[..count].array_windows().map(gram));
             let carried = count.min(CHAR_GRAM - 1);
-            chars.copy_within(count - carried..count, 0);
+            buffer.copy_within(count - carried..count, 0);
             count = carried;
         }
         if out.is_empty() && count > 0 {
-            // No character is zero, so that a short text is told from any five characters.
-            chars[count..CHAR_GRAM].fill(0);
-            out.extend(chars[..CHAR_GRAM].array_windows().map(gram));
+            // No character of a text is zero, so a short text differs from any five characters.
+            buffer[count..CHAR_GRAM].fill(0);
+            out.extend(buffer[..CHAR_GRAM].array_windows().map(gram));
         }
     }
 
@@ -117,55 +121,56 @@ impl Shingler {
     }
 }
 
-/// The hash of three words in a row. The words' own hashes are uniform and secret, so a sum is enough; the
-/// rotations tell the places apart.
+/// The hash of three words in a row. The hashes of the words are uniform and secret, so a sum is enough; the
+/// rotations distinguish the positions.
 fn word_gram(first: u64, second: u64, third: u64) -> u64 {
     first
         .wrapping_add(second.rotate_left(21))
         .wrapping_add(third.rotate_left(42))
 }
 
-/// Words of letters and numbers up to the next space; a mark parts them, an ideograph is one by itself.
-pub(crate) fn mixed_words(text: &str, at: u32, words: &mut Vec<Span>) -> usize {
+/// Pushes the words of letters and numbers up to the next space, as byte ranges from `offset` on. A mark separates words; an
+/// ideograph is a word. Returns the number of bytes read.
+pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usize {
     let mut start = None;
-    for (here, c) in text.char_indices() {
+    for (position, c) in text.char_indices() {
         let ideograph = Script::of(c) == Script::Ideograph;
-        let goes_on = !ideograph && counts(c);
-        if let Some(from) = start.filter(|_| !goes_on) {
+        let in_word = !ideograph && is_letter_or_number(c);
+        if let Some(from) = start.filter(|_| !in_word) {
             words.push(Span {
-                start: at + from as u32,
-                end: at + here as u32,
+                start: offset + from as u32,
+                end: offset + position as u32,
             });
             start = None;
         }
         if c == ' ' {
-            return here;
+            return position;
         }
         if ideograph {
             words.push(Span {
-                start: at + here as u32,
-                end: at + (here + c.len_utf8()) as u32,
+                start: offset + position as u32,
+                end: offset + (position + c.len_utf8()) as u32,
             });
-        } else if goes_on && start.is_none() {
-            start = Some(here);
+        } else if in_word && start.is_none() {
+            start = Some(position);
         }
     }
     if let Some(from) = start {
         words.push(Span {
-            start: at + from as u32,
-            end: at + text.len() as u32,
+            start: offset + from as u32,
+            end: offset + text.len() as u32,
         });
     }
     text.len()
 }
 
-/// Whether a character of a canonical text is a letter or a number. The first mark is U+0300; the blocks named
-/// hold neither marks nor anything else that is not a letter.
-pub(crate) fn counts(c: char) -> bool {
+/// Whether a character of a canonical text is a letter or a number. The first mark is U+0300; the two other blocks
+/// have letters only.
+pub(crate) fn is_letter_or_number(c: char) -> bool {
     match c {
         ' ' => false,
         '\0'..='\u{2FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => true,
-        _ => is_letter_or_number(c),
+        _ => chars::is_letter_or_number(c),
     }
 }
 

@@ -1,39 +1,40 @@
-//! Sorting keyed hashes: they are uniform, so one pass by their leading bits all but sorts them.
+//! A sort for keyed hashes. They are uniform, so one pass by their leading bits sorts them almost completely.
 
-/// The most buckets; more would leave the second cache.
+/// Largest number of buckets; more would not fit the second-level cache.
 const MAX_BUCKETS: usize = 1 << 16;
-/// Fewer values than this are sorted by comparing.
-const FEW: usize = 64;
-/// Moves a value that are granted to the insertion sort; uniform values need a quarter of one a bucket-mate.
-const MOVES: usize = 8;
+/// Smallest number of values sorted by buckets; fewer are sorted by comparisons.
+const MIN_BUCKETED: usize = 64;
+/// Moves per value that the insertion sort may take before it gives up. Uniform values need about a quarter of a move for each
+/// other value of their bucket.
+const MAX_MOVES: usize = 8;
 
-/// Buffers kept from one sort to the next.
+/// Buffers that are reused from one sort to the next.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    /// For each bucket the position after its last value placed.
+    /// The position after the last value placed in each bucket.
     ends: Vec<u32>,
     values: Vec<u64>,
 }
 
 impl Sorter {
-    /// The distinct values, sorted, of fewer than 2³². Expected linear time for uniform values, `n log n` for any.
+    /// The distinct values, sorted, of fewer than 2³² values. Expected linear time for uniform values, O(n log n) otherwise.
     pub(super) fn sort_distinct(&mut self, values: &mut [u64]) -> Vec<u64> {
-        if values.len() < FEW {
+        if values.len() < MIN_BUCKETED {
             values.sort_unstable();
             let mut distinct = values.to_vec();
             distinct.dedup();
             return distinct;
         }
         self.scatter(values);
-        carry_larger(&mut self.values);
-        if !insertion_sort(&mut self.values, values.len() * MOVES) {
+        bubble_pass(&mut self.values);
+        if !insertion_sort(&mut self.values, values.len() * MAX_MOVES) {
             self.values.sort_unstable();
         }
         let mut distinct = vec![0; values.len()];
         let mut kept = 0;
         let mut last = None;
         for &value in &self.values {
-            // `kept` counts some of the values gone through, and there are as many places.
+            // In bounds: `kept` is at most the number of values read so far.
             distinct[kept] = value;
             kept += usize::from(last != Some(value));
             last = Some(value);
@@ -46,7 +47,7 @@ impl Sorter {
     fn scatter(&mut self, values: &[u64]) {
         let buckets = values.len().next_power_of_two().min(MAX_BUCKETS);
         let shift = 64 - buckets.trailing_zeros();
-        // Every index below is a value's leading bits, less than `buckets`, or a position summed up from the
+        // In bounds: every index is the leading bits of a value, less than `buckets`, or a position summed up from the
         // counts, less than the number of values.
         self.ends.clear();
         self.ends.resize(buckets, 0);
@@ -66,9 +67,9 @@ impl Sorter {
     }
 }
 
-/// Puts each value before the next if that is smaller, carrying the larger on: one step of a bubble sort. It settles nearly all pairs that
-/// share a bucket, without a branch, so that the sort after it has next to nothing to do.
-fn carry_larger(values: &mut [u64]) {
+/// One pass of a bubble sort, without a branch. It sorts nearly all pairs that share a bucket, so that the insertion sort has little
+/// left to do.
+fn bubble_pass(values: &mut [u64]) {
     let Some((&first, _)) = values.split_first() else {
         return;
     };
@@ -83,21 +84,21 @@ fn carry_larger(values: &mut [u64]) {
     }
 }
 
-/// Sorts values that are nearly in order. Gives up after so many moves, leaving the same values in some order.
+/// Sorts values that are nearly in order. Returns `false` if that needs more than `moves` moves; the values are then permuted.
 fn insertion_sort(values: &mut [u64], mut moves: usize) -> bool {
     for i in 1..values.len() {
         let value = values[i];
-        let mut at = i;
-        while at > 0 && values[at - 1] > value {
-            values[at] = values[at - 1];
-            at -= 1;
+        let mut position = i;
+        while position > 0 && values[position - 1] > value {
+            values[position] = values[position - 1];
+            position -= 1;
         }
-        if at < i {
-            values[at] = value;
-            if i - at > moves {
+        if position < i {
+            values[position] = value;
+            if i - position > moves {
                 return false;
             }
-            moves -= i - at;
+            moves -= i - position;
         }
     }
     true

@@ -1,33 +1,43 @@
-//! What two texts have in common as passages: which runs of one stand in the other, whatever is around them.
+//! Common passages of two texts: runs of one text that occur in the other, whatever surrounds them.
 //!
-//! [`Winnower`] picks rolling fingerprints out of a text by its content alone (Schleimer, Wilkerson and Aiken 2003), so that a passage
-//! that is copied into another page brings its fingerprints with it; [`passages`] finds where the common passages of two texts are.
+//! [`Winnower`] selects rolling fingerprints of a text by content alone (Schleimer, Wilkerson and Aiken 2003), so a passage
+//! that is copied into another page has the same fingerprints there. [`passages()`] finds the positions of the common passages of two texts.
 //!
-//! Both read units in a row: words where words measure (as [`overlap`](crate::overlap) has them), else letters and numbers.
+//! The units of both are words, as in [`overlap`](crate::overlap), if the texts are measured by words, and letters and numbers otherwise.
+//!
+//! ```
+//! use twinprint_text::Measure;
+//! use twinprint_text::passages::passages;
+//!
+//! let a = "good morning it was the best of times it was the worst of times good night";
+//! let b = "dickens wrote it was the best of times it was the worst of times in 1859";
+//! let found = passages(a, b, Measure::WordGrams);
+//! assert_eq!(&a[found[0].a.clone()], "it was the best of times it was the worst of times");
+//! ```
 
 mod align;
 mod winnow;
 
-pub use align::{Passage, Reference, SHORTEST_CHARS, SHORTEST_WORDS, passages};
-pub use winnow::{RUN_CHARS, RUN_WORDS, Winnower, run_of};
+pub use align::{MIN_PASSAGE_CHARS, MIN_PASSAGE_WORDS, Passage, Reference, passages};
+pub use winnow::{GUARANTEED_CHARS, GUARANTEED_WORDS, PlacedFingerprint, Winnower, guaranteed_run};
 
 use std::ops::Range;
 
 use twinprint_fingerprint::{HashKey, Span, hash_features_64};
 
-use crate::overlap::{counts, mixed_words};
+use crate::overlap::{is_letter_or_number, mixed_words};
 use crate::script::Measure;
 use crate::spaces::split;
 
-/// The place of a measure in tables of both.
-const fn kind(measure: Measure) -> usize {
+/// The index of a measure in tables of both measures.
+const fn index(measure: Measure) -> usize {
     match measure {
         Measure::WordGrams => 0,
         Measure::CharGrams => 1,
     }
 }
 
-/// The units of a canonical text: where they stand and their hashes.
+/// The units of a canonical text: byte ranges and hashes.
 #[derive(Debug, Default)]
 struct Units {
     spans: Vec<Span>,
@@ -35,7 +45,7 @@ struct Units {
 }
 
 impl Units {
-    /// Replaces them by those of `canonical`, of which the first 4 GiB count.
+    /// Replaces the units by those of `canonical`, of which only the first 4 GiB are used.
     fn cut(&mut self, key: &HashKey, canonical: &str, measure: Measure) {
         let end = canonical.floor_char_boundary(u32::MAX as usize);
         let text = canonical.get(..end).unwrap_or_default();
@@ -43,10 +53,10 @@ impl Units {
         match measure {
             Measure::WordGrams => split(text, &mut self.spans, mixed_words),
             Measure::CharGrams => {
-                let letters = text.char_indices().filter(|&(_, c)| counts(c));
-                self.spans.extend(letters.map(|(at, c)| Span {
-                    start: at as u32,
-                    end: (at + c.len_utf8()) as u32,
+                let letters = text.char_indices().filter(|&(_, c)| is_letter_or_number(c));
+                self.spans.extend(letters.map(|(offset, c)| Span {
+                    start: offset as u32,
+                    end: (offset + c.len_utf8()) as u32,
                 }));
             }
         }
@@ -54,7 +64,8 @@ impl Units {
     }
 }
 
-/// Turns bytes of a text into characters, for ranges that come in the order of their starts. All together linear where they hardly overlap.
+/// Converts byte ranges of a text into ranges of characters. The ranges come in the order of their starts. All conversions together are
+/// linear in the text if the ranges hardly overlap.
 struct CharCounter<'t> {
     text: &'t str,
     byte: usize,
@@ -78,8 +89,8 @@ impl<'t> CharCounter<'t> {
     }
 }
 
-/// The rolling fingerprint of every `length` hashes in a row (Karp and Rabin 1987): a polynomial in an odd number, modulo 2⁶⁴, mixed so
-/// that all its bits are worth comparing.
+/// Writes to `out` the rolling fingerprint of every `length` consecutive hashes (Karp and Rabin 1987): a polynomial in an odd number,
+/// modulo 2⁶⁴, mixed so that all its bits depend on all hashes.
 fn rolling(hashes: &[u64], length: usize, out: &mut Vec<u64>) {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     out.clear();

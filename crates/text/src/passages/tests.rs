@@ -27,7 +27,7 @@ proptest! {
     }
 
     #[test]
-    fn picked_are_the_least_of_every_window(values in prop::collection::vec(0u64..20, 0..60), window in 1usize..9) {
+    fn the_least_of_every_window_is_picked(values in prop::collection::vec(0u64..20, 0..60), window in 1usize..9) {
         let picked: Vec<u64> = pick(&values, window).into_iter().map(|at| values[at as usize]).collect();
         for window in values.windows(window) {
             prop_assert!(picked.contains(window.iter().min().unwrap()));
@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_copied_elsewhere_is_noticed_and_found(seed: u64, before in 0usize..60, run in RUN_WORDS..60, after in 0usize..60) {
+    fn a_copied_run_has_a_common_fingerprint_and_is_found(seed: u64, before in 0usize..60, run in GUARANTEED_WORDS..60, after in 0usize..60) {
         let copied = words(seed, run);
         let a = format!("{} {copied} {}", words(seed ^ 1 << 40, before), words(seed ^ 2 << 40, after));
         let b = format!("{} {copied}", words(seed ^ 3 << 40, after));
@@ -44,11 +44,11 @@ proptest! {
         let [x, y] = [&a, &b].map(|text| winnower.fingerprints(text, Measure::WordGrams));
         prop_assert!(x.iter().any(|fingerprint| y.binary_search(fingerprint).is_ok()));
         let placed = winnower.placed(&a, Measure::WordGrams);
-        let mut distinct: Vec<u64> = placed.iter().map(|placed| placed.0).collect();
+        let mut distinct: Vec<u64> = placed.iter().map(|placed| placed.fingerprint).collect();
         distinct.sort_unstable();
         distinct.dedup();
         prop_assert_eq!(distinct, x);
-        for (fingerprint, place) in placed {
+        for PlacedFingerprint { fingerprint, chars: place } in placed {
             prop_assert_eq!(winnower.fingerprints(&a[place], Measure::WordGrams), [fingerprint]);
         }
         let found = passages(&a, &b, Measure::WordGrams);
@@ -59,7 +59,7 @@ proptest! {
 }
 
 #[test]
-fn offsets_are_characters_and_small_differences_do_not_part_a_passage() {
+fn offsets_are_characters_and_small_differences_do_not_split_a_passage() {
     let a = "甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥天地玄黄宇宙洪荒日月盈昃";
     let b = "前言如此甲乙丙丁戊己庚辛壬癸子丑改辰巳午未申酉戌亥天地玄黄宇宙洪荒日月盈昃后记";
     let found = passages(a, b, Measure::CharGrams);
@@ -75,7 +75,7 @@ fn offsets_are_characters_and_small_differences_do_not_part_a_passage() {
 }
 
 #[test]
-fn strangers_share_no_fingerprint_and_short_texts_have_none() {
+fn unrelated_texts_share_no_fingerprint_and_short_texts_have_none() {
     let mut winnower = Winnower::new(HashKey::PUBLIC);
     let [x, y] = [3, 5].map(|seed| winnower.fingerprints(&words(seed << 40, 900), Measure::WordGrams));
     assert!(x.len() > 100 && x.len() < 200, "{}", x.len());

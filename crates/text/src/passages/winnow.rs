@@ -1,30 +1,52 @@
-//! Winnowing: of every few rolling fingerprints in a row the least is kept, so that each common run of [`RUN_WORDS`] or [`RUN_CHARS`] units
-//! leaves at least one common fingerprint, and which are kept depends on the run alone.
+//! Winnowing: the least of every few consecutive rolling fingerprints is selected. The selection depends on the text of the window alone, so
+//! a common run of [`GUARANTEED_WORDS`] or [`GUARANTEED_CHARS`] units has at least one common fingerprint.
 
 use std::ops::Range;
 
 use twinprint_fingerprint::HashKey;
 
-use super::{CharCounter, Units, kind, rolling};
+use super::{CharCounter, Units, index, rolling};
 use crate::script::Measure;
 
-/// Words, and letters, in one rolling fingerprint.
-const GRAM: [usize; 2] = [8, 16];
-/// Rolling fingerprints of which the least is kept.
+/// Units in one rolling fingerprint, by measure: words, and letters or numbers.
+const GRAM_UNITS: [usize; 2] = [8, 16];
+/// Number of consecutive rolling fingerprints of which the least is selected, by measure.
 const WINDOW: [usize; 2] = [12, 24];
 
-/// Every common run of this many words has a common fingerprint.
-pub const RUN_WORDS: usize = run_of(Measure::WordGrams, 1);
-/// Every common run of this many letters and numbers has a common fingerprint, where characters measure.
-pub const RUN_CHARS: usize = run_of(Measure::CharGrams, 1);
+/// Length in words of the shortest common run that is guaranteed to have a common fingerprint.
+pub const GUARANTEED_WORDS: usize = guaranteed_run(Measure::WordGrams, 1);
+/// Length in letters and numbers of the shortest common run that is guaranteed to have a common fingerprint, for texts measured by
+/// characters.
+pub const GUARANTEED_CHARS: usize = guaranteed_run(Measure::CharGrams, 1);
 
-/// Units in the shortest run that has this many common fingerprints wherever it stands, if it does not repeat itself.
-pub const fn run_of(measure: Measure, fingerprints: usize) -> usize {
-    let kind = kind(measure);
-    GRAM[kind] + fingerprints * WINDOW[kind] - 1
+/// Length in units of the shortest common run that is guaranteed to have this many common fingerprints, unless it has repetitions.
+pub const fn guaranteed_run(measure: Measure, fingerprints: usize) -> usize {
+    let index = index(measure);
+    GRAM_UNITS[index] + fingerprints * WINDOW[index] - 1
 }
 
-/// Picks the fingerprints of one text after another. Keeps its buffers: one for each thread.
+/// A selected fingerprint and its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedFingerprint {
+    /// The rolling fingerprint.
+    pub fingerprint: u64,
+    /// The characters of the canonical text that it covers.
+    pub chars: Range<usize>,
+}
+
+/// Selects the fingerprints of one text after another. Keeps its buffers; use one for each thread.
+///
+/// ```
+/// use twinprint_fingerprint::HashKey;
+/// use twinprint_text::Measure;
+/// use twinprint_text::passages::{GUARANTEED_WORDS, Winnower};
+///
+/// let copied: String = (0..GUARANTEED_WORDS).map(|i| format!("word{i} ")).collect();
+/// let mut winnower = Winnower::new(HashKey::PUBLIC);
+/// let a = winnower.fingerprints(&format!("{copied}and the end"), Measure::WordGrams);
+/// let b = winnower.fingerprints(&format!("a new beginning {copied}"), Measure::WordGrams);
+/// assert!(a.iter().any(|fingerprint| b.contains(fingerprint)));
+/// ```
 pub struct Winnower {
     key: HashKey,
     units: Units,
@@ -32,7 +54,7 @@ pub struct Winnower {
 }
 
 impl std::fmt::Debug for Winnower {
-    /// Tells nothing: all it holds comes from the key.
+    /// Writes no field: all of them depend on the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Winnower").finish_non_exhaustive()
     }
@@ -49,41 +71,46 @@ impl Winnower {
     }
 
     /// The fingerprints of a canonical text, sorted and distinct: about one in six of its words, one in twelve of its letters.
-    /// Empty where the text is shorter than one fingerprint. Expected O(n log n).
+    /// Empty if the text is shorter than one fingerprint. Expected O(n log n).
     pub fn fingerprints(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         let mut picked = self.pick(canonical, measure);
-        for at in &mut picked {
-            *at = self.grams[*at as usize];
+        for position in &mut picked {
+            *position = self.grams[*position as usize];
         }
         picked.sort_unstable();
         picked.dedup();
         picked
     }
 
-    /// The same fingerprints in the order of the text, repeats included, each with its place in characters.
-    pub fn placed(&mut self, canonical: &str, measure: Measure) -> Vec<(u64, Range<usize>)> {
+    /// The same fingerprints in the order of the text, with repeats, each with its position.
+    pub fn placed(&mut self, canonical: &str, measure: Measure) -> Vec<PlacedFingerprint> {
         let picked = self.pick(canonical, measure);
-        let length = GRAM[kind(measure)];
+        let length = GRAM_UNITS[index(measure)];
         let mut chars = CharCounter::new(canonical);
-        let placed = picked.into_iter().map(|at| {
-            let at = at as usize;
-            let (first, last) = (self.units.spans[at], self.units.spans[at + length - 1]);
-            let place = chars.range(first.start as usize..last.end as usize);
-            (self.grams[at], place)
+        let placed = picked.into_iter().map(|position| {
+            let position = position as usize;
+            let (first, last) = (
+                self.units.spans[position],
+                self.units.spans[position + length - 1],
+            );
+            PlacedFingerprint {
+                fingerprint: self.grams[position],
+                chars: chars.range(first.start as usize..last.end as usize),
+            }
         });
         placed.collect()
     }
 
-    /// The numbers of the units at which the fingerprints of a text begin, ascending; their values stay in `grams`.
+    /// The indices of the units at which the selected fingerprints of a text begin, ascending. The fingerprints are in `grams`.
     fn pick(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
-        let kind = kind(measure);
+        let index = index(measure);
         self.units.cut(&self.key, canonical, measure);
-        rolling(&self.units.hashes, GRAM[kind], &mut self.grams);
-        pick(&self.grams, WINDOW[kind])
+        rolling(&self.units.hashes, GRAM_UNITS[index], &mut self.grams);
+        pick(&self.grams, WINDOW[index])
     }
 }
 
-/// The places of the least of every `window` values in a row, the last of equals; once where neighbours agree.
+/// The indices of the least of every `window` consecutive values: the last of equal ones, and each index once.
 pub(super) fn pick(values: &[u64], window: usize) -> Vec<u64> {
     let mut picked = Vec::new();
     let mut least: Option<usize> = None;
@@ -91,11 +118,11 @@ pub(super) fn pick(values: &[u64], window: usize) -> Vec<u64> {
         let start = end.saturating_sub(window);
         let newest = end - 1;
         let next = match least {
-            Some(at) if at >= start => {
-                if values[newest] <= values[at] {
+            Some(position) if position >= start => {
+                if values[newest] <= values[position] {
                     newest
                 } else {
-                    at
+                    position
                 }
             }
             _ => (start..end).fold(start, |best, i| if values[i] <= values[best] { i } else { best }),

@@ -17,7 +17,7 @@ fn ids_and_their_profiles() {
 }
 
 #[test]
-fn what_is_not_an_id() {
+fn invalid_ids_are_refused() {
     for id in [
         "",
         "tp2-words-lntf-64",
@@ -47,7 +47,7 @@ fn what_is_not_an_id() {
 }
 
 #[test]
-fn every_part_counts() {
+fn every_part_changes_the_checksum() {
     let variants = [
         default(),
         Profile::default_for(128).unwrap(),
@@ -89,7 +89,7 @@ proptest! {
 }
 
 #[test]
-fn the_formula_of_weights_is_that_of_the_profile() {
+fn every_profile_has_its_weight_formula() {
     for (id, formula) in [
         ("tp1-words-lntf-64", "1 + ln tf, in sixteenths"),
         ("tp1-words-tf-128", "tf"),

@@ -1,85 +1,87 @@
-//! Remembers how runs of ideographs were cut. Corpora repeat themselves: boilerplate, quotations, the copies that are looked for.
+//! A cache of the words of runs of ideographs. Corpora repeat the same runs: boilerplate, quotations, near-duplicates.
 //!
-//! Exact: a slot holds one run whole and where its words end. A run has two slots it may be in, of which the one used longer ago is
-//! driven out. Short runs, by far the most, have a table of their own, in which both slots are one cache line. A table is much larger
-//! than the caches near the core, so a caller finds the places of many runs first and asks for them to be fetched ahead.
+//! The cache is exact: a slot holds a whole run and the ends of its words. A bucket has two slots, and the one used longer ago is
+//! evicted. Short runs, by far the most frequent, have a table of their own, in which a bucket is one cache line. A table is much larger
+//! than the caches of a core, so the caller first finds the buckets of many runs and prefetches them.
 
 use std::fmt;
 
 use twinprint_fingerprint::kernel::prefetch_read;
 
-/// Bytes of a short run at most: nine ideographs.
-const SHORT: usize = 28;
-/// Bytes of a long run at most: twenty ideographs. Longer ones are cut anew each time.
-const LONG: usize = 60;
-/// Buckets of each table, powers of two: 8 MiB each.
+/// Longest short run in bytes: nine ideographs.
+const SHORT_BYTES: usize = 28;
+/// Longest long run in bytes: twenty ideographs. Longer ones are not cached.
+const LONG_BYTES: usize = 60;
+/// Number of buckets of the table of short runs, a power of two: 8 MiB.
 const SHORT_BUCKETS: usize = 1 << 17;
+/// Number of buckets of the table of long runs, a power of two: 8 MiB.
 const LONG_BUCKETS: usize = 1 << 16;
-/// Bytes of an ideograph; runs with longer ones (rare, beyond the basic plane) are not kept.
-const IDEOGRAPH: usize = 3;
+/// Bytes of an ideograph. Runs with longer ones (rare, beyond the basic plane) are not cached.
+const IDEOGRAPH_BYTES: usize = 3;
 
-/// What is remembered: 16 MiB, made when the first run is looked for.
+/// Two tables of 8 MiB, each allocated when its first run is looked up.
 #[derive(Default)]
-pub(super) struct Cache {
-    short: Table<SHORT>,
-    long: Table<LONG>,
+pub(super) struct SegmentationCache {
+    short: Table<SHORT_BYTES>,
+    long: Table<LONG_BYTES>,
 }
 
-/// Where a run is to be looked for.
+/// The table and bucket of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum BucketRef {
     Short(u32),
     Long(u32),
-    /// Too long to be kept.
-    Nowhere,
+    /// The run is too long to be cached.
+    Uncached,
 }
 
-impl fmt::Debug for Cache {
+impl fmt::Debug for SegmentationCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").finish_non_exhaustive()
+        f.debug_struct("SegmentationCache").finish_non_exhaustive()
     }
 }
 
-impl Cache {
-    pub(super) fn place(run: &str) -> Place {
-        if run.len() <= SHORT {
-            Place::Short(place(&padded::<SHORT>(run)) % SHORT_BUCKETS as u32)
-        } else if run.len() <= LONG {
-            Place::Long(place(&padded::<LONG>(run)) % LONG_BUCKETS as u32)
+impl SegmentationCache {
+    /// The bucket of a run.
+    pub(super) fn bucket(run: &str) -> BucketRef {
+        if run.len() <= SHORT_BYTES {
+            BucketRef::Short(bucket_hash(&padded::<SHORT_BYTES>(run)) % SHORT_BUCKETS as u32)
+        } else if run.len() <= LONG_BYTES {
+            BucketRef::Long(bucket_hash(&padded::<LONG_BYTES>(run)) % LONG_BUCKETS as u32)
         } else {
-            Place::Nowhere
+            BucketRef::Uncached
         }
     }
 
-    /// Brings a place near, for a look at it soon.
-    pub(super) fn fetch(&self, place: Place) {
-        match place {
-            Place::Short(bucket) => self.short.fetch(bucket),
-            Place::Long(bucket) => self.long.fetch(bucket),
-            Place::Nowhere => {}
+    /// Prefetches a bucket that is used soon.
+    pub(super) fn prefetch(&self, bucket: BucketRef) {
+        match bucket {
+            BucketRef::Short(bucket) => self.short.prefetch(bucket),
+            BucketRef::Long(bucket) => self.long.prefetch(bucket),
+            BucketRef::Uncached => {}
         }
     }
 
-    /// Calls `word` with the byte range of each word of `run`, whose place is `place`; `cut` cuts a run that is not known, by calling
-    /// its argument likewise.
+    /// Calls `word` with the start and end byte of each word of `run`, whose bucket is `bucket`. `cut` finds the words of a run
+    /// that is not cached and calls its second argument in the same way.
     pub(super) fn cut_with(
         &mut self,
         run: &str,
-        place: Place,
+        bucket: BucketRef,
         mut cut: impl FnMut(&str, &mut dyn FnMut(usize, usize)),
         mut word: impl FnMut(usize, usize),
     ) {
-        let ends = match place {
-            Place::Short(bucket) => self.short.ends(run, bucket, SHORT_BUCKETS, &mut cut),
-            Place::Long(bucket) => self.long.ends(run, bucket, LONG_BUCKETS, &mut cut),
-            Place::Nowhere => None,
+        let ends = match bucket {
+            BucketRef::Short(bucket) => self.short.ends(run, bucket, SHORT_BUCKETS, &mut cut),
+            BucketRef::Long(bucket) => self.long.ends(run, bucket, LONG_BUCKETS, &mut cut),
+            BucketRef::Uncached => None,
         };
         let Some(mut ends) = ends else {
             return cut(run, &mut word);
         };
         let mut from = 0;
         while ends != 0 {
-            let to = (ends.trailing_zeros() as usize + 1) * IDEOGRAPH;
+            let to = (ends.trailing_zeros() as usize + 1) * IDEOGRAPH_BYTES;
             word(from, to);
             from = to;
             ends &= ends - 1;
@@ -90,11 +92,11 @@ impl Cache {
 #[derive(Clone, Copy)]
 struct Slot<const N: usize> {
     run: [u8; N],
-    /// Bit i: a word ends after ideograph i. Zero in an empty slot, since every run ends with a word.
+    /// Bit i is set if a word ends after ideograph i. Zero only in an empty slot, because every run ends with a word.
     ends: u32,
 }
 
-/// The two slots of a run, the one used last first.
+/// The two slots in which a run may be. The slot used last is the first.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Bucket<const N: usize>([Slot<N>; 2]);
@@ -105,7 +107,7 @@ struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    fn fetch(&self, bucket: u32) {
+    fn prefetch(&self, bucket: u32) {
         if let Some(bucket) = self.buckets.get(bucket as usize) {
             prefetch_read(&bucket.0, 0);
             if size_of::<Bucket<N>>() > 64 {
@@ -114,7 +116,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Where the words of a run end, in the bits of a slot; nothing where they do not fit in.
+    /// The ends of the words of a run, as in [`Slot::ends`]; `None` if the slot cannot hold them.
     fn ends(
         &mut self,
         run: &str,
@@ -126,32 +128,33 @@ impl<const N: usize> Table<N> {
             let empty = Slot { run: [0; N], ends: 0 };
             self.buckets = vec![Bucket([empty; 2]); buckets];
         }
-        let run_here = padded::<N>(run);
+        let key = padded::<N>(run);
         let Bucket([newer, older]) = self.buckets.get_mut(bucket as usize)?;
-        if newer.ends != 0 && newer.run == run_here {
+        if newer.ends != 0 && newer.run == key {
             return Some(newer.ends);
         }
-        if older.ends == 0 || older.run != run_here {
+        if older.ends == 0 || older.run != key {
             let ends = ends_by(run, cut)?;
-            *older = Slot { run: run_here, ends };
+            *older = Slot { run: key, ends };
         }
         std::mem::swap(newer, older);
         Some(newer.ends)
     }
 }
 
-/// Cuts a run; nothing where its ideographs are not all of one length.
+/// Cuts a run and returns the ends of its words, as in [`Slot::ends`]; `None` if a word ends elsewhere than after
+/// ideographs of [`IDEOGRAPH_BYTES`].
 fn ends_by(run: &str, cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize))) -> Option<u32> {
     let mut ends = 0;
     let mut whole = true;
     cut(run, &mut |_, to| {
-        whole &= to % IDEOGRAPH == 0;
-        ends |= 1u32 << (to / IDEOGRAPH).saturating_sub(1).min(31);
+        whole &= to % IDEOGRAPH_BYTES == 0;
+        ends |= 1u32 << (to / IDEOGRAPH_BYTES).saturating_sub(1).min(31);
     });
     whole.then_some(ends)
 }
 
-/// The run, no longer than `N`, filled up with zeros.
+/// The run, at most `N` bytes, padded with zeros.
 fn padded<const N: usize>(run: &str) -> [u8; N] {
     let mut padded = [0; N];
     for (to, from) in padded.iter_mut().zip(run.as_bytes()) {
@@ -160,9 +163,9 @@ fn padded<const N: usize>(run: &str) -> [u8; N] {
     padded
 }
 
-/// The place of a run: products of its words with odd constants, folded. Quality matters little and safety not at all, since the run
-/// itself is compared.
-fn place<const N: usize>(run: &[u8; N]) -> u32 {
+/// A hash of a run: its 64-bit words multiplied by an odd constant and folded. Collisions cost time only, because the run itself is
+/// compared.
+fn bucket_hash<const N: usize>(run: &[u8; N]) -> u32 {
     let (words, rest) = run.as_chunks::<4>();
     debug_assert!(rest.is_empty());
     let mut mixed = 0x9E37_79B9_7F4A_7C15u64;
@@ -201,18 +204,18 @@ mod tests {
     }
 
     proptest! {
-        /// All runs share one bucket, so that they drive one another out.
+        /// All runs share one bucket, so that they evict one another.
         #[test]
         fn words_are_those_of_the_cutter(runs in prop::collection::vec("[一丁七万𠀀]{1,4}|[一丁七万]{9,22}", 1..60)) {
-            let mut cache = Cache::default();
+            let mut cache = SegmentationCache::default();
             for run in &runs {
                 let expected = words(|word| cut(run, word));
-                let place = match Cache::place(run) {
-                    Place::Short(_) => Place::Short(7),
-                    Place::Long(_) => Place::Long(7),
-                    Place::Nowhere => Place::Nowhere,
+                let bucket = match SegmentationCache::bucket(run) {
+                    BucketRef::Short(_) => BucketRef::Short(7),
+                    BucketRef::Long(_) => BucketRef::Long(7),
+                    BucketRef::Uncached => BucketRef::Uncached,
                 };
-                prop_assert_eq!(&words(|word| cache.cut_with(run, place, cut, word)), &expected);
+                prop_assert_eq!(&words(|word| cache.cut_with(run, bucket, cut, word)), &expected);
             }
         }
     }

@@ -1,38 +1,38 @@
-//! Dictionaries of words with frequencies, and the likeliest way to cut a run of characters into their words.
+//! Dictionaries of words with frequencies, and the most likely segmentation of a run of characters into their words.
 //!
-//! The likeliest path through all words found in a run is that of jieba (<https://github.com/fxsjy/jieba>): each word weighs the logarithm of
-//! its share of all frequencies. jieba-rs and cppjieba find the same paths but where words tie or characters are unknown; [`Rules`]
-//! has what they do then, and sums are taken in their order, so that no rounding differs.
+//! The segmentation is the maximum probability path of jieba (<https://github.com/fxsjy/jieba>): the weight of a word is the logarithm of
+//! its share of all frequencies. jieba-rs and cppjieba find the same paths except for ties and unknown characters. [`Rules`] are
+//! these differences. Sums are taken in the order of both libraries, so rounding is the same.
 //!
-//! A run is read once, from its end: of each character, the best sum from there on is known before the words that begin further left ask
-//! for it. So no graph of words is kept, and what is held is one number and one length a character.
+//! A run is read once, from its end, so the best sum from each character on is known before the words that begin further left need
+//! it. Therefore no graph of words is stored: memory is one number and one length a character.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use node::Node;
 
-#[expect(dead_code, reason = "the build script's part")]
+#[expect(dead_code, reason = "the build script writes nodes, the library reads them")]
 mod node;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-/// The code of a character in no word.
+/// The code of a character that is in no word.
 const UNKNOWN: u16 = 0;
-/// The code of a character that ends the run before it and begins a new one after it.
+/// The code of a character that ends one run and starts another after it.
 const BARRIER: u16 = u16::MAX;
 
-/// The dictionary of jieba 0.42, as it is embedded in jieba-rs 0.11.0: its words of ideographs alone.
+/// The words of ideographs in the dictionary of jieba 0.42, as embedded in jieba-rs 0.11.0.
 pub(super) static JIEBA: LazyLock<Dictionary> = LazyLock::new(shipped);
 
-/// What two segmenters do differently.
+/// The differences between two segmenters.
 pub(crate) trait Rules {
-    /// Whether of equally likely words the longer one is taken.
-    const LONGER_AMONG_EQUALS: bool;
-    /// Whether a character that is no word, but begins one, may stand alone.
-    const ANY_MAY_STAND_ALONE: bool;
-    /// Whether a character can be in no word and parts the run, so that sums begin anew.
+    /// Whether the longer of two equally likely words is taken.
+    const PREFERS_LONGER_ON_TIE: bool;
+    /// Whether a character that begins a word but is not one itself may be cut as a word of one character.
+    const ALLOWS_LONE_PREFIX: bool;
+    /// Whether a character is in no word and separates the run, so that sums start from 0.
     fn is_barrier(c: char) -> bool;
 }
 
@@ -40,10 +40,10 @@ pub(crate) trait Rules {
 pub(super) struct JiebaRs;
 
 impl Rules for JiebaRs {
-    const LONGER_AMONG_EQUALS: bool = true;
-    const ANY_MAY_STAND_ALONE: bool = false;
+    const PREFERS_LONGER_ON_TIE: bool = true;
+    const ALLOWS_LONE_PREFIX: bool = false;
 
-    /// Ideographs that it does not take for such: in later extensions, and between them.
+    /// The ideographs that jieba-rs does not treat as such: those of later extensions, and those between the blocks.
     fn is_barrier(c: char) -> bool {
         c >= '\u{2A6E0}'
             && !matches!(c, '\u{2A700}'..='\u{2B73F}' | '\u{2B740}'..='\u{2B81F}' | '\u{2B820}'..='\u{2CEAF}'
@@ -51,31 +51,31 @@ impl Rules for JiebaRs {
     }
 }
 
-/// Words and what they weigh.
+/// A trie of words and their weights.
 pub(crate) struct Dictionary {
     alphabet: Alphabet,
     nodes: Vec<Node>,
-    /// By number; none has number 0.
+    /// Indexed by weight number; number 0 means no word.
     weights: Vec<f64>,
-    /// What a character weighs that is no word.
+    /// Weight of a character that is not a word.
     unknown: f64,
 }
 
-/// The codes of characters.
+/// A numbering of characters by 16-bit codes.
 pub(crate) struct Alphabet {
-    /// Of the characters below U+10000.
+    /// Codes of the characters below U+10000.
     basic: Box<[u16]>,
     others: BTreeMap<char, u16>,
 }
 
 impl Alphabet {
-    /// Characters in the order of their codes, from code 1.
+    /// Numbers characters in the given order, from 1.
     pub(crate) fn new(characters: impl Iterator<Item = char>) -> Self {
         let mut basic = vec![UNKNOWN; 1 << 16].into_boxed_slice();
         let mut others = BTreeMap::new();
         for (c, code) in characters.zip(1..) {
             match basic.get_mut(c as usize) {
-                Some(place) => *place = code,
+                Some(slot) => *slot = code,
                 None => _ = others.insert(c, code),
             }
         }
@@ -91,25 +91,34 @@ impl Alphabet {
     }
 }
 
-/// A run and the best way through it.
+/// The codes of a run and its best segmentation; a buffer that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     codes: Vec<u16>,
-    /// For each character, and for the end: the best sum from there on, and the characters of the word it begins with.
-    best: Vec<(f64, u32)>,
+    /// One for each character, and one for the end.
+    best: Vec<BestFrom>,
+}
+
+/// The best segmentation from a character to the end of the run.
+#[derive(Clone, Copy, Debug)]
+struct BestFrom {
+    /// Sum of the weights of its words.
+    sum: f64,
+    /// Characters of its first word.
+    length: u32,
 }
 
 impl Dictionary {
-    /// A dictionary of words with frequencies, positive numbers, of which the last counts where a word comes again. Each weighs the logarithm
-    /// of its share of all; a character that is no word, as much as the least of them.
+    /// A dictionary of words with positive frequencies. For repeated words the last frequency counts. The weight of a word is the logarithm
+    /// of its share of all frequencies; the weight of a character that is not a word is the least of these weights.
     ///
     /// # Errors
-    /// Says what there is too much of.
+    /// The limit that `words` exceed, in words.
     pub(crate) fn new(words: &[(&str, f64)]) -> Result<Self, &'static str> {
         let total: f64 = words.iter().map(|(_, frequency)| frequency).sum();
-        // The bits of positive numbers are in the order of the numbers.
+        // Positive floating-point numbers are in the same order as their bits.
         let words: Vec<(&str, u64)> = words.iter().map(|(word, n)| (*word, n.to_bits())).collect();
-        let written = writer::write(&words).map_err(|writer::TooLarge(why)| why)?;
+        let written = writer::write(&words).map_err(|writer::TooLarge(reason)| reason)?;
         let logarithms = written
             .weights
             .iter()
@@ -123,7 +132,7 @@ impl Dictionary {
         })
     }
 
-    /// Finds the likeliest words of a run of at most 2³² characters. O(characters × the longest word), near linear in practice.
+    /// Finds the most likely words of a run of at most 2³² characters. O(characters × longest word), nearly linear in practice.
     pub(crate) fn find<R: Rules>(&self, run: impl Iterator<Item = char>, path: &mut Path) {
         let Path { codes, best } = path;
         codes.clear();
@@ -135,59 +144,66 @@ impl Dictionary {
             }
         }));
         best.clear();
-        best.resize(codes.len() + 1, (0.0, 1));
-        for at in (0..codes.len()).rev() {
-            let (Some(&code), Some(&(after, _))) = (codes.get(at), best.get(at + 1)) else {
+        best.resize(codes.len() + 1, BestFrom { sum: 0.0, length: 1 });
+        for i in (0..codes.len()).rev() {
+            let (Some(&code), Some(&BestFrom { sum: after, .. })) = (codes.get(i), best.get(i + 1)) else {
                 continue;
             };
             let found = match code {
-                BARRIER => Some((0.0, 1)),
+                BARRIER => Some(BestFrom { sum: 0.0, length: 1 }),
                 UNKNOWN => None,
                 code => self.best_word::<R>(
                     code,
-                    codes.get(at + 1..).unwrap_or_default(),
-                    best.get(at + 1..).unwrap_or_default(),
+                    codes.get(i + 1..).unwrap_or_default(),
+                    best.get(i + 1..).unwrap_or_default(),
                 ),
             };
-            if let Some(place) = best.get_mut(at) {
-                *place = found.unwrap_or((self.unknown + after, 1));
+            if let Some(best) = best.get_mut(i) {
+                *best = found.unwrap_or(BestFrom {
+                    sum: self.unknown + after,
+                    length: 1,
+                });
             }
         }
     }
 
-    /// The best word that begins with `code`: what it and all behind it weigh, and its length. `best` is that of `following` and of the end.
+    /// The best segmentation that begins with a word whose first character is `code`. `following` are the codes after it, and
+    /// `best` are the best segmentations from each of these, and from the end.
     #[inline]
-    fn best_word<R: Rules>(&self, code: u16, following: &[u16], best: &[(f64, u32)]) -> Option<(f64, u32)> {
+    fn best_word<R: Rules>(&self, code: u16, following: &[u16], best: &[BestFrom]) -> Option<BestFrom> {
         let mut node = self.node(usize::from(code));
-        let mut found: Option<(f64, u32)> = None;
+        let mut found: Option<BestFrom> = None;
         if node.code() != code {
             return found;
         }
-        if R::ANY_MAY_STAND_ALONE && node.weight() == 0 {
-            found = best.first().map(|&(after, _)| (self.unknown + after, 1));
+        if R::ALLOWS_LONE_PREFIX && node.weight() == 0 {
+            found = best.first().map(|after| BestFrom {
+                sum: self.unknown + after.sum,
+                length: 1,
+            });
         }
         let mut following = following.iter();
-        for (&(after, _), length) in best.iter().zip(1..) {
+        for (after, length) in best.iter().zip(1..) {
             if node.weight() != 0 {
                 let sum = self
                     .weights
                     .get(usize::from(node.weight()))
                     .copied()
                     .unwrap_or_default()
-                    + after;
-                let better = |&(other, _): &(f64, u32)| {
-                    if R::LONGER_AMONG_EQUALS {
-                        sum >= other
+                    + after.sum;
+                let better = |other: &BestFrom| {
+                    if R::PREFERS_LONGER_ON_TIE {
+                        sum >= other.sum
                     } else {
-                        sum > other
+                        sum > other.sum
                     }
                 };
                 if found.as_ref().is_none_or(better) {
-                    found = Some((sum, length));
+                    found = Some(BestFrom { sum, length });
                 }
             }
             let Some(&code) = following.next() else { break };
-            if !node.may_lead(code) {
+            if !node.may_have_child(code) {
                 break;
             }
             node = self.node(node.base() + usize::from(code));
@@ -198,26 +214,27 @@ impl Dictionary {
         found
     }
 
-    /// What is in a place of the trie.
+    /// The node at an index of the trie; an empty one beyond its end.
     #[inline]
-    fn node(&self, place: usize) -> Node {
-        self.nodes.get(place).copied().unwrap_or_default()
+    fn node(&self, index: usize) -> Node {
+        self.nodes.get(index).copied().unwrap_or_default()
     }
 }
 
 impl Path {
     /// The lengths of the words in characters.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
-        let mut at = 0;
+        let mut position = 0;
         std::iter::from_fn(move || {
-            let &(_, length) = self.best.get(at).filter(|_| at < self.codes.len())?;
-            at += length as usize;
-            Some(length as usize)
+            let first = self.best.get(position).filter(|_| position < self.codes.len())?;
+            let length = first.length as usize;
+            position += length;
+            Some(length)
         })
     }
 }
 
-/// The dictionary that the build script has written.
+/// The dictionary that the build script wrote.
 fn shipped() -> Dictionary {
     let characters = include_bytes!(concat!(env!("OUT_DIR"), "/characters"))
         .as_chunks()

@@ -49,12 +49,12 @@ fn examples() {
 }
 
 #[test]
-fn long_stretches_of_ideographs_are_cut_as_their_runs() {
+fn long_texts_of_ideographs_are_cut_run_by_run() {
     let text = "中文分词 程序设计语言 我们 在 一起 ".repeat(300);
     assert_eq!(words(text.trim()), by_definition(text.trim(), &ORACLE));
 }
 
-/// Words of the dictionary in no order, which part and join in ways of their own.
+/// Words of the dictionary in random order, which is harder to segment than real text.
 #[test]
 fn any_words_in_a_row_are_cut_as_jieba_cuts_them() {
     let dictionary = include_str!("../../dictionary/jieba.dict.txt");

@@ -37,7 +37,7 @@ fn one_table_serves_many_documents_small_and_large() {
 }
 
 #[test]
-fn a_document_may_have_more_features_than_it_said() {
+fn a_document_may_have_more_features_than_announced() {
     let mut tally = Tally::<u64>::new();
     tally.start(0);
     let hashes: Vec<u64> = (0..3000).map(|i| i % 2000).collect();
@@ -65,7 +65,7 @@ proptest! {
         let mut wide = Tally::<u128>::new();
         for document in documents {
             check(&mut narrow, &document);
-            // Only the low half tells features apart.
+            // Only the low half identifies features.
             let with_high_half = |&hash: &u64| u128::from(hash) << 64 | u128::from(hash);
             check(&mut wide, &document.iter().map(with_high_half).collect::<Vec<_>>());
         }

@@ -1,5 +1,5 @@
 //! Data for tests that are not part of the repository: `TWINPRINT_SHARED` names the directory that holds `data/`, by default `../shared`
-//! beside the workspace. Without it a test says so and passes.
+//! next to the workspace. Without it a test prints a note and passes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) fn data() -> Option<PathBuf> {
     if data.is_dir() {
         return Some(data);
     }
-    // Past the capture of output, which hides what passing tests print.
+    // Written directly, because the test harness captures the output of passing tests.
     let line = format!(
         "skipped: no {} (set TWINPRINT_SHARED to the directory that holds data/)\n",
         data.display()

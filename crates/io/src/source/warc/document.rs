@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use twinprint_text::charset::{Charset, Hints, detect, of_content_type};
+use twinprint_text::charset::{ByteOrderMark, Hints, detect, of_content_type};
 
 use super::body;
 use super::header::{Begun, Header};
@@ -121,6 +121,6 @@ fn text<'a>(
 /// Decodes a text as browsers do: what is no character becomes U+FFFD.
 fn lossy<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Cow<'a, str> {
     let charset = detect(bytes, hints);
-    let mark = Charset::of_mark(bytes).map_or(0, |mark| mark.1);
+    let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);
     charset.decode_lossy(bytes.get(mark..).unwrap_or_default())
 }

@@ -1,10 +1,10 @@
-//! The files of cppjieba, from a directory.
+//! Reading of cppjieba's files from a directory.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::hmm::{Hmm, NEVER, STATES};
+use super::hmm::{Hmm, LOG_ZERO, STATES};
 use super::{Dictionaries, Idf};
 use crate::segment::dictionary::{Alphabet, Dictionary};
 
@@ -14,34 +14,34 @@ const MODEL: &str = "hmm_model.utf8";
 const IDF: &str = "idf.utf8";
 const STOP_WORDS: &str = "stop_words.utf8";
 
-/// A dictionary that cannot be used.
+/// An error of reading cppjieba's dictionaries.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DictionaryError {
-    /// A file is not there, cannot be read, or is not UTF-8.
+    /// A file is missing, cannot be read, or is not UTF-8.
     #[error("{}: {source} (a dictionary is a directory with {WORDS}, {MODEL}, {IDF} and {STOP_WORDS})", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A line is not what it should be.
+    /// A line has the wrong form.
     #[error("{}, line {line}: expected {expected}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// The line, from 1; one more than there are where one is missing.
+        /// The line, from 1. One more than the number of lines if a line is missing.
         line: usize,
-        /// What should be there.
+        /// The expected content.
         expected: &'static str,
     },
-    /// There is more in it than can be held.
+    /// The file exceeds a limit.
     #[error("{}: {why}", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// What there is too much of.
+        /// The limit, in words.
         why: &'static str,
     },
 }
@@ -50,23 +50,24 @@ impl Dictionaries {
     /// Reads `jieba.dict.utf8`, `hmm_model.utf8`, `idf.utf8` and `stop_words.utf8` of a directory.
     ///
     /// # Errors
-    /// When a file cannot be read or used; names it and the line.
+    /// [`DictionaryError`] with the file, and the line if one is wrong.
     pub fn open(directory: &Path) -> Result<Self, DictionaryError> {
-        let idf = File::read(directory, IDF)?.idf(&File::read(directory, STOP_WORDS)?)?;
+        let idf = DictionaryFile::read(directory, IDF)?.idf(&DictionaryFile::read(directory, STOP_WORDS)?)?;
         Ok(Self {
-            words: File::read(directory, WORDS)?.words()?,
-            hmm: File::read(directory, MODEL)?.model()?,
+            words: DictionaryFile::read(directory, WORDS)?.words()?,
+            hmm: DictionaryFile::read(directory, MODEL)?.model()?,
             idf,
         })
     }
 }
 
-struct File {
+/// A file that was read.
+struct DictionaryFile {
     path: PathBuf,
     text: String,
 }
 
-impl File {
+impl DictionaryFile {
     fn read(directory: &Path, name: &str) -> Result<Self, DictionaryError> {
         let path = directory.join(name);
         match fs::read_to_string(&path) {
@@ -88,12 +89,12 @@ impl File {
     fn words(&self) -> Result<Dictionary, DictionaryError> {
         let mut words = Vec::new();
         for (line, number) in self.text.lines().zip(1..) {
-            let mut parts = line.split(' ');
+            let mut fields = line.split(' ');
             let entry = (
-                parts.next(),
-                parts.next().map(str::parse),
-                parts.next(),
-                parts.next(),
+                fields.next(),
+                fields.next().map(str::parse),
+                fields.next(),
+                fields.next(),
             );
             match entry {
                 (Some(word), Some(Ok(frequency)), Some(_), None)
@@ -110,14 +111,14 @@ impl File {
         Dictionary::new(&words).map_err(|why| self.too_large(why))
     }
 
-    /// The table. Its mean is that of all lines, those without an entry included: cppjieba divides by their number.
+    /// The idf table. Its mean is over all lines, with those that have no entry, as in cppjieba.
     fn idf(&self, stop_words: &Self) -> Result<Idf, DictionaryError> {
         let mut table = Vec::new();
         let (mut sum, mut lines) = (0.0, 0);
         for (line, number) in self.text.lines().zip(1..) {
             lines = number;
-            let mut parts = line.split(' ');
-            let (Some(word), Some(idf), None) = (parts.next(), parts.next(), parts.next()) else {
+            let mut fields = line.split(' ');
+            let (Some(word), Some(idf), None) = (fields.next(), fields.next(), fields.next()) else {
                 continue;
             };
             let finite = idf.parse().ok().filter(|idf: &f64| idf.is_finite());
@@ -147,7 +148,7 @@ impl File {
             row.ok_or_else(|| self.line(number, expected))
         };
         let start = numbers()?;
-        let change = [numbers()?, numbers()?, numbers()?, numbers()?];
+        let transition = [numbers()?, numbers()?, numbers()?, numbers()?];
         let mut rows: BTreeMap<char, [f64; STATES]> = BTreeMap::new();
         for state in 0..STATES {
             let expected = "characters with numbers, as in 中:-8.1,文:-9.2";
@@ -160,7 +161,7 @@ impl File {
                 let Some((c, None, weight)) = entry else {
                     return Err(self.line(number, expected));
                 };
-                rows.entry(c).or_insert([NEVER; STATES])[state] = weight;
+                rows.entry(c).or_insert([LOG_ZERO; STATES])[state] = weight;
             }
         }
         if rows.len() >= usize::from(u16::MAX) {
@@ -168,9 +169,9 @@ impl File {
         }
         Ok(Hmm {
             start,
-            change,
+            transition,
             characters: Alphabet::new(rows.keys().copied()),
-            emission: std::iter::once([NEVER; STATES])
+            emission: std::iter::once([LOG_ZERO; STATES])
                 .chain(rows.into_values())
                 .collect(),
         })

@@ -1,5 +1,5 @@
-//! cppjieba's `MixSegment`: stretches between separators, the likeliest words of each by the dictionary, and lone characters in a row again by
-//! the hidden Markov model, where ASCII is taken by rules of its own.
+//! cppjieba's `MixSegment`. A text is split at separators, each part is cut into its most likely words by the dictionary, and runs of lone
+//! characters are cut again by the hidden Markov model, with separate rules for ASCII.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::hmm::Trellis;
 use super::{Cppjieba, Dictionaries};
 use crate::segment::dictionary::Path;
 
-/// What parts a text first; each is a word of its own.
+/// The characters at which a text is split first. Each is a word.
 const SEPARATORS: [char; 5] = [' ', '\t', '\n', '，', '。'];
 
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Buffers {
     trellis: Trellis,
 }
 
-/// Calls `word` with the place of each word of a text and its length in characters; in a row they are the text.
+/// Calls `word` with the byte range of each word of a text and its length in characters. The words joined are the text.
 pub(super) fn cut(
     dictionaries: &Dictionaries,
     text: &str,
@@ -25,43 +25,38 @@ pub(super) fn cut(
     mut word: impl FnMut(Range<usize>, usize),
 ) {
     let mut end = 0;
-    // Takes characters off the text.
+    // Reports the next characters of the text as a word.
     let mut take = |characters: &[char]| {
         let start = end;
         end += characters.iter().map(|c| c.len_utf8()).sum::<usize>();
         word(start..end, characters.len());
     };
-    for stretch in text.split_inclusive(SEPARATORS) {
-        let (stretch, separator) = match stretch.char_indices().next_back() {
-            Some((at, c)) if SEPARATORS.contains(&c) => (stretch.get(..at).unwrap_or_default(), Some(c)),
-            _ => (stretch, None),
+    for part in text.split_inclusive(SEPARATORS) {
+        let (part, separator) = match part.char_indices().next_back() {
+            Some((offset, c)) if SEPARATORS.contains(&c) => (part.get(..offset).unwrap_or_default(), Some(c)),
+            _ => (part, None),
         };
-        cut_stretch(dictionaries, stretch, buffers, &mut take);
+        cut_part(dictionaries, part, buffers, &mut take);
         if let Some(separator) = separator {
             take(&[separator]);
         }
     }
 }
 
-/// Cuts what is between two separators.
-fn cut_stretch(
-    dictionaries: &Dictionaries,
-    stretch: &str,
-    buffers: &mut Buffers,
-    take: &mut impl FnMut(&[char]),
-) {
+/// Cuts the part between two separators.
+fn cut_part(dictionaries: &Dictionaries, part: &str, buffers: &mut Buffers, take: &mut impl FnMut(&[char])) {
     let Buffers {
         characters,
         path,
         trellis,
     } = buffers;
     characters.clear();
-    characters.extend(stretch.chars());
+    characters.extend(part.chars());
     dictionaries
         .words
         .find::<Cppjieba>(characters.iter().copied(), path);
     let mut rest = characters.as_slice();
-    // Lone characters that stand before the rest.
+    // Number of lone characters at the beginning of the rest.
     let mut alone = 0;
     for length in path.lengths() {
         if length == 1 {
@@ -77,7 +72,7 @@ fn cut_stretch(
     cut_lone(dictionaries, rest, trellis, take);
 }
 
-/// Cuts lone characters in a row: ASCII by the rules for names and numbers, the others between by the model.
+/// Cuts a run of lone characters: ASCII by the rules for names and numbers, the others by the model.
 fn cut_lone(
     dictionaries: &Dictionaries,
     lone: &[char],
@@ -105,7 +100,7 @@ fn cut_lone(
     }
 }
 
-/// The length of a name, which begins with a letter, of a number, which may have points, or of one other character.
+/// The length of the first ASCII word: a name, which begins with a letter; a number, which may have points; or one other character.
 fn ascii_word(rest: &[char]) -> usize {
     match rest.first() {
         Some(c) if c.is_ascii_alphabetic() => leading(rest, |c| c.is_ascii_alphanumeric()),

@@ -64,7 +64,7 @@ fn keywords_leave_out_single_characters_and_stop_words() {
 
 #[test]
 fn a_file_that_is_missing_or_damaged_is_named() {
-    for (name, text, told) in [
+    for (name, text, expected_text) in [
         ("jieba.dict.utf8", "北京 30\n", "line 1: expected a word"),
         (
             "jieba.dict.utf8",
@@ -90,7 +90,7 @@ fn a_file_that_is_missing_or_damaged_is_named() {
         write_small(directory.path());
         fs::write(directory.path().join(name), text).unwrap();
         let error = Dictionaries::open(directory.path()).err().unwrap().to_string();
-        assert!(error.contains(name) && error.contains(told), "{error}");
+        assert!(error.contains(name) && error.contains(expected_text), "{error}");
     }
     let directory = tempfile::tempdir().unwrap();
     let error = Dictionaries::open(directory.path()).err().unwrap().to_string();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use crate::html::{Extractor, Part};
 
-/// What a piece of markup shows by itself.
+/// The visible text of a piece of markup.
 fn shown(markup: &str) -> String {
     let mut extractor = Extractor::new();
     // A page without words would show its title.
@@ -10,7 +10,7 @@ fn shown(markup: &str) -> String {
     page.text.strip_prefix("word ").unwrap_or_default().to_owned()
 }
 
-/// Checks that every character of the text stands where the trace says; which part of the page that is.
+/// Checks that every character of the text is at its traced position, and returns the extracted part.
 fn check(markup: &str) -> Part {
     let mut extractor = Extractor::new();
     let plain = extractor.extract(markup).unwrap();
@@ -54,7 +54,7 @@ fn check(markup: &str) -> Part {
 }
 
 #[test]
-fn a_stretch_is_cut_out_of_the_markup() {
+fn a_part_of_the_text_is_cut_out_of_the_markup() {
     let markup = "<title>Tea</title><nav>Home</nav><main>\r\n<p>Caf&eacute; au <b>lait</b>, &#x4e2d;&#25991; &amp; more\r\nof it</p>\
         <aside>no</aside><p>And &nosuch; or &lt;i&gt; &amp c</main>";
     let mut extractor = Extractor::new();
@@ -112,7 +112,7 @@ fn every_part_of_a_page_is_traced() {
 
 proptest! {
     #[test]
-    fn every_character_stands_where_the_trace_says(tokens in prop::collection::vec(prop::sample::select(vec![
+    fn every_character_is_at_its_traced_position(tokens in prop::collection::vec(prop::sample::select(vec![
         "<div>", "</div>", "<p>", "</p>", "<td>", "<table>", "</table>", "<b>", "</b>", "<i a='&amp;'>", "<span hidden>", "</span>",
         "<main>", "</main>", "<nav>", "</nav>", "<title>", "</title>", "<script>", "</script>", "<br>", "<pre>", "<xmp>", "</xmp>",
         "text ", " words of more ", "中文", "é", "😀", "\r\n", "\r", "\n", " ", "\t", "\0", "<", "</", "</>", "<!", "<!-- x -->", "-->",

@@ -58,14 +58,19 @@ fn examples() {
 }
 
 #[test]
-fn every_character_counts_that_unicode_calls_a_letter_or_number() {
-    for c in ('\u{300}'..=char::MAX).filter(|&c| crate::chars::is_word(c)) {
-        assert_eq!(counts(c), is_letter_or_number(c), "U+{:04X}", c as u32);
+fn letters_and_numbers_are_those_of_unicode() {
+    for c in ('\u{300}'..=char::MAX).filter(|&c| chars::is_word(c)) {
+        assert_eq!(
+            is_letter_or_number(c),
+            chars::is_letter_or_number(c),
+            "U+{:04X}",
+            c as u32
+        );
     }
 }
 
 #[test]
-fn keys_set_apart() {
+fn different_keys_give_disjoint_sets() {
     let other = Shingler::new(HashKey::new(1, 2)).shingle("a b c d", Measure::WordGrams);
     assert_eq!(
         overlap(&other, &shingles("a b c d", Measure::WordGrams)).common,
@@ -74,10 +79,10 @@ fn keys_set_apart() {
 }
 
 #[test]
-fn grams_go_on_from_piece_to_piece() {
+fn grams_continue_across_chunks() {
     let texts = (0..400).map(|i| format!("第{i}章 word{} 中文 ", i * i));
     let text = canonical(&texts.collect::<String>());
-    assert!(text.len() > 3 * PIECE);
+    assert!(text.len() > 3 * CHUNK_BYTES);
     for from in 0..9 {
         let text = &text[text.ceil_char_boundary(from)..];
         let expected = by_definition(text, Measure::CharGrams);

@@ -1,27 +1,27 @@
 //! A node of the dictionary's trie, in eight bytes.
 //!
 //! ```text
-//! bits  0..24  base: where its children are, each at base + code
-//! bits 24..40  code of the character that leads to it; 0 in an empty place
-//! bits 40..56  number of its word's weight; 0 where no word ends
-//! bits 56..64  bit (code mod 8) for each child: most characters that lead nowhere are known without a look
+//! bits  0..24  base: the child with a code is at index base + code
+//! bits 24..40  code of the character that leads to the node; 0 in an empty element
+//! bits 40..56  number of the weight of the word that ends here; 0 if none does
+//! bits 56..64  filter: bit (code mod 8) is set for each child, so most missing children are known without a read
 //! ```
 //!
-//! A double array (Aoe 1989) that tells children by their character, not by their parent: no two nodes have one base, so nobody else
-//! has a child with this character in this place.
+//! The trie is a double array (Aoe 1989) that identifies a child by its character instead of its parent: all bases are distinct, so no
+//! other node has a child with the same character at the same index.
 
-/// Nodes at most.
-pub(super) const MOST_NODES: usize = 1 << 24;
+/// Upper bound of the number of nodes: a base has 24 bits.
+pub(super) const MAX_NODES: usize = 1 << 24;
 
-/// One place of the array.
+/// One element of the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Node(u64);
 
 impl Node {
-    /// A node that the character `code` leads to; `base` is below [`MOST_NODES`].
-    pub(super) fn new(base: u32, code: u16, weight: u16, children: u8) -> Self {
+    /// A node that the character `code` leads to; `base` is below [`MAX_NODES`].
+    pub(super) fn new(base: u32, code: u16, weight: u16, filter: u8) -> Self {
         let (base, code) = (u64::from(base & 0xFF_FFFF), u64::from(code) << 24);
-        Self(base | code | u64::from(weight) << 40 | u64::from(children) << 56)
+        Self(base | code | u64::from(weight) << 40 | u64::from(filter) << 56)
     }
 
     pub(super) fn base(self) -> usize {
@@ -36,13 +36,13 @@ impl Node {
         (self.0 >> 40) as u16
     }
 
-    /// Whether there may be a child that the character `code` leads to.
-    pub(super) fn may_lead(self, code: u16) -> bool {
-        self.0 >> 56 & u64::from(Self::child(code)) != 0
+    /// Whether the node may have a child with this code; `false` is certain.
+    pub(super) fn may_have_child(self, code: u16) -> bool {
+        self.0 >> 56 & u64::from(Self::filter_bit(code)) != 0
     }
 
-    /// What a child adds to the last part of its parent.
-    pub(super) fn child(code: u16) -> u8 {
+    /// The filter bit of a child in its parent.
+    pub(super) fn filter_bit(code: u16) -> u8 {
         1 << (code & 7)
     }
 

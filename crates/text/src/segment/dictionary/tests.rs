@@ -4,19 +4,19 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Any character may stand alone, and shorter words win: the other way round than [`JiebaRs`].
+/// Rules opposite to those of [`JiebaRs`]: any character may be a word, and the shorter of equally likely words is taken.
 struct Contrary;
 
 impl Rules for Contrary {
-    const LONGER_AMONG_EQUALS: bool = false;
-    const ANY_MAY_STAND_ALONE: bool = true;
+    const PREFERS_LONGER_ON_TIE: bool = false;
+    const ALLOWS_LONE_PREFIX: bool = true;
 
     fn is_barrier(c: char) -> bool {
         c == '，'
     }
 }
 
-/// A dictionary whose words weigh the logarithm of their frequency, and what the least does where none is found.
+/// A dictionary of words with these frequencies.
 fn dictionary(words: &[(&str, u64)]) -> Dictionary {
     let written = writer::write(words).unwrap_or_else(|writer::TooLarge(why)| panic!("{why}"));
     Dictionary {
@@ -35,7 +35,7 @@ fn lengths<R: Rules>(dictionary: &Dictionary, run: &str) -> Vec<usize> {
     path.lengths().collect()
 }
 
-/// All words tried at every place, each looked up whole.
+/// The best path by brute force: every word at every position.
 fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
     let weights: BTreeMap<&str, f64> = words.iter().map(|&(word, n)| (word, (n as f64).ln())).collect();
     let chars: Vec<char> = run.chars().collect();
@@ -43,7 +43,7 @@ fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
     for at in (0..chars.len()).rev() {
         let alone: String = chars[at].into();
         let mut found: Vec<(f64, usize)> = Vec::new();
-        if R::ANY_MAY_STAND_ALONE && !weights.contains_key(alone.as_str()) {
+        if R::ALLOWS_LONE_PREFIX && !weights.contains_key(alone.as_str()) {
             found.push((-1.0 + best[at + 1].0, 1));
         }
         for length in 1..=chars.len() - at {
@@ -55,7 +55,7 @@ fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
             }
         }
         let order = |a: &(f64, usize), b: &(f64, usize)| {
-            let lengths = if R::LONGER_AMONG_EQUALS {
+            let lengths = if R::PREFERS_LONGER_ON_TIE {
                 a.1.cmp(&b.1)
             } else {
                 b.1.cmp(&a.1)
@@ -78,7 +78,7 @@ fn by_definition<R: Rules>(words: &[(&str, u64)], run: &str) -> Vec<usize> {
 }
 
 proptest! {
-    /// Few characters and few frequencies, so that words share beginnings and paths tie.
+    /// Few characters and frequencies, so that words share prefixes and paths tie.
     #[test]
     fn the_path_is_that_of_the_definition(
         words in prop::collection::vec(("[一丁七b𠀀]{1,5}", 1u64..4), 0..60),
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn every_word_shipped_is_found_with_its_frequency() {
+fn every_bundled_word_is_found_with_its_frequency() {
     let text = include_str!("../../../dictionary/jieba.dict.txt");
     let entries = text.lines().filter_map(|line| {
         let mut parts = line.split(' ');
@@ -106,7 +106,7 @@ fn every_word_shipped_is_found_with_its_frequency() {
         let mut known = true;
         for c in word.chars() {
             let code = JIEBA.alphabet.code(c);
-            known &= code != UNKNOWN && node.may_lead(code);
+            known &= code != UNKNOWN && node.may_have_child(code);
             node = JIEBA.node(node.base() + usize::from(code));
             known &= node.code() == code;
         }
@@ -125,7 +125,7 @@ fn every_word_shipped_is_found_with_its_frequency() {
 }
 
 #[test]
-fn of_equal_words_the_last_counts_and_an_empty_one_does_not() {
+fn the_last_of_equal_words_counts_and_empty_words_are_ignored() {
     let dictionary = dictionary(&[("", 9), ("一丁", 1), ("一丁", 1000), ("一", 9), ("丁", 9)]);
     assert_eq!(lengths::<JiebaRs>(&dictionary, "一丁"), [2]);
 }

@@ -1,29 +1,30 @@
-//! From words and their weights to a trie in one array. Shared with the build script, which does so for the shipped dictionary.
+//! Writes words and their weights as a trie in one array. The build script shares this file, for the bundled dictionary.
 //!
-//! Codes are given to characters by how many words have them, so that common ones are neighbours. Nodes with many children are placed
-//! first, where their children fit between others'; then those with one child, which gets a place near its parent, so that walking
-//! down a long word stays within few cache lines.
+//! Codes of characters are in the order of the number of words that have them, so common characters are neighbours. Nodes with many
+//! children are placed first, where their children fit between others. Nodes with one child follow; the child is placed near its
+//! parent, so that walking down a long word touches few cache lines.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::node::{MOST_NODES, Node};
+use super::node::{MAX_NODES, Node};
 
-/// Why a dictionary does not fit.
+/// The limit that a dictionary exceeds, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge(pub(super) &'static str);
 
-/// What a reader needs.
+/// A dictionary as the reader needs it.
 pub(super) struct Written {
     /// The character of each code, from code 1.
     pub(super) characters: Vec<char>,
-    /// The weight of each number, from number 1, ascending.
+    /// The weight of each weight number, from number 1, ascending.
     pub(super) weights: Vec<u64>,
-    /// The trie; the root is the first.
+    /// The trie; the root is the first node.
     pub(super) nodes: Vec<Node>,
 }
 
-/// Writes a dictionary; of equal words the last counts. An empty word is ignored. O(n log n) in the characters of all words, and
-/// about linear in the places looked at.
+/// Writes a dictionary. For repeated words the last weight counts; empty words are ignored. O(n log n) in the characters of all words,
+/// plus the search for free places, which is about linear.
 pub(super) fn write(words: &[(&str, u64)]) -> Result<Written, TooLarge> {
     let characters = by_frequency(words);
     let codes: BTreeMap<char, u16> = characters.iter().copied().zip(1..u16::MAX).collect();
@@ -38,7 +39,7 @@ pub(super) fn write(words: &[(&str, u64)]) -> Result<Written, TooLarge> {
     }
     let coded = words.iter().map(|&(word, weight)| {
         let codes: Vec<u16> = word.chars().filter_map(|c| codes.get(&c).copied()).collect();
-        // Found, since it is one of them.
+        // Every weight is in `weights`, so the partition point is its index.
         (codes, weights.partition_point(|&other| other < weight) as u16 + 1)
     });
     let mut coded: Vec<(Vec<u16>, u16)> = coded.filter(|(codes, _)| !codes.is_empty()).collect();
@@ -46,7 +47,7 @@ pub(super) fn write(words: &[(&str, u64)]) -> Result<Written, TooLarge> {
     coded.reverse();
     coded.dedup_by(|(later, _), (kept, _)| later == kept);
     coded.reverse();
-    let nodes = Places::of(&tree(&coded), characters.len())?;
+    let nodes = Placement::array(&tree(&coded), characters.len())?;
     Ok(Written {
         characters,
         weights,
@@ -54,7 +55,7 @@ pub(super) fn write(words: &[(&str, u64)]) -> Result<Written, TooLarge> {
     })
 }
 
-/// All characters, those of most words first.
+/// All characters, the most frequent first.
 fn by_frequency(words: &[(&str, u64)]) -> Vec<char> {
     let mut counts: BTreeMap<char, usize> = BTreeMap::new();
     for c in words.iter().flat_map(|(word, _)| word.chars()) {
@@ -65,19 +66,19 @@ fn by_frequency(words: &[(&str, u64)]) -> Vec<char> {
     characters
 }
 
-/// A node before it has a place; its children stand in one stretch of the list of all nodes.
-#[derive(Clone, Copy, Default)]
-struct Branch {
+/// A node that is not placed yet. Its children are contiguous in the list of all nodes.
+#[derive(Clone, Default)]
+struct UnplacedNode {
     code: u16,
     weight: u16,
     parent: usize,
-    children: (usize, usize),
+    children: Range<usize>,
 }
 
 /// The trie of sorted words, the root first, level by level.
-fn tree(words: &[(Vec<u16>, u16)]) -> Vec<Branch> {
-    let mut branches = vec![Branch::default()];
-    // The words below each node of a level; what they share is as long as the level is deep.
+fn tree(words: &[(Vec<u16>, u16)]) -> Vec<UnplacedNode> {
+    let mut branches = vec![UnplacedNode::default()];
+    // The words below each node of a level. They share as many characters as the level is deep.
     let mut level = vec![(0, words)];
     let mut depth = 0;
     while !level.is_empty() {
@@ -92,14 +93,14 @@ fn tree(words: &[(Vec<u16>, u16)]) -> Vec<Branch> {
                 };
                 let ends = word.len() == depth + 1;
                 next.push((branches.len(), group));
-                branches.push(Branch {
+                branches.push(UnplacedNode {
                     code,
                     weight: if ends { *weight } else { 0 },
                     parent,
-                    children: (0, 0),
+                    children: 0..0,
                 });
             }
-            branches[parent].children = (first, branches.len());
+            branches[parent].children = first..branches.len();
         }
         level = next;
         depth += 1;
@@ -107,69 +108,71 @@ fn tree(words: &[(Vec<u16>, u16)]) -> Vec<Branch> {
     branches
 }
 
-/// Which places are taken and which bases given, a bit each.
-struct Places {
-    taken: Bits,
-    bases: Bits,
+/// The search for free elements of the array.
+struct Placement {
+    /// Elements that hold a node.
+    taken: BitSet,
+    /// Bases that a node has.
+    bases: BitSet,
 }
 
-impl Places {
+impl Placement {
     /// The array of a tree whose codes are at most `codes`.
-    fn of(branches: &[Branch], codes: usize) -> Result<Vec<Node>, TooLarge> {
-        let mut places = Self {
-            taken: Bits::default(),
-            bases: Bits::default(),
+    fn array(branches: &[UnplacedNode], codes: usize) -> Result<Vec<Node>, TooLarge> {
+        let mut placement = Self {
+            taken: BitSet::default(),
+            bases: BitSet::default(),
         };
-        let children = |branch: &Branch| &branches[branch.children.0..branch.children.1];
+        let children = |branch: &UnplacedNode| &branches[branch.children.clone()];
         let mut bases = vec![0; branches.len()];
-        let mut at = vec![0; branches.len()];
-        // The root, whose children are found by their codes alone.
-        places.take(0, children(&branches[0]));
-        places.taken.set(0);
+        let mut indices = vec![0; branches.len()];
+        // The base of the root is 0: its children are at their codes.
+        placement.take(0, children(&branches[0]));
+        placement.taken.set(0);
         let mut many: Vec<usize> = (1..branches.len())
             .filter(|&i| children(&branches[i]).len() > 1)
             .collect();
         many.sort_by_key(|&i| std::cmp::Reverse(children(&branches[i]).len()));
         let mut from = 0;
         for pair in many.chunk_by(|&a, &b| children(&branches[a]).len() == children(&branches[b]).len()) {
-            // What has been passed over once for as many children is not looked at again.
-            from = places.taken.first_free(from);
+            // Positions that had no room for this number of children are not searched again.
+            from = placement.taken.first_free(from);
             let mut from = from;
             for &i in pair {
-                let base = places.fit(from, children(&branches[i]));
+                let base = placement.fit(from, children(&branches[i]));
                 from = base & !63;
-                places.take(base, children(&branches[i]));
+                placement.take(base, children(&branches[i]));
                 bases[i] = base;
             }
         }
         let mut from = 0;
         for (i, branch) in branches.iter().enumerate().skip(1) {
-            at[i] = bases[branch.parent] + usize::from(branch.code);
+            indices[i] = bases[branch.parent] + usize::from(branch.code);
             if let [only] = children(branch) {
-                // From the parent's cache line on where there is room, else wherever there is.
-                let near = (at[i] & !7).saturating_sub(only.code.into());
-                bases[i] = places.fit_near(near, children(branch)).unwrap_or_else(|| {
-                    from = places.taken.first_free(from);
-                    places.fit(from.saturating_sub(only.code.into()), children(branch))
+                // The first free element from the parent's cache line on, if there is one near; otherwise the first anywhere.
+                let near = (indices[i] & !7).saturating_sub(only.code.into());
+                bases[i] = placement.fit_near(near, children(branch)).unwrap_or_else(|| {
+                    from = placement.taken.first_free(from);
+                    placement.fit(from.saturating_sub(only.code.into()), children(branch))
                 });
-                places.take(bases[i], children(branch));
+                placement.take(bases[i], children(branch));
             }
         }
-        let most = bases.iter().max().copied().unwrap_or_default() + codes;
-        if most >= MOST_NODES {
+        let max_index = bases.iter().max().copied().unwrap_or_default() + codes;
+        if max_index >= MAX_NODES {
             return Err(TooLarge("it has too many words"));
         }
-        let mut nodes = vec![Node::default(); most + 1];
+        let mut nodes = vec![Node::default(); max_index + 1];
         for (i, branch) in branches.iter().enumerate() {
             let below = children(branch).iter();
-            let filter = below.fold(0, |bits, child| bits | Node::child(child.code));
-            nodes[at[i]] = Node::new(bases[i] as u32, branch.code, branch.weight, filter);
+            let filter = below.fold(0, |bits, child| bits | Node::filter_bit(child.code));
+            nodes[indices[i]] = Node::new(bases[i] as u32, branch.code, branch.weight, filter);
         }
         Ok(nodes)
     }
 
-    /// The first base from `from` on at which all children find free places.
-    fn fit(&self, from: usize, children: &[Branch]) -> usize {
+    /// The first base from `from` on for which the elements of all children are free.
+    fn fit(&self, from: usize, children: &[UnplacedNode]) -> usize {
         let mut base = from;
         loop {
             if let Some(base) = self.fit_near(base, children) {
@@ -179,8 +182,8 @@ impl Places {
         }
     }
 
-    /// The first of 64 bases from `from` on at which all children find free places.
-    fn fit_near(&self, from: usize, children: &[Branch]) -> Option<usize> {
+    /// The first of 64 bases from `from` on for which the elements of all children are free.
+    fn fit_near(&self, from: usize, children: &[UnplacedNode]) -> Option<usize> {
         let mut free = !self.bases.word(from);
         for child in children {
             free &= !self.taken.word(from + usize::from(child.code));
@@ -191,7 +194,7 @@ impl Places {
         Some(from + free.trailing_zeros() as usize)
     }
 
-    fn take(&mut self, base: usize, children: &[Branch]) {
+    fn take(&mut self, base: usize, children: &[UnplacedNode]) {
         self.bases.set(base);
         for child in children {
             self.taken.set(base + usize::from(child.code));
@@ -199,27 +202,27 @@ impl Places {
     }
 }
 
-/// Bits without an end, the later ones zero.
+/// A growing set of bits.
 #[derive(Default)]
-struct Bits(Vec<u64>);
+struct BitSet(Vec<u64>);
 
-impl Bits {
-    fn set(&mut self, at: usize) {
-        if self.0.len() <= at / 64 {
-            self.0.resize(at / 64 + 1, 0);
+impl BitSet {
+    fn set(&mut self, bit: usize) {
+        if self.0.len() <= bit / 64 {
+            self.0.resize(bit / 64 + 1, 0);
         }
-        self.0[at / 64] |= 1 << (at % 64);
+        self.0[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// The 64 bits from `at` on.
-    fn word(&self, at: usize) -> u64 {
+    /// The 64 bits from bit `start` on.
+    fn word(&self, start: usize) -> u64 {
         let word = |i: usize| self.0.get(i).copied().unwrap_or_default();
-        let low = word(at / 64) >> (at % 64);
-        // Shifted in two steps, since none may be by 64.
-        low | word(at / 64 + 1) << 1 << (63 - at % 64)
+        let low = word(start / 64) >> (start % 64);
+        // The shift is in two steps, because a shift by 64 overflows.
+        low | word(start / 64 + 1) << 1 << (63 - start % 64)
     }
 
-    /// A multiple of 64 before which, from `from` on, no bit is free.
+    /// A multiple of 64 at or below the first free bit from `from` on.
     fn first_free(&self, from: usize) -> usize {
         let mut from = from & !63;
         while self.word(from) == u64::MAX {

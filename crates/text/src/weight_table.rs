@@ -1,4 +1,4 @@
-//! What a feature of a document weighs under a profile: by its frequency there, by how rare it is, or nothing at all.
+//! Weights of the features of a document under a profile: by frequency, rarity (idf) and stop words.
 
 use std::collections::HashMap;
 
@@ -7,56 +7,62 @@ use twinprint_fingerprint::{HashKey, Width, hash_one};
 use crate::profile::Profile;
 use crate::weight::Weight;
 
-/// A profile's weights, by the low halves of the feature hashes under one key.
-pub(crate) struct Scale {
-    pub(crate) weight: Weight,
-    /// Sorted.
+/// A profile's weights, found by the low halves of the feature hashes under one key.
+pub(crate) struct WeightTable {
+    weight: Weight,
+    /// Hashes of the stop words, sorted.
     stop_words: Vec<u64>,
-    rarity: Option<Rarity>,
+    idf: Option<IdfFactors>,
 }
 
-/// What weights are multiplied by, in sixteenths.
-struct Rarity {
+/// The factors of weights, in sixteenths.
+struct IdfFactors {
     factors: HashMap<u64, u16>,
-    others: u16,
+    /// Factor of the words that are not in the table.
+    default: u16,
 }
 
-impl Scale {
-    /// The scale of a profile. O(stop words + words of its table).
+impl WeightTable {
+    /// The weights of a profile. O(stop words + words of the idf table).
     pub(crate) fn new(profile: &Profile, key: &HashKey) -> Self {
         let hash = |word: &str| hash_one(key, word.as_bytes()).low_u64();
         let words = profile.stop_words().words().iter();
         let mut stop_words: Vec<u64> = words.map(|word| hash(word)).collect();
         stop_words.sort_unstable();
-        let rarity = profile.idf().map(|(table, power)| Rarity {
+        let idf = profile.idf().map(|(table, power)| IdfFactors {
             factors: table
                 .words()
                 .map(|(word, value)| (hash(word), power.factor(value)))
                 .collect(),
-            others: power.factor(table.others()),
+            default: power.factor(table.default_value()),
         });
         Self {
             weight: profile.weight(),
             stop_words,
-            rarity,
+            idf,
         }
     }
 
-    /// Whether a weight depends on the frequency alone.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.stop_words.is_empty() && self.rarity.is_none()
+    /// The weight by frequency, before idf.
+    pub(crate) fn weight(&self) -> Weight {
+        self.weight
     }
 
-    /// The weight of a feature that occurs `tf` times, at most 65,535; nothing for a stop word.
+    /// Whether a weight depends on the frequency alone.
+    pub(crate) fn is_frequency_only(&self) -> bool {
+        self.stop_words.is_empty() && self.idf.is_none()
+    }
+
+    /// The weight of a feature that occurs `tf` times, at most 65,535; `None` for a stop word.
     pub(crate) fn weigh(&self, feature: u64, tf: u32) -> Option<u16> {
         if self.stop_words.binary_search(&feature).is_ok() {
             return None;
         }
         let weight = self.weight.of(tf);
-        let Some(rarity) = &self.rarity else {
+        let Some(idf) = &self.idf else {
             return Some(weight);
         };
-        let factor = rarity.factors.get(&feature).unwrap_or(&rarity.others);
+        let factor = idf.factors.get(&feature).unwrap_or(&idf.default);
         Some(weight.saturating_mul(*factor))
     }
 }

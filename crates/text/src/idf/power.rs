@@ -1,0 +1,26 @@
+//! Powers of the idf: whole or square root.
+
+/// The power of the idf in the weight of a feature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum IdfPower {
+    /// The weight is multiplied by the idf.
+    #[default]
+    Whole,
+    /// The weight is multiplied by the square root of the idf: rare words weigh more, but a few of them do not decide the fingerprint.
+    Root,
+}
+
+impl IdfPower {
+    /// The factor of a weight for an idf `value`. Both are in sixteenths; the factor is at most 255.
+    pub(crate) fn factor(self, value: u8) -> u16 {
+        match self {
+            Self::Whole => value.into(),
+            // 16 √(v / 16) = √(16 v), rounded: √255·16 < 64.
+            Self::Root => {
+                let square = u16::from(value) * 16;
+                let root = square.isqrt();
+                root + u16::from(square - root * root > root)
+            }
+        }
+    }
+}
