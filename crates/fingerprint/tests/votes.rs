@@ -1,5 +1,11 @@
 //! Votes against the plain definition, and the laws of the fingerprint.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::missing_errors_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use proptest::prelude::*;
 use twinprint_fingerprint::{Votes, Width, accumulate, simhash};
 
