@@ -18,6 +18,6 @@ pub mod stories;
 
 pub use groups::Groups;
 pub use leader_follower::{
-    Candidate, Group, Neighbors, Open, Outcome, Pairs, Similarity, Verify, leader_follower,
+    Candidate, Group, JoinRole, Neighbors, Outcome, Pairs, Similarity, Verify, leader_follower,
 };
 pub use stories::Stories;

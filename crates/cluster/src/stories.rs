@@ -31,8 +31,8 @@ mod vocabulary;
 pub use options::{Method, StoryOptions};
 pub use story::Story;
 pub use topic::{Topic, TopicTerm};
-pub use vector::Weighted;
-pub use vocabulary::{Role, Vocabulary};
+pub use vector::TermWeight;
+pub use vocabulary::{Vocabulary, WordRole};
 
 use centres::{Centres, fingerprint};
 use exact::ln;
@@ -41,9 +41,9 @@ use vector::{keep_heaviest, norm};
 /// Heaviest terms of an item's vector.
 const ITEM_TERMS: usize = 128;
 /// Words kept of how an exemplar begins.
-pub const OPENING: usize = 96;
+pub const MAX_OPENING_WORDS: usize = 96;
 /// Stands between two words of an opening that belong to different sentences.
-pub const BREAK: u32 = u32::MAX;
+pub const SENTENCE_BREAK: u32 = u32::MAX;
 
 /// An item to be placed.
 #[derive(Clone, Copy, Debug)]
@@ -57,14 +57,25 @@ pub struct Representative<'a> {
     /// Its title, or how it begins.
     pub title: &'a str,
     /// Its distinct words, what they are good for, and how often each occurs.
-    pub words: &'a [(&'a str, Role, u32)],
-    /// How it begins, at most [`OPENING`] words: places in `words`, and [`BREAK`] where no name goes on.
+    pub words: &'a [StoryWord<'a>],
+    /// How it begins, at most [`MAX_OPENING_WORDS`] words: places in `words`, and [`SENTENCE_BREAK`] where no name goes on.
     pub opening: &'a [u32],
 }
 
-/// Where an item ended up.
+/// A distinct word of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoryWord<'a> {
+    /// The word, in canonical form.
+    pub text: &'a str,
+    /// Its use in topics.
+    pub role: WordRole,
+    /// Occurrences in the item.
+    pub occurrences: u32,
+}
+
+/// The story that an item was placed in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
+pub struct StoryPlacement {
     /// The story.
     pub story: u64,
     /// The cosine with its centre before; 1 for the first member.
@@ -251,20 +262,20 @@ impl Stories {
     /// The numbers of an item's words, and how often each occurs.
     fn numbers(&mut self, item: &Representative<'_>) -> Vec<(u32, u32)> {
         let vocabulary = &mut self.vocabulary;
-        let number = |&(word, role, times): &(&str, Role, u32)| (vocabulary.number(word, role), times);
+        let number = |word: &StoryWord<'_>| (vocabulary.number(word.text, word.role), word.occurrences);
         item.words.iter().map(number).collect()
     }
 
     /// An item's vector of length 1, and how often each of its terms occurs.
-    fn vector(&self, words: &[(u32, u32)]) -> (Vec<Weighted>, Vec<u32>) {
+    fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
         let terms = words
             .iter()
-            .filter(|&&(word, _)| self.vocabulary.role(word) == Role::Term);
-        let mut weighted: Vec<(Weighted, u32)> = terms
+            .filter(|&&(word, _)| self.vocabulary.role(word) == WordRole::Term);
+        let mut weighted: Vec<(TermWeight, u32)> = terms
             .map(|&(term, times)| {
                 let weight = (1.0 + ln(f64::from(times.max(1)))) * self.vocabulary.rarity(term);
                 let weight = weight as f32;
-                (Weighted { term, weight }, times)
+                (TermWeight { term, weight }, times)
             })
             .filter(|(weighted, _)| weighted.weight > 0.0)
             .collect();
@@ -280,7 +291,7 @@ impl Stories {
     /// An item's vector as it would be placed now: terms and weights, of length 1.
     pub fn vector_of(&mut self, item: &Representative<'_>) -> Vec<(String, f32)> {
         let words = self.numbers(item);
-        let text = |weighted: &Weighted| self.vocabulary.text(weighted.term).to_owned();
+        let text = |weighted: &TermWeight| self.vocabulary.text(weighted.term).to_owned();
         let (vector, _) = self.vector(&words);
         vector
             .iter()

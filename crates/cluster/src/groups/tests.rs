@@ -27,10 +27,10 @@ fn jaccard(a: &BTreeSet<u8>, b: &BTreeSet<u8>) -> f64 {
     }
 }
 
-impl Space for Sets {
-    fn near(&mut self, _: usize, out: &mut Vec<(Near, u32)>) -> usize {
-        out.extend(self.leaders.keys().map(|&leader| (Near::Leader(leader), 0)));
-        out.extend(self.centres.keys().map(|&group| (Near::Centre(group), 1)));
+impl GroupSpace for Sets {
+    fn nearby(&mut self, _: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
+        out.extend(self.leaders.keys().map(|&leader| (GroupPoint::Leader(leader), 0)));
+        out.extend(self.centres.keys().map(|&group| (GroupPoint::Centre(group), 1)));
         0
     }
 
@@ -42,19 +42,19 @@ impl Space for Sets {
         })
     }
 
-    fn related(&mut self, leader: u32) -> bool {
+    fn is_related(&mut self, leader: u32) -> bool {
         jaccard(&self.item, &self.leaders[&leader]) >= self.related
     }
 
-    fn lead(&mut self, leader: u32) {
+    fn add_leader(&mut self, leader: u32) {
         self.leaders.insert(leader, self.item.clone());
     }
 
-    fn retire(&mut self, leader: u32) {
+    fn remove_leader(&mut self, leader: u32) {
         assert!(self.leaders.remove(&leader).is_some());
     }
 
-    fn centre(&mut self, group: u64, at: Option<u128>) {
+    fn set_centre(&mut self, group: u64, at: Option<u128>) {
         match at {
             Some(at) => self.centres.insert(group, at),
             None => self.centres.remove(&group),
@@ -62,8 +62,8 @@ impl Space for Sets {
     }
 }
 
-fn item(document: u64, set: &BTreeSet<u8>) -> Item {
-    Item {
+fn item(document: u64, set: &BTreeSet<u8>) -> GroupItem {
+    GroupItem {
         fingerprint: set.iter().fold(0, |f, &x| f | 1 << (x % 128)),
         member: Member {
             document,
@@ -78,7 +78,7 @@ fn item(document: u64, set: &BTreeSet<u8>) -> Item {
     }
 }
 
-fn run(sets: &[BTreeSet<u8>], options: GroupOptions, related: f64) -> (Groups, Sets, Vec<Placed>) {
+fn run(sets: &[BTreeSet<u8>], options: GroupOptions, related: f64) -> (Groups, Sets, Vec<GroupPlacement>) {
     let mut groups = Groups::new(options);
     let mut space = Sets {
         related,

@@ -1,10 +1,13 @@
 //! The block-parallel grouping against the plain sequential loop.
 
+use std::ops::Range;
+
 use super::*;
 use proptest::prelude::*;
 
-/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance. Every
-/// `open`-th point is open: its neighbours among the open ones are told only as candidates, once they are placed.
+/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance. Two
+/// of every `every` points are open: pairs of open points are reported only as candidates, once the earlier point
+/// is placed.
 struct Line {
     at: Vec<i64>,
     reach: i64,
@@ -22,8 +25,8 @@ impl Line {
 impl Line {
     /// Whether a pair is left to what is found as items are placed.
     fn meet(&self, a: u32, b: u32) -> bool {
-        let (a, b) = (self.open(a), self.open(b));
-        a.min(b) != Open::No && a.max(b) == Open::Core
+        let (a, b) = (self.join_role(a), self.join_role(b));
+        a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
 }
 
@@ -31,11 +34,11 @@ impl Neighbors for Line {
     fn connected(&self, item: u32) -> bool {
         (0..self.at.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
     }
-    fn open(&self, item: u32) -> Open {
+    fn join_role(&self, item: u32) -> JoinRole {
         match item % self.every {
-            0 => Open::Core,
-            1 => Open::Fringe,
-            _ => Open::No,
+            0 => JoinRole::Core,
+            1 => JoinRole::Fringe,
+            _ => JoinRole::None,
         }
     }
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
@@ -51,7 +54,7 @@ impl Neighbors for Line {
     ) {
         let mut ids = Vec::new();
         self.links(item, range.start, &mut ids);
-        if self.open(item) != Open::No {
+        if self.join_role(item) != JoinRole::None {
             let meets = |id: u32| self.meet(item, id) && self.gap(item, id) <= self.reach;
             let near = self.placed.iter().filter(|(id, _)| meets(*id));
             ids.extend(near.map(|(id, _)| *id));

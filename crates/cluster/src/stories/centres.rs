@@ -8,7 +8,7 @@
 
 use twinprint_fingerprint::{hyperplane, kernel};
 
-use super::vector::Weighted;
+use super::vector::TermWeight;
 use super::vocabulary::{ROWS, Vocabulary};
 
 /// Bits of a fingerprint.
@@ -21,10 +21,10 @@ const BLOCK: usize = 1024;
 pub(super) type Fingerprint = [u64; 2 * ROWS];
 
 /// The fingerprint of a vector; zeros where it has no direction.
-pub(super) fn fingerprint(vector: impl Iterator<Item = Weighted>, vocabulary: &Vocabulary) -> Fingerprint {
+pub(super) fn fingerprint(vector: impl Iterator<Item = TermWeight>, vocabulary: &Vocabulary) -> Fingerprint {
     let mut rows = [const { Vec::new() }; ROWS];
     let mut weights = Vec::new();
-    for Weighted { term, weight } in vector {
+    for TermWeight { term, weight } in vector {
         for (rows, row) in rows.iter_mut().zip(vocabulary.rows(term)) {
             rows.push(row);
         }

@@ -3,13 +3,13 @@
 use super::centres::fingerprint;
 use super::options::Method;
 use super::story::{Contribution, Exemplar, Story};
-use super::vector::Weighted;
-use super::vocabulary::Role;
-use super::{BREAK, Joined, OPENING, Representative, Stories};
+use super::vector::TermWeight;
+use super::vocabulary::WordRole;
+use super::{MAX_OPENING_WORDS, Representative, SENTENCE_BREAK, Stories, StoryPlacement};
 
 impl Stories {
     /// Places an item seen at `now` by the clock of the stream, which must not go back. O(live stories), with a small constant.
-    pub fn place(&mut self, item: &Representative<'_>, now: i64) -> Joined {
+    pub fn place(&mut self, item: &Representative<'_>, now: i64) -> StoryPlacement {
         let words = self.numbers(item);
         match self.ahead.checked_sub(1) {
             Some(ahead) => self.ahead = ahead,
@@ -18,9 +18,13 @@ impl Stories {
         let (vector, occurrences) = self.vector(&words);
         let total = words
             .iter()
-            .filter(|&&(word, _)| self.vocabulary.role(word) == Role::Term)
+            .filter(|&&(word, _)| self.vocabulary.role(word) == WordRole::Term)
             .map(|&(_, times)| u64::from(times));
-        let number = |&place: &u32| words.get(place as usize).map_or(BREAK, |&(word, _)| word);
+        let number = |&place: &u32| {
+            words
+                .get(place as usize)
+                .map_or(SENTENCE_BREAK, |&(word, _)| word)
+        };
         let contribution = Contribution {
             words: total.sum(),
             site: item.site,
@@ -28,7 +32,7 @@ impl Stories {
             exemplar: Exemplar {
                 document: item.document,
                 title: item.title.into(),
-                opening: item.opening.iter().take(OPENING).map(number).collect(),
+                opening: item.opening.iter().take(MAX_OPENING_WORDS).map(number).collect(),
             },
             vector,
             occurrences,
@@ -39,7 +43,7 @@ impl Stories {
         };
         let Some(&(cosine, id)) = near.first() else {
             self.begin(item.document, contribution, now);
-            return Joined {
+            return StoryPlacement {
                 story: item.document,
                 cosine: 1.0,
                 merged: Vec::new(),
@@ -55,7 +59,7 @@ impl Stories {
             self.centres
                 .put(story.id, fingerprint(story.weights(), &self.vocabulary));
         }
-        Joined {
+        StoryPlacement {
             story,
             cosine,
             merged,
@@ -63,7 +67,7 @@ impl Stories {
     }
 
     /// The live stories whose cosine with a vector reaches the threshold, the nearest first (ties: the older).
-    fn near(&mut self, vector: &[Weighted]) -> Vec<(f64, u64)> {
+    fn near(&mut self, vector: &[TermWeight]) -> Vec<(f64, u64)> {
         if vector.is_empty() {
             return Vec::new();
         }
@@ -83,7 +87,7 @@ impl Stories {
     }
 
     /// The live story of a vector's leading bits, which the document stands for if there is none.
-    fn equal(&mut self, vector: &[Weighted], bits: u32, document: u64) -> Vec<(f64, u64)> {
+    fn equal(&mut self, vector: &[TermWeight], bits: u32, document: u64) -> Vec<(f64, u64)> {
         let [first, ..] = fingerprint(vector.iter().copied(), &self.vocabulary);
         let value = first as u32 & ((1u64 << bits.min(32)) - 1) as u32;
         let story = self.by_bits.get(&value).and_then(|id| self.live.get(id));

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::story::{CentreTerm, Exemplar, Sites, Story};
-use super::vector::Weighted;
-use super::vocabulary::{Known, Role, Vocabulary};
+use super::vector::TermWeight;
+use super::vocabulary::{Vocabulary, VocabularyEntry, WordRole};
 use super::{Stories, StoryCounts, StoryOptions};
 
 /// A place of the vocabulary that is free.
@@ -187,9 +187,9 @@ impl Vocabulary {
                 continue;
             };
             out.put([match known.role {
-                Role::Term => 0,
-                Role::Part => 1,
-                Role::Stop => 2,
+                WordRole::Term => 0,
+                WordRole::Part => 1,
+                WordRole::Stop => 2,
             }]);
             out.u32(known.items);
             out.u64(known.occurrences);
@@ -212,14 +212,19 @@ impl Vocabulary {
     fn read(input: &mut In<'_>) -> Option<Self> {
         let known = input.list(|input| {
             let role = match input.take()? {
-                [0] => Role::Term,
-                [1] => Role::Part,
-                [2] => Role::Stop,
+                [0] => WordRole::Term,
+                [1] => WordRole::Part,
+                [2] => WordRole::Stop,
                 [FREE] => return Some(None),
                 _ => return None,
             };
             let (items, occurrences) = (input.u32()?, input.u64()?);
-            Some(Some(Known::new(input.text()?, role, items, occurrences)))
+            Some(Some(VocabularyEntry::new(
+                input.text()?,
+                role,
+                items,
+                occurrences,
+            )))
         })?;
         let free = input.list(In::u32)?;
         let places = known.len() as u32;
@@ -288,7 +293,7 @@ impl Story {
             merged: input.list(In::u64)?,
             centre: input.list(|input| {
                 Some(CentreTerm {
-                    of: Weighted {
+                    of: TermWeight {
                         term: input.u32()?,
                         weight: f32::from_le_bytes(input.take()?),
                     },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exact::halved;
-use super::vector::{Weighted, dot, keep_heaviest, norm};
+use super::vector::{TermWeight, dot, keep_heaviest, norm};
 
 /// Terms of a centre.
 const CENTRE_TERMS: usize = 256;
@@ -14,7 +14,7 @@ pub(super) const EXEMPLARS: usize = 8;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct CentreTerm {
     /// Its number and its weight: the sum over members, older ones counting less.
-    pub(super) of: Weighted,
+    pub(super) of: TermWeight,
     /// Occurrences in members, all counting alike.
     pub(super) occurrences: u32,
     /// Members that have it.
@@ -53,7 +53,7 @@ pub(super) struct Exemplar {
 /// What a member brings to a story.
 pub(super) struct Contribution {
     /// Sorted by term; as long as the weights are.
-    pub(super) vector: Vec<Weighted>,
+    pub(super) vector: Vec<TermWeight>,
     /// How often each of them occurs.
     pub(super) occurrences: Vec<u32>,
     /// All occurrences of terms, of those beyond the vector as well.
@@ -123,12 +123,12 @@ impl Story {
     }
 
     /// The centre's terms and weights.
-    pub(super) fn weights(&self) -> impl Iterator<Item = Weighted> + '_ {
+    pub(super) fn weights(&self) -> impl Iterator<Item = TermWeight> + '_ {
         self.centre.iter().map(|term| term.of)
     }
 
     /// The cosine of a vector of length 1 with the centre.
-    pub(super) fn cosine(&self, vector: &[Weighted]) -> f64 {
+    pub(super) fn cosine(&self, vector: &[TermWeight]) -> f64 {
         if self.norm > 0.0 {
             dot(vector.iter().copied(), self.weights()) / self.norm
         } else {
@@ -204,7 +204,7 @@ impl Story {
             let b = new.next_if(|term| term.of.term == first);
             self.centre.extend(match (a, b) {
                 (Some(a), Some(b)) => Some(CentreTerm {
-                    of: Weighted {
+                    of: TermWeight {
                         term: first,
                         weight: a.of.weight + b.of.weight,
                     },

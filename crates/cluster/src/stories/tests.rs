@@ -4,20 +4,24 @@ use super::*;
 
 /// An item of words parted by spaces; capitals are stop words.
 struct Text {
-    words: Vec<(String, Role, u32)>,
+    words: Vec<(String, WordRole, u32)>,
     opening: Vec<u32>,
     title: String,
 }
 
 impl Text {
     fn new(text: &str) -> Self {
-        let mut words: Vec<(String, Role, u32)> = Vec::new();
+        let mut words: Vec<(String, WordRole, u32)> = Vec::new();
         let mut opening = Vec::new();
         for word in text.split_whitespace() {
             let place = words.iter().position(|(known, ..)| known == word);
             let place = place.unwrap_or_else(|| {
                 let stop = word.starts_with(char::is_uppercase);
-                words.push((word.to_owned(), if stop { Role::Stop } else { Role::Term }, 0));
+                words.push((
+                    word.to_owned(),
+                    if stop { WordRole::Stop } else { WordRole::Term },
+                    0,
+                ));
                 words.len() - 1
             });
             words[place].2 += 1;
@@ -31,10 +35,14 @@ impl Text {
     }
 
     fn with<T>(&self, document: u64, time: i64, site: u64, f: impl FnOnce(&Representative<'_>) -> T) -> T {
-        let words: Vec<(&str, Role, u32)> = self
+        let words: Vec<StoryWord<'_>> = self
             .words
             .iter()
-            .map(|(word, role, times)| (word.as_str(), *role, *times))
+            .map(|(word, role, occurrences)| StoryWord {
+                text: word,
+                role: *role,
+                occurrences: *occurrences,
+            })
             .collect();
         f(&Representative {
             document,
@@ -47,7 +55,7 @@ impl Text {
     }
 }
 
-pub(super) fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> Joined {
+pub(super) fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> StoryPlacement {
     stories.advance(time);
     Text::new(text).with(document, time, document, |item| stories.place(item, time))
 }

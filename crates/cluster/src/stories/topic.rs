@@ -14,7 +14,7 @@
 
 use super::exact::ln;
 use super::story::{CentreTerm, Sites, Story};
-use super::vocabulary::{Role, Vocabulary};
+use super::vocabulary::{Vocabulary, WordRole};
 
 /// Members from which on shares of words are worth comparing.
 const LARGE: u32 = 10;
@@ -204,7 +204,7 @@ fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) 
     let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
     let everywhere = openings.filter(|&&other| other == word).count();
     let stands = most.len() * OF >= occurrences * MOST && most.len() * 2 >= everywhere && members.len() >= 2;
-    (stands && vocabulary.role(word) != Role::Stop && !name.contains(&word)).then_some(word)
+    (stands && vocabulary.role(word) != WordRole::Stop && !name.contains(&word)).then_some(word)
 }
 
 /// Words in a row; what is written without spaces stays so.

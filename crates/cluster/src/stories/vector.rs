@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A term and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Weighted {
+pub struct TermWeight {
     /// The term's number in the vocabulary.
     pub term: u32,
     /// Its weight, not negative.
@@ -12,7 +12,7 @@ pub struct Weighted {
 }
 
 /// Keeps the `most` heaviest entries (ties: the smaller term), and the order by term.
-pub(super) fn keep_heaviest<T>(entries: &mut Vec<T>, most: usize, of: impl Fn(&T) -> Weighted) {
+pub(super) fn keep_heaviest<T>(entries: &mut Vec<T>, most: usize, of: impl Fn(&T) -> TermWeight) {
     if entries.len() > most {
         let order = |a: &T, b: &T| {
             let (a, b) = (of(a), of(b));
@@ -33,7 +33,7 @@ pub(super) fn norm(weights: impl Iterator<Item = f32>) -> f64 {
 }
 
 /// The product of two vectors, both sorted by term. Linear.
-pub(super) fn dot(a: impl Iterator<Item = Weighted>, b: impl Iterator<Item = Weighted>) -> f64 {
+pub(super) fn dot(a: impl Iterator<Item = TermWeight>, b: impl Iterator<Item = TermWeight>) -> f64 {
     let (mut a, mut b) = (a.peekable(), b.peekable());
     let mut sum = 0.0;
     while let (Some(x), Some(y)) = (a.peek().copied(), b.peek().copied()) {
@@ -58,13 +58,13 @@ mod tests {
 
     use super::*;
 
-    fn vector() -> impl Strategy<Value = Vec<Weighted>> {
+    fn vector() -> impl Strategy<Value = Vec<TermWeight>> {
         let terms: BTreeMap<u32, f32> = BTreeMap::new();
         Just(terms).prop_perturb(|mut terms, mut rng| {
             for _ in 0..rng.random_range(0..20) {
                 terms.insert(rng.random_range(0..30), rng.random_range(0..100) as f32 / 8.0);
             }
-            let weighted = |(term, weight)| Weighted { term, weight };
+            let weighted = |(term, weight)| TermWeight { term, weight };
             terms.into_iter().map(weighted).collect()
         })
     }

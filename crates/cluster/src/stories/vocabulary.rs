@@ -15,7 +15,7 @@ pub(super) const ROWS: usize = 4;
 
 /// What a word is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
+pub enum WordRole {
     /// It tells what a text is about.
     Term,
     /// It may be part of a name, but says nothing by itself: a single ideograph, a number.
@@ -26,9 +26,9 @@ pub enum Role {
 
 /// A term known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct VocabularyEntry {
     pub(super) text: Box<str>,
-    pub(super) role: Role,
+    pub(super) role: WordRole,
     /// Items in which it occurred.
     pub(super) items: u32,
     /// Occurrences.
@@ -44,7 +44,7 @@ pub struct Vocabulary {
     /// Under a random key, so that nobody can prepare words that crowd one place; its order is never used.
     #[serde(skip)]
     numbers: HashMap<Box<str>, u32>,
-    pub(super) known: Vec<Option<Known>>,
+    pub(super) known: Vec<Option<VocabularyEntry>>,
     pub(super) free: Vec<u32>,
     pub(super) most: usize,
     /// Terms from which on some are forgotten: more than `most` where live stories need nearly as many.
@@ -63,9 +63,9 @@ fn rows(text: &str) -> [u128; ROWS] {
     })
 }
 
-impl Known {
+impl VocabularyEntry {
     /// A term with what was counted of it; its rows come with [`Vocabulary::rebuild`].
-    pub(super) fn new(text: &str, role: Role, items: u32, occurrences: u64) -> Self {
+    pub(super) fn new(text: &str, role: WordRole, items: u32, occurrences: u64) -> Self {
         Self {
             text: text.into(),
             role,
@@ -111,13 +111,13 @@ impl Vocabulary {
     }
 
     /// The number of a word, which is known from now on.
-    pub(super) fn number(&mut self, text: &str, role: Role) -> u32 {
+    pub(super) fn number(&mut self, text: &str, role: WordRole) -> u32 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
         }
-        let known = Known {
+        let known = VocabularyEntry {
             rows: rows(text),
-            ..Known::new(text, role, 0, 0)
+            ..VocabularyEntry::new(text, role, 0, 0)
         };
         let number = if let Some(number) = self.free.pop() {
             if let Some(place) = self.known.get_mut(number as usize) {
@@ -139,14 +139,14 @@ impl Vocabulary {
             if let Some(Some(known)) = self.known.get_mut(word as usize) {
                 known.items = known.items.saturating_add(1);
                 known.occurrences += u64::from(occurrences);
-                if known.role == Role::Term {
+                if known.role == WordRole::Term {
                     self.occurrences += u64::from(occurrences);
                 }
             }
         }
     }
 
-    fn get(&self, word: u32) -> Option<&Known> {
+    fn get(&self, word: u32) -> Option<&VocabularyEntry> {
         self.known.get(word as usize).and_then(Option::as_ref)
     }
 
@@ -156,8 +156,8 @@ impl Vocabulary {
     }
 
     /// What a word is good for.
-    pub(super) fn role(&self, word: u32) -> Role {
-        self.get(word).map_or(Role::Stop, |known| known.role)
+    pub(super) fn role(&self, word: u32) -> WordRole {
+        self.get(word).map_or(WordRole::Stop, |known| known.role)
     }
 
     /// The rows of a word.
@@ -205,8 +205,9 @@ impl Vocabulary {
                 *stays = true;
             }
         }
-        let rank =
-            |known: &Known| u64::from(known.items).max(1).next_power_of_two().trailing_zeros() as usize;
+        let rank = |known: &VocabularyEntry| {
+            u64::from(known.items).max(1).next_power_of_two().trailing_zeros() as usize
+        };
         let mut of_rank = [0; 33];
         for (known, stays) in self.known.iter().zip(&stays) {
             if let (Some(known), false) = (known, stays) {
@@ -237,14 +238,14 @@ mod tests {
     #[test]
     fn words_are_counted_by_item_and_by_occurrence() {
         let mut vocabulary = Vocabulary::new(10);
-        let [a, b] = ["a", "b"].map(|word| vocabulary.number(word, Role::Term));
+        let [a, b] = ["a", "b"].map(|word| vocabulary.number(word, WordRole::Term));
         vocabulary.count(&[(a, 2), (b, 1)]);
         vocabulary.count(&[(a, 1)]);
         assert_eq!([vocabulary.items_with(a), vocabulary.items_with(b)], [2, 1]);
         assert_eq!(vocabulary.occurrences_of(a), 3);
         assert_eq!((vocabulary.items(), vocabulary.occurrences()), (2, 4));
         assert!(vocabulary.rarity(b) > vocabulary.rarity(a));
-        assert_eq!(vocabulary.number("a", Role::Term), a);
+        assert_eq!(vocabulary.number("a", WordRole::Term), a);
     }
 
     proptest! {
@@ -256,7 +257,7 @@ mod tests {
         ) {
             let mut vocabulary = Vocabulary::new(most);
             for (word, &items) in (0..).zip(&items) {
-                vocabulary.number(&format!("{word}"), Role::Term);
+                vocabulary.number(&format!("{word}"), WordRole::Term);
                 if let Some(Some(known)) = vocabulary.known.get_mut(word) {
                     known.items = items;
                 }
@@ -278,7 +279,7 @@ mod tests {
     #[test]
     fn the_rarest_are_forgotten_and_numbers_given_again() {
         let mut vocabulary = Vocabulary::new(4);
-        let words = ["a", "b", "c", "d", "e"].map(|word| vocabulary.number(word, Role::Term));
+        let words = ["a", "b", "c", "d", "e"].map(|word| vocabulary.number(word, WordRole::Term));
         let once = words.map(|word| (word, 1));
         vocabulary.count(&once);
         vocabulary.count(&once[..2]);
@@ -290,7 +291,7 @@ mod tests {
             "all but the one needed, since half of four was asked for"
         );
         assert_eq!(vocabulary.text(words[2]), "c");
-        let again = vocabulary.number("f", Role::Term);
+        let again = vocabulary.number("f", WordRole::Term);
         assert!(words.contains(&again) && vocabulary.items_with(again) == 0);
     }
 }

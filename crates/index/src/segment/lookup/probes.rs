@@ -194,7 +194,11 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         }
         runs.extend(probes.iter().map(|&(address, slot)| {
             let (start, end) = self.rows.locate(address);
-            RowRange { start, end, query: slot }
+            RowRange {
+                start,
+                end,
+                query: slot,
+            }
         }));
         Ok(())
     }
