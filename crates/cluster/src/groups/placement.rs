@@ -35,7 +35,8 @@ pub struct GroupCounts {
     /// Pairs verified. Serialized as 0, because it depends on the random key of the search for short texts.
     #[serde(serialize_with = "zero")]
     pub verified: u64,
-    /// Points near an item that were not compared with it because of [`GroupOptions::compared`].
+    /// Points near an item that were not compared with it because of
+    /// [`GroupOptions::compared`](super::GroupOptions::compared).
     pub passed_over: u64,
     /// Groups founded.
     pub founded: u64,
