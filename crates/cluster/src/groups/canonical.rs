@@ -98,7 +98,7 @@ pub struct Member {
     pub time: i64,
     /// Bytes of its text.
     pub length: u64,
-    /// Whether its address begins with https.
+    /// True if its address begins with https.
     pub https: bool,
     /// Bytes of its address; `u32::MAX` without one.
     pub url_length: u32,

@@ -20,7 +20,7 @@ pub trait GroupSpace {
     fn nearby(&mut self, max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize;
     /// The similarity of the current item and a leader; `None` if they are not duplicates.
     fn verify(&mut self, leader: u32) -> Option<Similarity>;
-    /// Whether the current item is at least loosely similar to a leader.
+    /// Returns whether the current item is at least loosely similar to a leader.
     fn is_related(&mut self, leader: u32) -> bool;
     /// Adds the current item as a leader.
     fn add_leader(&mut self, leader: u32);

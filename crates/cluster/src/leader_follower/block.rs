@@ -58,7 +58,7 @@ fn whole_items(pairs: &[(u32, Candidate)], fits: usize) -> usize {
 }
 
 impl Block<'_> {
-    /// Whether an item that is placed or decided leads.
+    /// Returns whether an item that is placed or decided leads.
     fn leads(&self, item: u32) -> bool {
         match item.checked_sub(self.range.start) {
             Some(inside) => self.leads[inside as usize].load(Ordering::Relaxed),
@@ -66,7 +66,7 @@ impl Block<'_> {
         }
     }
 
-    /// Whether pairs with this earlier item are verified.
+    /// Returns whether pairs with this earlier item are verified.
     fn is_wanted(&self, item: u32) -> bool {
         self.pairs == Pairs::All || self.leads(item)
     }

@@ -30,7 +30,7 @@ impl<'i> Gather<'i> {
         }
     }
 
-    /// Whether the pairs of all items have been gathered.
+    /// Returns whether the pairs of all items have been gathered.
     pub(super) fn is_done(&self) -> bool {
         self.items.is_empty()
     }

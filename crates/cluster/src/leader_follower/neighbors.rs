@@ -41,7 +41,7 @@ pub enum JoinRole {
 
 /// The candidate pairs of the items, given by the caller.
 pub trait Neighbors {
-    /// Whether the item can have any candidate, earlier or later. Items that cannot are never loaded.
+    /// Returns whether the item can have any candidate, earlier or later. Items that cannot are never loaded.
     fn connected(&self, item: u32) -> bool;
     /// The item's role in the join.
     fn join_role(&self, item: u32) -> JoinRole;

@@ -145,7 +145,7 @@ fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 
     2.0 * (own - common)
 }
 
-/// Whether two English words are forms of one.
+/// Returns whether two English words are forms of one.
 fn same_word(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     short.len() >= 3

@@ -114,7 +114,7 @@ impl Vocabulary {
         self.numbers.len()
     }
 
-    /// Whether there is no term.
+    /// Returns whether there is no term.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -200,7 +200,7 @@ impl Vocabulary {
         ln((self.items as f64 + 1.0) / with).max(0.0)
     }
 
-    /// Whether there are more terms than there is room for.
+    /// Returns whether there are more terms than there is room for.
     pub(super) fn is_crowded(&self) -> bool {
         self.numbers.len() > self.evict_above
     }

@@ -6,8 +6,8 @@
 //!
 //! Counters are zipped second everywhere, so that none is advanced past the last row and overflows.
 //!
-//! Invariant: the order of hits is that of [`definition`](super::definition) for any number of lanes: groups of four rows of
-//! `a` in turn; within a group j ascending, and for each j, i ascending.
+//! Invariant: the order of hits is that of [`definition`](super::definition) for any number of lanes: groups of
+//! four rows of `a` in turn; within a group j ascending, and for each j, i ascending.
 
 use super::definition::GROUP;
 use super::dispatch::dispatch;

@@ -315,4 +315,5 @@ unsafe fn one_by_one_body<V: WordVector, R: Width>(
 }
 
 dispatch!(one_by_one [R: Width] [R]
-    (packed: PackedBits<'_>, ranges: IndexedRanges<'_>, queries: &[R], k: u32, out: &mut Vec<(u32, u32)>) = one_by_one_body::<U64s>);
+    (packed: PackedBits<'_>, ranges: IndexedRanges<'_>, queries: &[R], k: u32,
+    out: &mut Vec<(u32, u32)>) = one_by_one_body::<U64s>);

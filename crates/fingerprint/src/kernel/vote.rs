@@ -6,8 +6,8 @@
 //! 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
 //!
 //! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as
-//! the Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary digits, one plane a digit. The
-//! words of a plane then vote with its power of two.
+//! the Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary
+//! digits, one plane a digit. The words of a plane then vote with its power of two.
 
 use super::dispatch::dispatch;
 use super::lanes::{CounterVector, WordVector};
@@ -203,7 +203,8 @@ unsafe fn add_up_body<V: WordVector>(
     }
 }
 
-dispatch!(add_up [] [] (hashes: &[u64], planes: &mut [[u64; MAX_LANES]; PLANES], taken: &mut usize) = add_up_body::<U64s>);
+dispatch!(add_up [] []
+    (hashes: &[u64], planes: &mut [[u64; MAX_LANES]; PLANES], taken: &mut usize) = add_up_body::<U64s>);
 
 /// Votes of weight 1 on 64-bit hashes.
 pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
