@@ -1,16 +1,19 @@
-//! Duplicate groups of a stream: leader–follower clustering, one item at a time, never revisited.
+//! Duplicate groups of a stream: leader–follower clustering, one item at a time, without revisiting items.
 //!
-//! An item joins the group of the nearest leader among those it was verified against, or founds one. An item that joins, but is not very
-//! like its leader (below [`GroupOptions::lead_below`]), becomes a further leader of the group, so that a page that drifts from one
-//! revision to the next stays one group without a follower that was not verified against a leader. An item that is verified against
-//! leaders of several groups merges them: the oldest group's id stays, the others become redirects. Two bounds keep groups from growing
-//! along chains: who leads or merges must be related to the founder (the diameter guard), and a group has at most [`LEADERS`] leaders.
+//! An item joins the group of the most similar leader among those it was verified against, or founds a group. An
+//! item that joins but is not very similar to its leader (below [`GroupOptions::lead_below`]) becomes a further
+//! leader of the group, so that the revisions of a drifting page stay one group and every follower was still
+//! verified against a leader. An item that is verified against leaders of several groups merges them: the oldest
+//! group's id stays and the others become redirects. Two bounds keep groups from growing along chains: an item
+//! leads or merges only if it is related to the founder (the diameter guard), and a group has at most
+//! [`MAX_LEADERS`] leaders.
 //!
-//! What is near is told by a [`Space`], which also holds the leaders' texts. The group's centre, each bit as most members have it, is
-//! another way to be found by it and decides nothing.
+//! The caller's [`GroupSpace`] finds near leaders and holds their texts. The group's centre, the majority of its
+//! members in each bit, is a second way to find the group and decides nothing.
 //!
-//! Invariants: every follower was verified against its leader; a group's id is the number of its founder and the smallest number in it, unless
-//! the clock of the stream has retired the group before; the result depends on the order of items alone.
+//! Invariants: every follower was verified against its leader. A group's id is the number of its founder and the
+//! smallest number in it, unless the clock of the stream has retired the group before. The result depends only on
+//! the order of items.
 
 use std::collections::BTreeMap;
 
@@ -21,143 +24,98 @@ use crate::recency::Recency;
 
 mod canonical;
 mod centre;
+mod group;
+mod options;
+mod placement;
+mod space;
 #[cfg(test)]
 mod tests;
 
 pub use canonical::{Canonicals, Member, Preference, UnknownPreference};
+pub use group::DuplicateGroup;
+pub use options::GroupOptions;
+pub use placement::{GroupCounts, GroupItem, GroupPlacement};
+pub use space::{GroupPoint, GroupSpace};
 
 use centre::Centre;
 
-/// Leaders of a group at most; beyond that, items unlike their leader are followers like others.
-pub const LEADERS: usize = 64;
-/// Members from which on a group's centre is another way to find it.
-const CENTRE_FROM: u64 = 3;
+/// The most leaders of a group. Above that, items unlike their leader become ordinary followers.
+pub const MAX_LEADERS: usize = 64;
+/// The fewest members of a group whose centre is searched.
+const MIN_CENTRE_MEMBERS: u64 = 3;
 
-/// Something near the item at hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Near {
-    /// A leader.
-    Leader(u32),
-    /// The centre of a group.
-    Centre(u64),
-}
-
-/// What surrounds the item at hand.
-pub trait Space {
-    /// Appends what is near, the nearest first, with the Hamming distance. Of what comes after the first `most` leaders it may leave
-    /// something out, and returns how much.
-    fn near(&mut self, most: usize, out: &mut Vec<(Near, u32)>) -> usize;
-    /// The similarity of the item and a leader, or nothing when they are no duplicates.
-    fn verify(&mut self, leader: u32) -> Option<Similarity>;
-    /// Whether the item is at least a relative of a leader.
-    fn related(&mut self, leader: u32) -> bool;
-    /// Holds the item as a leader from now on.
-    fn lead(&mut self, leader: u32);
-    /// Forgets a leader.
-    fn retire(&mut self, leader: u32);
-    /// A group's centre is there now, or nowhere.
-    fn centre(&mut self, group: u64, at: Option<u128>);
-}
-
-/// How groups are formed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupOptions {
-    /// An item whose Jaccard with its leader is below becomes a leader itself.
-    pub lead_below: f64,
-    /// Seconds after which a group that gained no member is retired; none where groups stay.
-    pub window: Option<i64>,
-    /// Live groups at most; those that gained no member for longest are retired beyond that.
-    pub live: usize,
-    /// Leaders compared with an item at most, the nearest of those found.
-    pub compared: usize,
-    /// Which member stands for a group.
-    pub policy: Vec<Preference>,
-}
-
-impl Default for GroupOptions {
-    fn default() -> Self {
-        Self {
-            lead_below: 0.9,
-            window: None,
-            live: 1_000_000,
-            compared: 64,
-            policy: vec![Preference::First],
-        }
-    }
-}
-
-/// A group of duplicates.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct DuplicateGroup {
-    /// The number of its founder.
-    pub id: u64,
-    /// Members.
-    pub size: u64,
-    /// When the first and the last of them were seen, in seconds.
-    pub seen: [i64; 2],
-    /// Groups that were merged into it.
-    pub merged: Vec<u64>,
-    /// Who stands for it.
-    pub canonicals: Canonicals,
-    /// What the caller keeps with it; a merged group keeps the oldest one's.
-    pub label: u64,
-    /// The founder first.
-    leaders: Vec<u32>,
-    /// The founder's fingerprint, where the centre begins.
-    founder: u128,
-    /// From the second member on.
-    centre: Option<Centre>,
-}
-
-/// An item to be placed.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// Its fingerprint.
-    pub fingerprint: u128,
-    /// Number, time, and what the policy asks for.
-    pub member: Member,
-}
-
-/// Where an item ended up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
-    /// The group.
-    pub group: u64,
-    /// The leader it was verified against, by its number in the stream; itself where it founded the group.
-    pub leader: u64,
-    /// Hamming distance to that leader, or to the centre it was found by.
-    pub distance: u32,
-    /// Similarity to that leader.
-    pub similarity: Similarity,
-    /// Groups that are now part of it.
-    pub merged: Vec<u64>,
-}
-
-/// What was done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupCounts {
-    /// Pairs verified. Stored as 0: it depends on the random key by which short texts are found.
-    #[serde(serialize_with = "zero")]
-    pub verified: u64,
-    /// Leaders near an item that were not compared with it, for [`GroupOptions::compared`], and centres that were not looked at.
-    pub passed_over: u64,
-    /// Groups ever founded.
-    pub founded: u64,
-    /// Groups merged into others.
-    pub merged: u64,
-    /// Groups retired.
-    pub retired: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn zero<S: serde::Serializer>(_: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(0)
-}
-
-/// The groups of a stream. Memory is bounded by the live groups, beside 16 bytes for each group ever merged into another.
+/// The groups of a stream.
+///
+/// Memory is bounded by the live groups, plus 16 bytes for each group that was ever merged into another.
+///
+/// ```
+/// use twinprint_cluster::Similarity;
+/// use twinprint_cluster::groups::{GroupItem, GroupOptions, GroupPoint, GroupSpace, Groups, Member};
+///
+/// /// Numbers on a line; two within 3 of each other are duplicates.
+/// #[derive(Default)]
+/// struct Line {
+///     current: i32,
+///     leaders: Vec<(u32, i32)>,
+/// }
+///
+/// impl Line {
+///     fn distance(&self, leader: u32) -> Option<u32> {
+///         let (_, position) = self.leaders.iter().find(|(number, _)| *number == leader)?;
+///         Some(position.abs_diff(self.current))
+///     }
+/// }
+///
+/// impl GroupSpace for Line {
+///     fn nearby(&mut self, _max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
+///         out.extend(self.leaders.iter().map(|&(number, position)| {
+///             (GroupPoint::Leader(number), position.abs_diff(self.current))
+///         }));
+///         out.sort_by_key(|&(_, distance)| distance);
+///         0
+///     }
+///     fn verify(&mut self, leader: u32) -> Option<Similarity> {
+///         let distance = self.distance(leader).filter(|&distance| distance <= 3)?;
+///         let jaccard = 1.0 - f64::from(distance) / 10.0;
+///         Some(Similarity { jaccard, containment: jaccard })
+///     }
+///     fn is_related(&mut self, leader: u32) -> bool {
+///         self.distance(leader).is_some_and(|distance| distance <= 6)
+///     }
+///     fn add_leader(&mut self, leader: u32) {
+///         self.leaders.push((leader, self.current));
+///     }
+///     fn remove_leader(&mut self, leader: u32) {
+///         self.leaders.retain(|(number, _)| *number != leader);
+///     }
+///     fn set_centre(&mut self, _group: u64, _centre: Option<u128>) {}
+/// }
+///
+/// let mut line = Line::default();
+/// let mut groups = Groups::new(GroupOptions::default());
+/// let placed: Vec<u64> = (0..)
+///     .zip([10, 50, 11, 13])
+///     .map(|(document, position)| {
+///         line.current = position;
+///         let member = Member {
+///             document,
+///             name: format!("item {document}").into(),
+///             site: "".into(),
+///             score: None,
+///             time: document as i64,
+///             length: 1,
+///             https: false,
+///             url_length: u32::MAX,
+///         };
+///         let item = GroupItem { fingerprint: 0, member };
+///         groups.place(item, document as i64, &mut line).group
+///     })
+///     .collect();
+/// assert_eq!(placed, [0, 1, 0, 0]);
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Groups {
-    /// Not stored; see [`Groups::restored`].
+    /// Not serialized; see [`Groups::restored`].
     #[serde(skip)]
     options: GroupOptions,
     live: BTreeMap<u64, DuplicateGroup>,
@@ -170,7 +128,7 @@ pub struct Groups {
     counts: GroupCounts,
 }
 
-/// A leader that the item at hand is a duplicate of.
+/// A leader that the current item is a duplicate of.
 struct Duplicate {
     leader: u32,
     group: u64,
@@ -193,13 +151,13 @@ impl Groups {
         }
     }
 
-    /// These groups after reading a stored state, which has no options.
+    /// These groups with the given options, which a deserialized state lacks.
     #[must_use]
     pub fn restored(self, options: GroupOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// What was done so far.
+    /// Counters of the work done.
     pub fn counts(&self) -> GroupCounts {
         self.counts
     }
@@ -209,12 +167,12 @@ impl Groups {
         self.live.values()
     }
 
-    /// A live group.
+    /// A live group by its id.
     pub fn get_mut(&mut self, group: u64) -> Option<&mut DuplicateGroup> {
         self.live.get_mut(&group)
     }
 
-    /// The group that has become of one.
+    /// The id of the group that a group was merged into, directly or not; the same id if it was not merged.
     pub fn resolve(&self, mut group: u64) -> u64 {
         while let Some(&into) = self.redirects.get(&group) {
             group = into;
@@ -227,8 +185,9 @@ impl Groups {
         std::mem::take(&mut self.retired)
     }
 
-    /// Retires what has gained no member since the window, or is too much. `now` must not go back.
-    pub fn advance<S: Space>(&mut self, now: i64, space: &mut S) {
+    /// Retires the groups without a new member within the window, and the oldest of those above the limit. `now`
+    /// must not go back.
+    pub fn advance<S: GroupSpace>(&mut self, now: i64, space: &mut S) {
         let since = self
             .options
             .window
@@ -239,17 +198,18 @@ impl Groups {
             };
             for &leader in &group.leaders {
                 self.leaders.remove(&leader);
-                space.retire(leader);
+                space.remove_leader(leader);
             }
-            space.centre(id, None);
+            space.set_centre(id, None);
             self.counts.retired += 1;
             self.retired.push(group);
         }
     }
 
     /// Places an item seen at `now` by the clock of the stream, which must not go back.
-    /// Takes what the space takes to find and verify at most [`GroupOptions::compared`] leaders.
-    pub fn place<S: Space>(&mut self, item: Item, now: i64, space: &mut S) -> Placed {
+    ///
+    /// One search of the space and at most [`GroupOptions::compared`] verifications.
+    pub fn place<S: GroupSpace>(&mut self, item: GroupItem, now: i64, space: &mut S) -> GroupPlacement {
         let duplicates = self.duplicates(space);
         let best = duplicates.iter().min_by(|a, b| {
             let by_jaccard = b.similarity.jaccard.total_cmp(&a.similarity.jaccard);
@@ -268,10 +228,10 @@ impl Groups {
         let mut group = best.group;
         let mut merged = Vec::new();
         if leads || groups.len() > 1 {
-            // Only relatives of its founder extend a group.
+            // Only items related to its founder extend a group.
             groups.retain(|&group| {
                 let founder = self.live.get(&group).and_then(|group| group.leaders.first());
-                founder.is_some_and(|&founder| space.related(founder))
+                founder.is_some_and(|&founder| space.is_related(founder))
             });
             if groups.contains(&group) {
                 for &other in groups.iter().filter(|&&other| other != best.group) {
@@ -285,7 +245,7 @@ impl Groups {
         }
         let leader = self.leaders.get(&leader).map_or(group, |&(_, document)| document);
         self.join(group, item, now, space);
-        Placed {
+        GroupPlacement {
             group,
             leader,
             distance,
@@ -295,14 +255,14 @@ impl Groups {
     }
 
     /// The leaders that the item is a duplicate of.
-    fn duplicates<S: Space>(&mut self, space: &mut S) -> Vec<Duplicate> {
+    fn duplicates<S: GroupSpace>(&mut self, space: &mut S) -> Vec<Duplicate> {
         let mut near = Vec::new();
-        let left_out = space.near(self.options.compared, &mut near);
+        let left_out = space.nearby(self.options.compared, &mut near);
         let mut leaders: Vec<(u32, u32)> = Vec::with_capacity(near.len());
         for (near, distance) in near {
             match near {
-                Near::Leader(leader) => leaders.push((leader, distance)),
-                Near::Centre(group) => {
+                GroupPoint::Leader(leader) => leaders.push((leader, distance)),
+                GroupPoint::Centre(group) => {
                     let group = self.live.get(&group);
                     let own = group.iter().flat_map(|group| &group.leaders);
                     leaders.extend(own.map(|&leader| (leader, distance)));
@@ -327,7 +287,8 @@ impl Groups {
         verified.collect()
     }
 
-    fn found<S: Space>(&mut self, item: Item, now: i64, space: &mut S) -> Placed {
+    /// Founds a group.
+    fn found<S: GroupSpace>(&mut self, item: GroupItem, now: i64, space: &mut S) -> GroupPlacement {
         let id = item.member.document;
         self.live.insert(
             id,
@@ -346,7 +307,7 @@ impl Groups {
         self.counts.founded += 1;
         self.lead(id, &item, space);
         self.join(id, item, now, space);
-        Placed {
+        GroupPlacement {
             group: id,
             leader: id,
             distance: 0,
@@ -358,35 +319,39 @@ impl Groups {
         }
     }
 
-    fn lead<S: Space>(&mut self, group: u64, item: &Item, space: &mut S) {
-        let Some(of) = self.live.get_mut(&group).filter(|of| of.leaders.len() < LEADERS) else {
+    /// Makes the current item a leader of a group, if the group has room for one.
+    fn lead<S: GroupSpace>(&mut self, group: u64, item: &GroupItem, space: &mut S) {
+        let live = self.live.get_mut(&group);
+        let Some(joined) = live.filter(|joined| joined.leaders.len() < MAX_LEADERS) else {
             return;
         };
         let leader = self.next_leader;
         self.next_leader += 1;
-        of.leaders.push(leader);
+        joined.leaders.push(leader);
         self.leaders.insert(leader, (group, item.member.document));
-        space.lead(leader);
+        space.add_leader(leader);
     }
 
-    fn join<S: Space>(&mut self, group: u64, item: Item, now: i64, space: &mut S) {
-        let Some(of) = self.live.get_mut(&group) else {
+    /// Counts the current item as a member of a group.
+    fn join<S: GroupSpace>(&mut self, group: u64, item: GroupItem, now: i64, space: &mut S) {
+        let Some(joined) = self.live.get_mut(&group) else {
             return;
         };
-        of.size += 1;
-        of.seen = [of.seen[0].min(item.member.time), of.seen[1].max(item.member.time)];
+        joined.size += 1;
+        let time = item.member.time;
+        joined.seen = [joined.seen[0].min(time), joined.seen[1].max(time)];
         self.recency.touch(group, now);
-        of.canonicals.offer(item.member, &self.options.policy);
-        if of.size > 1 {
-            let centre = of.centre.get_or_insert_with(|| Centre::new(of.founder));
-            if centre.add(item.fingerprint) && of.size >= CENTRE_FROM {
-                space.centre(group, Some(centre.fingerprint()));
+        joined.canonicals.offer(item.member, &self.options.policy);
+        if joined.size > 1 {
+            let centre = joined.centre.get_or_insert_with(|| Centre::new(joined.founder));
+            if centre.add(item.fingerprint) && joined.size >= MIN_CENTRE_MEMBERS {
+                space.set_centre(group, Some(centre.fingerprint()));
             }
         }
     }
 
-    /// Makes one of two groups; returns the older, which stays.
-    fn merge<S: Space>(&mut self, a: u64, b: u64, space: &mut S) -> u64 {
+    /// Merges two groups; returns the older, which stays.
+    fn merge<S: GroupSpace>(&mut self, a: u64, b: u64, space: &mut S) -> u64 {
         let (older, younger) = (a.min(b), a.max(b));
         let Some(gone) = self.live.remove(&younger) else {
             return older;
@@ -394,7 +359,7 @@ impl Groups {
         self.recency.remove(younger);
         self.redirects.insert(younger, older);
         self.counts.merged += 1;
-        space.centre(younger, None);
+        space.set_centre(younger, None);
         for leader in &gone.leaders {
             if let Some((group, _)) = self.leaders.get_mut(leader) {
                 *group = older;

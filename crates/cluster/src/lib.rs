@@ -1,13 +1,25 @@
-//! Grouping of documents: leader–follower over any neighbour search.
+//! Clustering of documents: duplicate groups of a corpus or a stream, stories of a stream, and measures of
+//! agreement.
 //!
-//! This crate knows neither fingerprints' tables nor texts nor files. It is given two things by the caller: who might be a
-//! duplicate of whom ([`Neighbors`]) and whether it really is one ([`Verify`]). From these it forms groups that are
-//! never chains: every follower was verified against its own leader.
+//! This crate does not depend on an index, a text format or files. The caller gives the candidate pairs of items
+//! ([`Neighbors`]) and verifies them ([`Verify`]). The groups formed from these are never chains: every follower
+//! was verified against its own leader.
 //!
-//! * [`leader_follower`](mod@leader_follower): groups of a whole corpus.
+//! * [`leader_follower`](mod@leader_follower): duplicate groups of a whole corpus.
 //! * [`groups`]: duplicate groups of a stream, one item at a time.
 //! * [`stories`]: loose clusters of a stream by terms and time, and their topics.
-//! * [`metrics`]: how well two clusterings agree.
+//! * [`metrics`]: measures of the agreement of two clusterings.
+//!
+//! ```
+//! use twinprint_cluster::metrics::Agreement;
+//!
+//! // A label for each of six items: as they were clustered, and as they should be.
+//! let found = [0, 0, 1, 1, 2, 2];
+//! let truth = [5, 5, 5, 6, 7, 7];
+//! let agreement = Agreement::of(&found, &truth);
+//! println!("B-cubed F1 {:.3}, ARI {:.3}", agreement.bcubed.f1(), agreement.adjusted_rand);
+//! assert_eq!(agreement.clusters, [3, 3]);
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod groups;
@@ -18,6 +30,11 @@ pub mod stories;
 
 pub use groups::Groups;
 pub use leader_follower::{
-    Candidate, Group, Neighbors, Open, Outcome, Pairs, Similarity, Verify, leader_follower,
+    Candidate, Group, JoinRole, Neighbors, Outcome, Pairs, Similarity, Verify, leader_follower,
 };
 pub use stories::Stories;
+
+/// The example of the README, compiled as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

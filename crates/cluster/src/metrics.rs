@@ -1,24 +1,25 @@
-//! How well one clustering agrees with another: B-cubed, pairs, adjusted Rand index, V-measure, mutual information.
+//! Measures of the agreement of two clusterings: B-cubed, pairs, adjusted Rand index, V-measure, mutual information.
 //!
-//! Both clusterings give every item a cluster. All measures are computed from the sizes of the clusters and of their intersections, so
-//! the work is linear in the items. Of the families of measures, B-cubed alone meets all of the constraints that Amigó, Gonzalo,
-//! Artiles and Verdejo (2009) put up: homogeneity, completeness, one bad cluster rather than noise in all, small clusters kept small.
-//! It counts every item as its own neighbour, which flatters clusterings of singletons; so it is given without that as well
-//! (van Heusden, Kamps and Marx 2024).
+//! Both clusterings give every item a cluster. All measures are computed from the sizes of the clusters and of
+//! their intersections, so that the work is linear in the items. B-cubed is the only family of measures that meets
+//! all constraints of Amigó, Gonzalo, Artiles and Verdejo (2009): homogeneity, completeness, rag bag (noise in one
+//! cluster is better than noise in all) and cluster size versus quantity. It counts every item as its own
+//! neighbour, which overrates clusterings of singletons; it is therefore also computed without the item itself (van
+//! Heusden, Kamps and Marx 2024).
 
 use std::collections::HashMap;
 
-/// Precision, recall, and their harmonic mean; each 0..=1.
+/// Precision and recall; each 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
-    /// The share of what was put together that belongs together.
+    /// The share of the items put together that belong together.
     pub precision: f64,
-    /// The share of what belongs together that was put together.
+    /// The share of the items that belong together that were put together.
     pub recall: f64,
 }
 
 impl Score {
-    /// The harmonic mean; 0 where both are 0.
+    /// The harmonic mean of precision and recall; 0 if both are 0.
     pub fn f1(self) -> f64 {
         let sum = self.precision + self.recall;
         if sum > 0.0 {
@@ -29,27 +30,39 @@ impl Score {
     }
 }
 
-/// What two clusterings of the same items have in common.
+/// The agreement of two clusterings of the same items.
+///
+/// ```
+/// use twinprint_cluster::metrics::Agreement;
+///
+/// // The truth has the clusters {0, 1, 2} and {3, 4}; item 2 was put into the wrong one.
+/// let agreement = Agreement::of(&[0, 0, 1, 1, 1], &[7, 7, 7, 8, 8]);
+/// assert_eq!(agreement.items, 5);
+/// assert!((agreement.pairwise.precision - 0.5).abs() < 1e-9);
+/// assert!((agreement.pairwise.recall - 0.5).abs() < 1e-9);
+/// assert!(agreement.bcubed.f1() > agreement.bcubed_without_self.f1());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
-    /// Items.
+    /// The number of items.
     pub items: usize,
-    /// Clusters found, and clusters of the truth.
+    /// The number of clusters found, and of clusters of the truth.
     pub clusters: [usize; 2],
     /// B-cubed, every item being its own neighbour (Bagga and Baldwin 1998).
     pub bcubed: Score,
-    /// B-cubed over the other items. An item alone in its cluster has precision 1 if it is alone in the truth as well, else 0; recall likewise.
+    /// B-cubed over the other items. An item alone in its cluster has precision 1 if it is alone in the truth too,
+    /// else 0; recall likewise.
     pub bcubed_without_self: Score,
-    /// Over pairs of items. Where no pair was put together precision is 1, where none belongs together recall is 1.
+    /// Over pairs of items. Precision is 1 if no pair was put together; recall is 1 if no pair belongs together.
     pub pairwise: Score,
     /// Adjusted Rand index (Hubert and Arabie 1985): 1 for equal clusterings, about 0 for unrelated ones.
     pub adjusted_rand: f64,
-    /// The share of the truth's entropy that the clusters found tell; 1 where it has none.
+    /// The share of the truth's entropy that the found clusters explain; 1 if the truth has no entropy.
     pub homogeneity: f64,
-    /// The share of the found clusters' entropy that the truth tells; 1 where they have none.
+    /// The share of the found clusters' entropy that the truth explains; 1 if they have no entropy.
     pub completeness: f64,
-    /// Mutual information over the geometric mean of both entropies (Strehl and Ghosh 2002). Over the arithmetic mean it is
-    /// [`v_measure`](Self::v_measure).
+    /// Mutual information over the geometric mean of both entropies (Strehl and Ghosh 2002). Over the arithmetic mean
+    /// it is the [`v_measure`](Self::v_measure).
     pub mutual_information: f64,
 }
 
@@ -63,9 +76,10 @@ impl Agreement {
         score.f1()
     }
 
-    /// Compares the clusters found with the truth, in pairs up to the shorter slice. Labels are names only. Expected linear time.
+    /// Compares the clusters found with the truth; item i has the labels `found[i]` and `truth[i]`, up to the end of
+    /// the shorter slice. Labels are names only: their values do not matter. Expected linear time.
     pub fn of(found: &[u32], truth: &[u32]) -> Self {
-        let table = Table::new(found, truth);
+        let table = ContingencyTable::new(found, truth);
         let (homogeneity, completeness, mutual_information) = table.information();
         Self {
             items: table.items,
@@ -81,16 +95,17 @@ impl Agreement {
     }
 }
 
-/// Sizes of clusters and of their intersections that are not empty. Sorted by label, so that sums are taken in one order.
-struct Table {
+/// The contingency table: sizes of clusters and of their non-empty intersections. Sorted by label, so that sums are
+/// taken in one order.
+struct ContingencyTable {
     items: usize,
     found: Vec<u64>,
     truth: Vec<u64>,
-    /// Size of an intersection, and of the two clusters that meet in it.
+    /// The size of an intersection, and the sizes of its two clusters.
     cells: Vec<[u64; 3]>,
 }
 
-impl Table {
+impl ContingencyTable {
     fn new(found: &[u32], truth: &[u32]) -> Self {
         let mut cells: HashMap<(u32, u32), u64> = HashMap::new();
         let mut sizes: [HashMap<u32, u64>; 2] = Default::default();
@@ -139,6 +154,7 @@ impl Table {
         }
     }
 
+    /// Precision and recall of pairs.
     fn pairwise(&self) -> Score {
         let both: f64 = self.cells.iter().map(|cell| pairs(cell[0])).sum();
         let [found, truth] = [&self.found, &self.truth].map(|sizes| sizes.iter().map(|&n| pairs(n)).sum());
@@ -149,18 +165,19 @@ impl Table {
         }
     }
 
+    /// The adjusted Rand index.
     fn adjusted_rand(&self) -> f64 {
         let both: f64 = self.cells.iter().map(|cell| pairs(cell[0])).sum();
         let [found, truth]: [f64; 2] =
             [&self.found, &self.truth].map(|sizes| sizes.iter().map(|&n| pairs(n)).sum());
         let all = pairs(self.items as u64);
         let expected = if all > 0.0 { found * truth / all } else { 0.0 };
-        let most = f64::midpoint(found, truth);
-        if (most - expected).abs() < f64::EPSILON {
+        let maximum = f64::midpoint(found, truth);
+        if (maximum - expected).abs() < f64::EPSILON {
             // Both are one cluster, or both are all singletons.
             1.0
         } else {
-            (both - expected) / (most - expected)
+            (both - expected) / (maximum - expected)
         }
     }
 
@@ -191,17 +208,18 @@ impl Table {
     }
 }
 
+/// The number of pairs of n items.
 fn pairs(n: u64) -> f64 {
     let n = n as f64;
     n * (n - 1.0) / 2.0
 }
 
-/// The share of a cluster that lies in the other.
+/// The share of a cluster that is in the other one.
 fn share(both: u64, cluster: u64, _: u64) -> f64 {
     both as f64 / cluster as f64
 }
 
-/// The same without the item itself.
+/// The share of a cluster that is in the other one, without the item itself.
 fn share_of_others(both: u64, cluster: u64, other: u64) -> f64 {
     match (cluster, other) {
         (1, 1) => 1.0,

@@ -1,43 +1,44 @@
-//! Which clusters of a stream were last seen when: what leaves by time, and what leaves first where there is no room.
+//! The order in which the clusters of a stream were last seen, for their expiry by age and by number.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// When a cluster was last seen: the time in seconds, and among those of one second the order in which they were seen.
-type Seen = (i64, u64);
+/// The moment at which a cluster was last seen: the time in seconds, then a counter that orders equal times.
+type LastSeen = (i64, u64);
 
-/// Live clusters by when they were last seen. All steps take logarithmic time.
+/// Live clusters in the order in which they were last seen. Every operation takes logarithmic time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recency {
-    order: BTreeMap<Seen, u64>,
-    seen: HashMap<u64, Seen>,
-    /// Times that anything was seen.
+    order: BTreeMap<LastSeen, u64>,
+    seen: HashMap<u64, LastSeen>,
+    /// Calls of `touch`.
     ticks: u64,
 }
 
 impl Recency {
-    /// A cluster begins, or is seen again.
-    pub(crate) fn touch(&mut self, id: u64, at: i64) {
+    /// Records that a cluster was seen at `time`, for the first time or again.
+    pub(crate) fn touch(&mut self, id: u64, time: i64) {
         self.ticks += 1;
-        let seen = (at, self.ticks);
+        let seen = (time, self.ticks);
         if let Some(before) = self.seen.insert(id, seen) {
             self.order.remove(&before);
         }
         self.order.insert(seen, id);
     }
 
-    /// A cluster is no more.
+    /// Removes a cluster.
     pub(crate) fn remove(&mut self, id: u64) {
         if let Some(seen) = self.seen.remove(&id) {
             self.order.remove(&seen);
         }
     }
 
-    /// Takes the cluster unseen for longest, if it was not seen since `since` or there are more than `most`.
-    pub(crate) fn expired(&mut self, since: i64, most: usize) -> Option<u64> {
+    /// Removes and returns the cluster that was unseen for longest, if it was last seen before `since` or there are
+    /// more than `max_clusters`.
+    pub(crate) fn expired(&mut self, since: i64, max_clusters: usize) -> Option<u64> {
         let entry = self.order.first_entry()?;
-        if entry.key().0 >= since && self.seen.len() <= most {
+        if entry.key().0 >= since && self.seen.len() <= max_clusters {
             return None;
         }
         let id = entry.remove();
@@ -45,13 +46,13 @@ impl Recency {
         Some(id)
     }
 
-    /// The clusters, the one unseen for longest first, and when they were last seen.
+    /// The times at which the clusters were last seen, with the clusters; the one unseen for longest comes first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
-        self.order.iter().map(|(&(at, _), &id)| (at, id))
+        self.order.iter().map(|(&(time, _), &id)| (time, id))
     }
 }
 
-/// The clusters in order: what else there is follows from that.
+/// As the sequence of [`Recency::iter`], from which the rest follows.
 impl Serialize for Recency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
@@ -61,8 +62,8 @@ impl Serialize for Recency {
 impl<'de> Deserialize<'de> for Recency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut recency = Self::default();
-        for (at, id) in Vec::<(i64, u64)>::deserialize(deserializer)? {
-            recency.touch(id, at);
+        for (time, id) in Vec::<(i64, u64)>::deserialize(deserializer)? {
+            recency.touch(id, time);
         }
         Ok(recency)
     }
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_one_second_the_one_seen_first_leaves_first() {
+    fn clusters_of_one_second_expire_in_the_order_seen() {
         let mut recency = Recency::default();
         for id in [1, 2, 3, 1] {
             recency.touch(id, 7);

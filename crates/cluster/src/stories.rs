@@ -1,14 +1,16 @@
 //! Stories of a stream: loose clusters by terms and time, one item at a time.
 //!
-//! An item is the representative of a duplicate group, since copies would outweigh everything else. Its vector holds the weights
-//! (1 + ln tf) · ln((n + 1)/(df + ½)) of its heaviest terms, df and n as counted so far. It joins the live story whose centre has the highest
-//! cosine with it, if that reaches the threshold, or begins a story. A centre is the sum of its members' vectors, each halved
-//! with every half-life that has gone by, cut to its heaviest terms. Centres are found by their fingerprints ([`centres`](self)) and decided
-//! on by the cosine. When a story has gained a member, it merges with any of the item's other near stories whose centre is within the merge
-//! threshold; the older id stays, the other becomes a redirect. A story that gains nothing for a window of time is retired.
+//! An item is the representative of a duplicate group, because copies would outweigh everything else. Its vector
+//! has the weights (1 + ln tf) · ln((n + 1)/(df + ½)) of its heaviest terms, with df and n as counted so far. It
+//! joins the live story whose centre has the highest cosine with it, if that reaches the threshold, or begins a
+//! story. A centre is the sum of its members' vectors, each halved with every half-life that has passed, cut to
+//! its heaviest terms. Centres are found by their fingerprints, and the cosine decides. A story that has gained a
+//! member merges with each of the item's other near stories whose centre is within the merge threshold; the older
+//! id stays and the other becomes a redirect. A story that gains no member for a window of time is retired.
 //!
-//! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search as in Petrović, Osborne
-//! and Lavrenko (2010). Arithmetic is exact or rounded the same everywhere, so that the result depends on the order of items alone.
+//! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search
+//! as in Petrović, Osborne and Lavrenko (2010). Arithmetic is exact or rounded the same on every machine, so that
+//! the result depends only on the order of items.
 
 use std::collections::BTreeMap;
 
@@ -31,54 +33,66 @@ mod vocabulary;
 pub use options::{Method, StoryOptions};
 pub use story::Story;
 pub use topic::{Topic, TopicTerm};
-pub use vector::Weighted;
-pub use vocabulary::{Role, Vocabulary};
+pub use vector::TermWeight;
+pub use vocabulary::{Vocabulary, WordRole};
 
 use centres::{Centres, fingerprint};
 use exact::ln;
 use vector::{keep_heaviest, norm};
 
-/// Heaviest terms of an item's vector.
-const ITEM_TERMS: usize = 128;
-/// Words kept of how an exemplar begins.
-pub const OPENING: usize = 96;
-/// Stands between two words of an opening that belong to different sentences.
-pub const BREAK: u32 = u32::MAX;
+/// The most terms of an item's vector, the heaviest.
+const MAX_ITEM_TERMS: usize = 128;
+/// The most words of an item's opening.
+pub const MAX_OPENING_WORDS: usize = 96;
+/// The place in an opening that separates two words of different sentences.
+pub const SENTENCE_BREAK: u32 = u32::MAX;
 
 /// An item to be placed.
 #[derive(Clone, Copy, Debug)]
 pub struct Representative<'a> {
     /// Its number in the stream.
     pub document: u64,
-    /// When it was seen, in seconds.
+    /// The time at which it was seen, in seconds.
     pub time: i64,
-    /// Where it stands, by a hash; the same for all items without a place.
+    /// A hash of its site; the same for all items without a site.
     pub site: u64,
-    /// Its title, or how it begins.
+    /// Its title, or else the beginning of its text.
     pub title: &'a str,
-    /// Its distinct words, what they are good for, and how often each occurs.
-    pub words: &'a [(&'a str, Role, u32)],
-    /// How it begins, at most [`OPENING`] words: places in `words`, and [`BREAK`] where no name goes on.
+    /// Its distinct words.
+    pub words: &'a [StoryWord<'a>],
+    /// Its first words, at most [`MAX_OPENING_WORDS`]: positions in `words`, with a [`SENTENCE_BREAK`] wherever a
+    /// name cannot continue.
     pub opening: &'a [u32],
 }
 
-/// Where an item ended up.
+/// A distinct word of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoryWord<'a> {
+    /// The word, in canonical form.
+    pub text: &'a str,
+    /// Its use in topics.
+    pub role: WordRole,
+    /// Occurrences in the item.
+    pub occurrences: u32,
+}
+
+/// The story that an item was placed in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
+pub struct StoryPlacement {
     /// The story.
     pub story: u64,
-    /// The cosine with its centre before; 1 for the first member.
+    /// The cosine of the item and the centre before it joined; 1 for the first member.
     pub cosine: f64,
-    /// Stories that are now part of it.
+    /// The stories that this item merged into it.
     pub merged: Vec<u64>,
 }
 
-/// What was done so far.
+/// Counters of the work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryCounts {
     /// Cosines computed.
     pub compared: u64,
-    /// Stories ever begun.
+    /// Stories begun.
     pub begun: u64,
     /// Stories merged into others.
     pub merged: u64,
@@ -86,19 +100,40 @@ pub struct StoryCounts {
     pub retired: u64,
 }
 
-/// The stories of a stream. Memory is bounded by the live stories and the vocabulary, beside 16 bytes for each story ever merged into another.
+/// The stories of a stream.
+///
+/// Memory is bounded by the live stories and the vocabulary, plus 16 bytes for each story that was ever merged into
+/// another.
+///
+/// ```
+/// use twinprint_cluster::stories::{Representative, Stories, StoryOptions, StoryWord, WordRole};
+///
+/// let mut stories = Stories::new(StoryOptions::default());
+/// let mut place = |document: u64, text: &str| {
+///     let words: Vec<StoryWord> = text
+///         .split(' ')
+///         .map(|text| StoryWord { text, role: WordRole::Term, occurrences: 1 })
+///         .collect();
+///     let opening: Vec<u32> = (0..words.len() as u32).collect();
+///     let item = Representative { document, time: 0, site: 0, title: text, words: &words, opening: &opening };
+///     stories.place(&item, 0).story
+/// };
+/// assert_eq!(place(0, "earthquake strikes northern coast"), 0);
+/// assert_eq!(place(1, "parliament votes on budget"), 1);
+/// assert_eq!(place(2, "strong earthquake strikes coast"), 0);
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stories {
-    /// Not stored; see [`Stories::restored`].
+    /// Not serialized; see [`Stories::restored`].
     #[serde(skip)]
     options: StoryOptions,
     vocabulary: Vocabulary,
     live: BTreeMap<u64, Story>,
     redirects: BTreeMap<u64, u64>,
-    /// With [`Method::EqualBits`]: the story of each value.
+    /// With [`Method::EqualBits`]: the story of each value of the leading bits.
     by_bits: BTreeMap<u32, u64>,
     recency: Recency,
-    /// Items counted ahead of being placed.
+    /// Items counted ahead that are not placed yet.
     ahead: u64,
     counts: StoryCounts,
     #[serde(skip)]
@@ -124,7 +159,7 @@ impl Stories {
         }
     }
 
-    /// These stories after reading a stored state, which has no options and nothing that can be made anew.
+    /// These stories with the given options, and with everything rebuilt that a deserialized state lacks.
     #[must_use]
     pub fn restored(self, options: StoryOptions) -> Self {
         let mut stories = Self { options, ..self };
@@ -132,13 +167,13 @@ impl Stories {
         stories.centres = Centres::default();
         for (&id, story) in &mut stories.live {
             story.measure();
-            let at = fingerprint(story.weights(), &stories.vocabulary);
-            stories.centres.put(id, at);
+            let centre = fingerprint(story.weights(), &stories.vocabulary);
+            stories.centres.put(id, centre);
         }
         stories
     }
 
-    /// What was done so far.
+    /// Counters of the work done.
     pub fn counts(&self) -> StoryCounts {
         self.counts
     }
@@ -148,32 +183,32 @@ impl Stories {
         self.live.values()
     }
 
-    /// A live story.
+    /// A live story by its id.
     pub fn get(&self, story: u64) -> Option<&Story> {
         self.live.get(&story)
     }
 
-    /// What a live story is about. O(terms of its centre and exemplars).
+    /// The topic of a live story. O(terms of its centre and exemplars).
     pub fn topic(&self, story: &Story) -> Topic {
         topic::topic(story, &self.vocabulary)
     }
 
-    /// The document whose title a story has.
+    /// The document whose title the story's topic has; `None` if no member kept has a title.
     pub fn titled_by(&self, story: &Story) -> Option<u64> {
         story.most_central().map(|exemplar| exemplar.document)
     }
 
-    /// Stories that are now part of others, and of which.
+    /// The merged stories, each with the story it was merged into, by id.
     pub fn redirects(&self) -> impl ExactSizeIterator<Item = (u64, u64)> + '_ {
         self.redirects.iter().map(|(&from, &to)| (from, to))
     }
 
-    /// The words known.
+    /// The vocabulary of the items seen.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
-    /// The story that has become of one.
+    /// The id of the story that a story was merged into, directly or not; the same id if it was not merged.
     pub fn resolve(&self, mut story: u64) -> u64 {
         while let Some(&into) = self.redirects.get(&story) {
             story = into;
@@ -181,20 +216,22 @@ impl Stories {
         story
     }
 
-    /// The stories retired since the last call, with their topics as of then.
+    /// The stories retired since the last call, with their topics at that time.
     pub fn take_retired(&mut self) -> Vec<(Story, Topic)> {
         std::mem::take(&mut self.retired)
     }
 
-    /// Counts an item's words ahead of [`place`](Self::place), which will not count so many items then: what terms weigh is
-    /// better known when the first items of a stream have been seen before any of them is placed.
+    /// Counts an item's words ahead of [`place`](Self::place), which does not count that number of items again.
+    ///
+    /// Term weights are better estimated if the first items of a stream are counted before any of them is placed.
     pub fn count_ahead(&mut self, item: &Representative<'_>) {
         let words = self.numbers(item);
         self.vocabulary.count(&words);
         self.ahead += 1;
     }
 
-    /// Retires what has gained nothing since the window, or is too much. `now` must not go back.
+    /// Retires the stories without a new member within the window, and the oldest of those above the limit. `now`
+    /// must not go back.
     pub fn advance(&mut self, now: i64) {
         let since = self
             .options
@@ -215,11 +252,11 @@ impl Stories {
                     .copied()
                     .chain(story.weights().map(|weighted| weighted.term))
             });
-            self.vocabulary.forget(needed);
+            self.vocabulary.evict(needed);
         }
     }
 
-    /// Another document of a story, a duplicate of one it has. Whether the story is live.
+    /// Counts a further document of a story, a duplicate of one of its documents. Returns whether the story is live.
     pub fn grow(&mut self, story: u64, time: i64, now: i64) -> bool {
         let id = self.resolve(story);
         let Some(story) = self.live.get_mut(&id) else {
@@ -231,8 +268,9 @@ impl Stories {
         true
     }
 
-    /// A document of a story is no more. Its title and how it begins are forgotten; what it weighs in the centre stays, which others were
-    /// compared with. A story without documents is no more either. Whether the story was live.
+    /// Removes a document of a story. Its title and opening are dropped; its weight in the centre stays, because
+    /// other items were compared with it. A story without documents is removed too. Returns whether the story was
+    /// live.
     pub fn shrink(&mut self, story: u64, document: u64) -> bool {
         let id = self.resolve(story);
         let Some(story) = self.live.get_mut(&id) else {
@@ -248,28 +286,28 @@ impl Stories {
         true
     }
 
-    /// The numbers of an item's words, and how often each occurs.
+    /// The numbers of an item's words with their occurrences.
     fn numbers(&mut self, item: &Representative<'_>) -> Vec<(u32, u32)> {
         let vocabulary = &mut self.vocabulary;
-        let number = |&(word, role, times): &(&str, Role, u32)| (vocabulary.number(word, role), times);
+        let number = |word: &StoryWord<'_>| (vocabulary.number(word.text, word.role), word.occurrences);
         item.words.iter().map(number).collect()
     }
 
-    /// An item's vector of length 1, and how often each of its terms occurs.
-    fn vector(&self, words: &[(u32, u32)]) -> (Vec<Weighted>, Vec<u32>) {
+    /// An item's vector of length 1, and the occurrences of each of its terms.
+    fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
         let terms = words
             .iter()
-            .filter(|&&(word, _)| self.vocabulary.role(word) == Role::Term);
-        let mut weighted: Vec<(Weighted, u32)> = terms
+            .filter(|&&(word, _)| self.vocabulary.role(word) == WordRole::Term);
+        let mut weighted: Vec<(TermWeight, u32)> = terms
             .map(|&(term, times)| {
                 let weight = (1.0 + ln(f64::from(times.max(1)))) * self.vocabulary.rarity(term);
                 let weight = weight as f32;
-                (Weighted { term, weight }, times)
+                (TermWeight { term, weight }, times)
             })
             .filter(|(weighted, _)| weighted.weight > 0.0)
             .collect();
         weighted.sort_unstable_by_key(|(weighted, _)| weighted.term);
-        keep_heaviest(&mut weighted, ITEM_TERMS, |(weighted, _)| *weighted);
+        keep_heaviest(&mut weighted, MAX_ITEM_TERMS, |(weighted, _)| *weighted);
         let norm = norm(weighted.iter().map(|(weighted, _)| weighted.weight));
         for (weighted, _) in &mut weighted {
             weighted.weight = (f64::from(weighted.weight) / norm) as f32;
@@ -277,10 +315,10 @@ impl Stories {
         weighted.into_iter().unzip()
     }
 
-    /// An item's vector as it would be placed now: terms and weights, of length 1.
+    /// The vector of length 1 that an item would be placed by now, as terms and weights.
     pub fn vector_of(&mut self, item: &Representative<'_>) -> Vec<(String, f32)> {
         let words = self.numbers(item);
-        let text = |weighted: &Weighted| self.vocabulary.text(weighted.term).to_owned();
+        let text = |weighted: &TermWeight| self.vocabulary.text(weighted.term).to_owned();
         let (vector, _) = self.vector(&words);
         vector
             .iter()

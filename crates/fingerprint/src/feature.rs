@@ -1,23 +1,24 @@
 //! Feature hashes: SipHash-1-3 with 128 bits of output, computed for many features at once.
 //!
-//! Why this function. SimHash needs independent bits, and a duplicate filter that strangers feed needs more:
-//! nobody may be able to write features that collide, or two texts that do. SipHash (Aumasson and Bernstein
-//! 2012) is a pseudo-random function under its key, made and analysed for just this; its 1-3 variant guards the
-//! hash maps of several languages against flooding. The faster public hashes do not stand up to that: for XXH3
-//! and the wyhash family, colliding inputs that work under every seed are known or easy to make, as they
-//! multiply by secrets that an input can cancel. Hashes built on AES rounds need the CPU's AES
-//! instructions to be fast and are slow or absent elsewhere, and few rounds of AES are not a PRF. SipHash is
-//! additions, rotations and XOR on 64-bit words, so every CPU computes it in its vector lanes: most features
-//! are one or two blocks long, and the lanes do 8 (AVX-512), 4 (AVX2) or 2 (NEON) of them side by side, which
-//! leaves little for a weaker hash to save.
+//! SimHash needs independent bits. A duplicate filter for untrusted input needs more: nobody may be able to
+//! write features that collide, or texts that do. SipHash (Aumasson and Bernstein 2012) is a pseudo-random
+//! function under its key, designed and analysed for this purpose; its 1-3 variant protects the hash maps of
+//! several languages against flooding. The faster public hashes do not: for XXH3 and the wyhash family,
+//! colliding inputs that work under every seed are known or easy to make, because these hashes multiply by
+//! secrets that an input can cancel. Hashes built on AES rounds are fast only with the CPU's AES instructions,
+//! and a few rounds of AES are not a pseudo-random function. SipHash consists of additions, rotations and XOR on
+//! 64-bit words, so that every CPU computes it in vector lanes: most features are one or two blocks long, and
+//! the lanes hash 8 (AVX-512), 4 (AVX2) or 2 (NEON) of them in parallel. A weaker hash would save little time.
 //!
-//! The bits of the output are independent, so a narrower fingerprint votes with the low bits. The low 64 bits
-//! are ready after the first finalisation, and [`hash_features_64`] stops there.
+//! The bits of the output are independent, so that a narrower fingerprint votes with the low bits. The low 64
+//! bits are ready after the first finalisation, and [`hash_features_64`] stops there.
 
-use crate::kernel::{self, BATCH, Batch, GROUP, Level, MAX_BLOCKS};
-use crate::{HashKey, Width};
+use crate::kernel::{self, BATCH, Batch, GROUP, MAX_BLOCKS};
+use crate::key::HashKey;
+use crate::level::{Level, level};
+use crate::width::Width;
 
-/// A byte range of a text: one feature.
+/// The byte range of one feature in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// First byte.
@@ -36,6 +37,14 @@ impl Span {
 }
 
 /// The 128-bit hash of one feature's bytes.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, hash_one};
+///
+/// let public = hash_one(&HashKey::PUBLIC, b"cat");
+/// let private = hash_one(&HashKey::new(1, 2), b"cat");
+/// assert_ne!(public, private);
+/// ```
 #[must_use]
 pub fn hash_one(key: &HashKey, bytes: &[u8]) -> u128 {
     kernel::siphash_one(key.words(), bytes)
@@ -43,18 +52,28 @@ pub fn hash_one(key: &HashKey, bytes: &[u8]) -> u128 {
 
 /// Clears `out` and pushes the 128-bit hash of each span's bytes, in order.
 ///
-/// A span is clamped to the buffer: what lies past its end is not hashed, and a span with `end < start` is
-/// empty. O(bytes of the spans).
+/// A span is clamped to the buffer: bytes past the end are not hashed, and a span with `end < start` is empty.
+/// O(bytes of the spans).
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, Span, hash_features, hash_one};
+///
+/// let spans = [Span { start: 0, end: 3 }, Span { start: 4, end: 7 }];
+/// let mut hashes = Vec::new();
+/// hash_features(&HashKey::PUBLIC, b"the cat", &spans, &mut hashes);
+/// assert_eq!(hashes[1], hash_one(&HashKey::PUBLIC, b"cat"));
+/// ```
 pub fn hash_features(key: &HashKey, bytes: &[u8], spans: &[Span], out: &mut Vec<u128>) {
-    hash_features_at(kernel::level(), key, bytes, spans, out);
+    hash_features_at(level(), key, bytes, spans, out);
 }
 
-/// Clears `out` and pushes the low 64 bits of [`hash_features`]'s hashes, for less work.
+/// Clears `out` and pushes the low 64 bits of each hash of [`hash_features`], which takes less work.
 pub fn hash_features_64(key: &HashKey, bytes: &[u8], spans: &[Span], out: &mut Vec<u64>) {
-    hash_features_at(kernel::level(), key, bytes, spans, out);
+    hash_features_at(level(), key, bytes, spans, out);
 }
 
-/// [`hash_features`] (`u128`), [`hash_features_64`] (`u64`) or the low bits (narrower) at a given level.
+/// Clears `out` and pushes the low bits of each hash of [`hash_features`], at the width of `out` and at a given
+/// level.
 pub fn hash_features_at<W: Width>(
     level: Level,
     key: &HashKey,
@@ -68,7 +87,7 @@ pub fn hash_features_at<W: Width>(
     for spans in spans.chunks(BATCH) {
         let mut any_long = false;
         for (i, span) in spans.iter().enumerate() {
-            any_long |= fill(&mut batch, i, bytes, *span);
+            any_long |= !fill(&mut batch, i, bytes, *span);
         }
         let first = out.len();
         if W::BITS <= 64 {
@@ -94,13 +113,14 @@ pub fn hash_features_at<W: Width>(
     }
 }
 
-/// Puts the blocks of a span's bytes into place i of the batch; true where they are too many.
+/// Writes the blocks of a span's bytes as message i of the batch. Returns whether they fit: a message of more
+/// blocks has to be hashed alone.
 #[inline]
 fn fill(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     let blocks = &mut batch.blocks[i / GROUP];
     let lane = i % GROUP;
-    // Most features have one block or two and do not end the text. Both blocks are written without asking how
-    // many there are, because that branch would be mispredicted often.
+    // Most features have one block or two and do not end the text. Both blocks are always written, because a
+    // branch on their number would often be mispredicted.
     let near = bytes
         .get(span.start as usize..)
         .and_then(|near| near.as_chunks::<8>().0.first_chunk());
@@ -112,12 +132,12 @@ fn fill(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
         blocks[0][lane] = if short { last } else { first };
         blocks[1][lane] = last;
         batch.counts[i] = 2 - u64::from(short);
-        return false;
+        return true;
     }
     fill_any(batch, i, bytes, span)
 }
 
-/// [`fill`] for any number of blocks, anywhere in the text.
+/// [`fill`] for any number of blocks and any position in the text.
 #[inline(never)]
 fn fill_any(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     let blocks = &mut batch.blocks[i / GROUP];
@@ -126,20 +146,20 @@ fn fill_any(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     let (before, length) = ((end - start) / 8, end - start);
     if before >= MAX_BLOCKS {
         batch.counts[i] = 1;
-        return true;
+        return false;
     }
     for (b, block) in blocks.iter_mut().enumerate().take(before) {
         block[lane] = word(bytes, start + 8 * b);
     }
     blocks[before][lane] = kernel::last_block(word(bytes, start + 8 * before), length);
     batch.counts[i] = before as u64 + 1;
-    false
+    true
 }
 
-/// The eight bytes from `at` on as a little-endian word, zeros past the end.
+/// The little-endian word of the eight bytes from `start` on; bytes past the end are zeros.
 #[inline]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..).unwrap_or_default() {
+fn word(bytes: &[u8], start: usize) -> u64 {
+    match bytes.get(start..).unwrap_or_default() {
         [b0, b1, b2, b3, b4, b5, b6, b7, ..] => u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, *b6, *b7]),
         rest => rest
             .iter()
@@ -151,10 +171,20 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 /// Clears `out` and pushes the low 64 bits of the hash of every window of `width` bytes, one byte apart:
 /// the features of an ASCII text cut into character n-grams.
 ///
-/// Equal to [`hash_features_64`] on the spans `i..i + width`. Nothing is pushed when `width` is 0 or more than
-/// the bytes there are. Widths up to 7, one block, are fast; the others are hashed one by one.
+/// Equal to [`hash_features_64`] on the spans `i..i + width`. Nothing is pushed if `width` is 0 or greater than
+/// `bytes.len()`. Windows of up to 7 bytes, which are one block, are hashed in parallel; wider ones one by one.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, hash_one, hash_windows_64};
+///
+/// let mut hashes = Vec::new();
+/// hash_windows_64(&HashKey::PUBLIC, b"banana", 3, &mut hashes);
+/// assert_eq!(hashes.len(), 4); // ban, ana, nan, ana
+/// assert_eq!(hashes[1], hashes[3]);
+/// assert_eq!(hashes[2], hash_one(&HashKey::PUBLIC, b"nan") as u64);
+/// ```
 pub fn hash_windows_64(key: &HashKey, bytes: &[u8], width: usize, out: &mut Vec<u64>) {
-    hash_windows_64_at(kernel::level(), key, bytes, width, out);
+    hash_windows_64_at(level(), key, bytes, width, out);
 }
 
 /// [`hash_windows_64`] at a given level.

@@ -1,24 +1,41 @@
-//! Random-hyperplane fingerprints of given vectors (Charikar 2002), such as embeddings.
+//! Random-hyperplane fingerprints of vectors (Charikar 2002), such as embeddings.
 //!
-//! The same function as SimHash, with the features' hashes replaced by one random ±1 row a dimension: row i
-//! is the hash of i as eight little-endian bytes, a 1 bit being +1 and a 0 bit −1. Bit b of the fingerprint is
-//! the side of the b-th random hyperplane on which the vector lies.
+//! The function is SimHash with one random ±1 row a dimension in place of the features' hashes. Row i is the
+//! hash of i as eight little-endian bytes; a 1 bit is +1 and a 0 bit is −1. Bit b of the fingerprint is the side
+//! of the b-th random hyperplane that the vector is on.
 //!
-//! The vector is first quantised to integers in −32767..=32767 by its largest |x|, so the rest is integer
-//! arithmetic and the result is the same on every CPU. The fingerprint is scale invariant: exactly so for a
+//! The vector is first quantised to integers in −32767..=32767 by its largest |x|. The rest is integer
+//! arithmetic, so that the result is the same on every CPU. The fingerprint is scale invariant: exactly for a
 //! factor that f32 multiplication represents without rounding (any power of two, short of underflow), and up
 //! to one quantisation step a component (1/32767 of the largest) for any other positive factor.
+//!
+//! ```
+//! use twinprint_fingerprint::{HashKey, Width, hyperplane};
+//!
+//! # fn main() -> Result<(), hyperplane::VectorError> {
+//! let key = HashKey::PUBLIC;
+//! let a: u128 = hyperplane::fingerprint_dense(&key, &[0.9, -0.2, 0.4])?;
+//! let similar = hyperplane::fingerprint_dense(&key, &[0.8, -0.2, 0.4])?;
+//! let opposite = hyperplane::fingerprint_dense(&key, &[-0.9, 0.2, -0.4])?;
+//! assert!(a.distance(similar) < 32);
+//! assert!(a.distance(opposite) > 96);
+//! # Ok(())
+//! # }
+//! ```
 
-use crate::{HashKey, Votes, Width, hash_one};
+use crate::feature::hash_one;
+use crate::key::HashKey;
+use crate::votes::Votes;
+use crate::width::Width;
 
 /// The largest magnitude after quantisation.
-const QUANTUM: f64 = 32767.0;
+const MAX_QUANTISED: f64 = 32767.0;
 
-/// Why a vector has no fingerprint.
+/// A reason that a vector has no fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// No component was given.
+    /// The vector has no component.
     #[error("an empty vector has no direction and so no fingerprint")]
     Empty,
     /// Every component is zero.
@@ -27,10 +44,10 @@ pub enum VectorError {
     /// A component is NaN or infinite.
     #[error("component {position} of the vector is not a finite number")]
     NotFinite {
-        /// Position in the slice given.
+        /// Its position in the slice.
         position: usize,
     },
-    /// The rows given do not match the vector.
+    /// The number of rows is not the number of components.
     #[error("the vector has {vector} components but {rows} rows were given")]
     Dimensions {
         /// Rows given.
@@ -49,7 +66,7 @@ pub fn row(key: &HashKey, dimension: u64) -> u128 {
 /// The fingerprint of a dense vector; component i is dimension i.
 ///
 /// # Errors
-/// [`VectorError`] when the vector is empty, all zero, or has a component that is not finite.
+/// [`VectorError`] if the vector is empty, all zero, or has a component that is not finite.
 pub fn fingerprint_dense<W: Width>(key: &HashKey, vector: &[f32]) -> Result<W, VectorError> {
     let rows = (0u64..).map(|i| row(key, i));
     vote(rows, vector.iter().copied())
@@ -57,7 +74,18 @@ pub fn fingerprint_dense<W: Width>(key: &HashKey, vector: &[f32]) -> Result<W, V
 
 /// The fingerprint of a sparse vector given as (dimension, value) pairs in any order.
 ///
-/// Equal to [`fingerprint_dense`] on the same values. A dimension given twice counts with both values.
+/// Equal to [`fingerprint_dense`] on the same values. A dimension that occurs twice counts with both values.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, hyperplane};
+///
+/// # fn main() -> Result<(), hyperplane::VectorError> {
+/// let key = HashKey::PUBLIC;
+/// let sparse: u64 = hyperplane::fingerprint_sparse(&key, &[(2, -1.5), (0, 0.5)])?;
+/// assert_eq!(sparse, hyperplane::fingerprint_dense(&key, &[0.5, 0.0, -1.5])?);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As for [`fingerprint_dense`].
@@ -66,10 +94,24 @@ pub fn fingerprint_sparse<W: Width>(key: &HashKey, vector: &[(u64, f32)]) -> Res
     vote(rows, vector.iter().map(|&(_, x)| x))
 }
 
-/// The fingerprint of a dense vector under rows made once ([`row`]) or brought along.
+/// The fingerprint of a dense vector under precomputed rows: those of [`row`] or rows of the caller.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, hyperplane};
+///
+/// # fn main() -> Result<(), hyperplane::VectorError> {
+/// let key = HashKey::PUBLIC;
+/// let rows: Vec<u128> = (0..3).map(|dimension| hyperplane::row(&key, dimension)).collect();
+/// for vector in [[1.0, 2.0, 3.0], [0.5, -2.0, 1.0]] {
+///     let fingerprint: u64 = hyperplane::fingerprint_rows(&rows, &vector)?;
+///     assert_eq!(fingerprint, hyperplane::fingerprint_dense(&key, &vector)?);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
-/// As for [`fingerprint_dense`], and [`VectorError::Dimensions`] when the two lengths differ.
+/// As for [`fingerprint_dense`], and [`VectorError::Dimensions`] if the two lengths differ.
 pub fn fingerprint_rows<W: Width>(rows: &[u128], vector: &[f32]) -> Result<W, VectorError> {
     if rows.len() != vector.len() {
         return Err(VectorError::Dimensions {
@@ -80,6 +122,10 @@ pub fn fingerprint_rows<W: Width>(rows: &[u128], vector: &[f32]) -> Result<W, Ve
     vote(rows.iter().copied(), vector.iter().copied())
 }
 
+/// Votes with each row, weighted by the quantised value of its component.
+///
+/// # Errors
+/// As for [`fingerprint_dense`].
 fn vote<W: Width>(
     rows: impl Iterator<Item = u128>,
     values: impl Iterator<Item = f32> + Clone,
@@ -91,7 +137,7 @@ fn vote<W: Width>(
     let mut filled = 0;
     for (row, x) in rows.zip(values) {
         // A negative component is a vote of |x| for the opposite row.
-        let quantised = (f64::from(x) / largest * QUANTUM).round();
+        let quantised = (f64::from(x) / largest * MAX_QUANTISED).round();
         hashes[filled] = if quantised < 0.0 { !row } else { row };
         weights[filled] = quantised.abs() as u16;
         filled += 1;
@@ -105,6 +151,9 @@ fn vote<W: Width>(
 }
 
 /// The largest |x|, which is positive.
+///
+/// # Errors
+/// As for [`fingerprint_dense`].
 fn largest(values: impl Iterator<Item = f32>) -> Result<f64, VectorError> {
     let mut largest = None;
     for (position, x) in values.enumerate() {

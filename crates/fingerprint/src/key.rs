@@ -4,17 +4,25 @@ use std::fmt;
 
 /// A 128-bit key for [`hash_features`](crate::hash_features).
 ///
-/// Fingerprints made under different keys must never be compared: the profile that made them carries the
-/// key's id. Under a secret key nobody can prepare texts that collide; `Debug` therefore never prints it.
+/// Fingerprints made under different keys must never be compared. Nobody can prepare texts that collide under a
+/// secret key; `Debug` therefore never prints it.
+///
+/// ```
+/// use twinprint_fingerprint::HashKey;
+///
+/// let key = HashKey::new(0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
+/// assert_eq!(format!("{key:?}"), "HashKey(private)");
+/// assert_eq!(HashKey::default(), HashKey::PUBLIC);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HashKey([u64; 2]);
 
 impl HashKey {
-    /// The published key of the default profiles: the first 128 bits of the fraction of π, so that nobody
-    /// can have chosen them.
+    /// The public default key: the first 128 bits of the fraction of π, a number that nobody chose to make
+    /// texts collide.
     pub const PUBLIC: Self = Self([0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344]);
 
-    /// The key with the two words `k0` and `k1` (in the order of the SipHash paper).
+    /// The key of the two words `k0` and `k1`, as the SipHash paper names them.
     #[must_use]
     pub const fn new(k0: u64, k1: u64) -> Self {
         Self([k0, k1])

@@ -1,4 +1,4 @@
-//! SimHash (Charikar 2002): every feature votes on every bit with its weight.
+//! The SimHash fingerprint (Charikar 2002): every feature votes on every bit with its weight.
 //!
 //! Sum i is Σ weight over the features whose hash has bit i, minus Σ weight over the others; bit i of the
 //! fingerprint is 1 where sum i > 0. With `ones` the first of the two sums and `total` the weight of all
@@ -9,11 +9,22 @@
 
 use std::marker::PhantomData;
 
-use crate::{Width, kernel};
+use crate::kernel;
+use crate::width::Width;
 
 /// The fingerprint of features given by 128-bit hashes and weights.
 ///
-/// Features are taken in pairs up to the shorter slice. O(features · bits / SIMD lanes); no allocation.
+/// Hashes and weights are paired up to the end of the shorter slice. O(features · bits / SIMD lanes); no
+/// allocation.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, Width, hash_one, simhash};
+///
+/// let hashes = ["the", "cat", "sat"].map(|word| hash_one(&HashKey::PUBLIC, word.as_bytes()));
+/// let a: u64 = simhash(&hashes, &[1, 1, 1]);
+/// let b: u64 = simhash(&hashes, &[2, 2, 2]);
+/// assert_eq!(a.distance(b), 0);
+/// ```
 #[must_use]
 pub fn simhash<W: Width>(hashes: &[u128], weights: &[u16]) -> W {
     let mut votes = Votes::new();
@@ -21,8 +32,16 @@ pub fn simhash<W: Width>(hashes: &[u128], weights: &[u16]) -> W {
     votes.finish()
 }
 
-/// The signed sums of any weighted hashes: the plain definition, and the twin the kernels are tested
-/// against. Sums saturate.
+/// The signed sums of weighted hashes, by the plain definition that the kernels are tested against. Sums
+/// saturate.
+///
+/// ```
+/// use twinprint_fingerprint::{Width, accumulate};
+///
+/// let sums = accumulate(&[0b01u16, 0b11], &[3, -1]);
+/// assert_eq!(sums[..3], [2, -4, -2]);
+/// assert_eq!(u16::from_sums(&sums), 0b01);
+/// ```
 #[must_use]
 pub fn accumulate<W: Width>(hashes: &[W], weights: &[i64]) -> Vec<i64> {
     let mut sums = vec![0i64; W::BITS as usize];
@@ -38,13 +57,26 @@ pub fn accumulate<W: Width>(hashes: &[W], weights: &[i64]) -> Vec<i64> {
     sums
 }
 
-/// Reusable counters for one fingerprint: add features in any number of calls, then finish.
+/// Vote counters of one fingerprint, reusable for the next.
 ///
-/// The order of the calls does not matter. 1 KiB, no allocation.
+/// Features are added in any number of calls and in any order. 1 KiB, no allocation.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, Votes, hash_one, simhash};
+///
+/// let hashes = ["the", "cat", "sat"].map(|word| hash_one(&HashKey::PUBLIC, word.as_bytes()));
+/// let mut votes = Votes::<u64>::new();
+/// votes.add(&hashes[..1], &[5]);
+/// votes.add(&hashes[1..], &[2, 1]);
+/// assert_eq!(votes.finish(), simhash::<u64>(&hashes, &[5, 2, 1]));
+/// votes.clear();
+/// assert_eq!(votes.finish(), 0);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Votes<W> {
     /// Weight of the features with bit i set: bits 0..64, then 64..128 (used at width 128 only).
     ones: [[u64; 64]; 2],
+    /// Weight of all features.
     total: u64,
     width: PhantomData<W>,
 }
@@ -66,7 +98,7 @@ impl<W: Width> Votes<W> {
         }
     }
 
-    /// Adds features given by 128-bit hashes and weights, in pairs up to the shorter slice.
+    /// Adds features given by 128-bit hashes and weights, paired up to the end of the shorter slice.
     pub fn add(&mut self, hashes: &[u128], weights: &[u16]) {
         let n = hashes.len().min(weights.len());
         let (hashes, weights) = (&hashes[..n], &weights[..n]);
@@ -78,7 +110,7 @@ impl<W: Width> Votes<W> {
         self.total += weights.iter().map(|&w| u64::from(w)).sum::<u64>();
     }
 
-    /// Adds features given by 64-bit hashes and weights, in pairs up to the shorter slice.
+    /// Adds features given by 64-bit hashes and weights, paired up to the end of the shorter slice.
     ///
     /// At a width of 128 such a feature has zeros in its high half.
     pub fn add_64(&mut self, hashes: &[u64], weights: &[u16]) {
@@ -96,7 +128,7 @@ impl<W: Width> Votes<W> {
         self.total += hashes.len() as u64;
     }
 
-    /// The signed sums, one a bit, as [`accumulate`] gives them.
+    /// The signed sums, one a bit, equal to those of [`accumulate`].
     #[must_use]
     pub fn sums(&self) -> Vec<i64> {
         self.used()
@@ -120,6 +152,7 @@ impl<W: Width> Votes<W> {
         self.total = 0;
     }
 
+    /// The counters of the width's bits.
     fn used(&self) -> impl Iterator<Item = &u64> {
         self.ones.as_flattened().iter().take(W::BITS as usize)
     }

@@ -7,33 +7,56 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
-use crate::kernel::RowKernels;
+use crate::level::Level;
 
-/// Why a text is not a fingerprint.
+/// A reason that a text is not a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     /// The number of digits is wrong.
     #[error("a fingerprint of {} bits has {expected} hexadecimal digits, got {got}", expected * 4)]
     Length {
-        /// Digits wanted.
+        /// Digits of the width.
         expected: usize,
-        /// Bytes given.
+        /// Bytes of the text.
         got: usize,
     },
     /// A byte is not a hexadecimal digit.
     #[error("byte {position} of the fingerprint is not a hexadecimal digit")]
     Digit {
-        /// Position of the first such byte.
+        /// Byte position of the first such byte.
         position: usize,
     },
 }
 
+/// The Hamming kernels of one width, implemented in [`kernel`](crate::kernel). The trait is not exported, which
+/// seals [`Width`].
+pub trait HammingKernels: Sized {
+    /// Calls `hit(index, distance)` for every row within k of one query.
+    fn one_to_many(self, level: Level, rows: &[Self], k: u32, hit: impl FnMut(u32, u8));
+    /// Calls `hit(i, j, distance)` for every pair of a row of `a` and a row of `b` within k of each other.
+    fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8));
+    /// Calls `hit(i, j, distance)` for every i < j with rows i and j within k of each other.
+    fn within(level: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8));
+}
+
 /// An unsigned integer used as a fingerprint. Implemented for `u16`, `u32`, `u64` and `u128` only.
 ///
-/// Bit 0 is the least significant one.
+/// Bit 0 is the least significant bit.
+///
+/// ```
+/// use twinprint_fingerprint::{ParseError, Width};
+///
+/// # fn main() -> Result<(), ParseError> {
+/// let fingerprint = u64::from_hex("00000000000000ff")?;
+/// assert_eq!(fingerprint.distance(0b111), 5);
+/// assert_eq!(fingerprint.to_hex(), "00000000000000ff");
+/// assert_eq!(u64::from_hex("ff"), Err(ParseError::Length { expected: 16, got: 2 }));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Width:
-    RowKernels
+    HammingKernels
     + Copy
     + Eq
     + Ord
@@ -57,15 +80,15 @@ pub trait Width:
     #[must_use]
     fn distance(self, other: Self) -> u32;
 
-    /// Bit `i`; false where `i >= BITS`.
+    /// Bit `i`; false for `i >= BITS`.
     #[must_use]
     fn bit(self, i: u32) -> bool;
 
-    /// Bit i is 1 where `sums[i] > 0`. Missing sums give 0, sums from `BITS` on are not read.
+    /// The fingerprint whose bit i is 1 if `sums[i] > 0`. Bits without a sum are 0; sums from `BITS` on are ignored.
     #[must_use]
     fn from_sums(sums: &[i64]) -> Self;
 
-    /// The low `BITS` bits.
+    /// The low `BITS` bits of `full`.
     #[must_use]
     fn truncate(full: u128) -> Self;
 
@@ -84,7 +107,7 @@ pub trait Width:
     /// The inverse of [`to_hex`](Self::to_hex); upper case is accepted.
     ///
     /// # Errors
-    /// [`ParseError`] when the text is not exactly `BITS / 4` hexadecimal digits.
+    /// [`ParseError`] if the text is not exactly `BITS / 4` hexadecimal digits.
     fn from_hex(text: &str) -> Result<Self, ParseError>;
 }
 
@@ -135,7 +158,10 @@ macro_rules! width {
 }
 width!(u16 u32 u64 u128);
 
-/// `digits` hexadecimal digits (at most 32) as a number.
+/// The number that a text of `digits` hexadecimal digits (at most 32) stands for.
+///
+/// # Errors
+/// As for [`Width::from_hex`].
 fn parse(text: &str, digits: usize) -> Result<u128, ParseError> {
     if text.len() != digits {
         return Err(ParseError::Length {
@@ -179,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_texts_are_refused_by_reason() {
+    fn a_wrong_text_is_an_error_with_its_reason() {
         assert_eq!(
             u16::from_hex("123"),
             Err(ParseError::Length { expected: 4, got: 3 })
@@ -194,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_zero_gives_zero_and_lengths_need_not_fit() {
+    fn a_sum_of_zero_gives_zero_and_any_number_of_sums_is_accepted() {
         assert_eq!(u16::from_sums(&[0, 1, 0, -1]), 0b10);
         assert_eq!(u16::from_sums(&[1; 40]), u16::MAX);
         assert_eq!(u128::from_sums(&[]), 0);

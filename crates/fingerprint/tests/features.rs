@@ -1,5 +1,10 @@
 //! The feature hash against the crate `siphasher`, bit for bit.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use proptest::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::{HashKey, Span, hash_features, hash_features_64, hash_one, hash_windows_64};

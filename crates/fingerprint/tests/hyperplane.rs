@@ -1,5 +1,10 @@
 //! Fingerprints of vectors.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use proptest::prelude::*;
 use twinprint_fingerprint::hyperplane::{
     VectorError, fingerprint_dense, fingerprint_rows, fingerprint_sparse, row,

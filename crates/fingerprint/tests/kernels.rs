@@ -1,7 +1,13 @@
 //! Every kernel at every level of this CPU against the plain definition.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::missing_errors_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use proptest::prelude::*;
-use twinprint_fingerprint::kernel::{self, Level, PackedRows, Run};
+use twinprint_fingerprint::kernel::{self, Level, PackedRows, RowRange};
 use twinprint_fingerprint::{
     HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at,
 };
@@ -174,7 +180,7 @@ proptest! {
         queries in prop::collection::vec(any::<u128>(), 0..10),
         k in 0u32..70,
     ) {
-        let runs: Vec<Run> = runs.iter().map(|&(start, len, slot)| Run { start, end: start + len, slot }).collect();
+        let runs: Vec<RowRange> = runs.iter().map(|&(start, len, slot)| RowRange { start, end: start + len, query: slot }).collect();
         packed_rows_at_every_level::<u64>((&packed, width), &runs, &queries, k);
         packed_rows_at_every_level::<u128>((&packed, width), &runs, &queries, k);
     }
@@ -279,7 +285,7 @@ fn many_votes_of_weight_1() {
 
 fn packed_rows_at_every_level<W: Width>(
     (packed, width): (&[u8], u32),
-    runs: &[Run],
+    runs: &[RowRange],
     queries: &[u128],
     k: u32,
 ) {
@@ -293,7 +299,7 @@ fn packed_rows_at_every_level<W: Width>(
     let queries: Vec<W> = queries.iter().map(|&q| W::truncate(q & mask)).collect();
     let mut want = Vec::new();
     for (number, run) in (0..).zip(runs) {
-        let query = queries.get(run.slot as usize).map_or(0, |q| q.widen());
+        let query = queries.get(run.query as usize).map_or(0, |q| q.widen());
         for row in run.start..run.end {
             let start = row as usize * width as usize;
             let value = (0..width as usize).fold(0, |value, b| value | bit(start + b) << b);

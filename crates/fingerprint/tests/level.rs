@@ -1,5 +1,10 @@
 //! The environment variable that lowers the level. Its own binary, because the level is found out once.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use twinprint_fingerprint::kernel::{Level, level};
 
 #[test]

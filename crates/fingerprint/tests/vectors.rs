@@ -1,5 +1,10 @@
 //! Published worked examples, exact.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use twinprint_fingerprint::hyperplane::{fingerprint_rows, fingerprint_sparse, row};
 use twinprint_fingerprint::kernel::{hamming_one_to_many, hamming_within};
 use twinprint_fingerprint::{HashKey, Votes, Width, accumulate, simhash};

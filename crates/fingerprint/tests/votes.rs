@@ -1,16 +1,22 @@
 //! Votes against the plain definition, and the laws of the fingerprint.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::missing_errors_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use proptest::prelude::*;
 use twinprint_fingerprint::{Votes, Width, accumulate, simhash};
 
-fn twin<W: Width>(hashes: &[u128], weights: &[u16]) -> Vec<i64> {
+fn by_definition<W: Width>(hashes: &[u128], weights: &[u16]) -> Vec<i64> {
     let hashes: Vec<W> = hashes.iter().map(|&h| W::truncate(h)).collect();
     let weights: Vec<i64> = weights.iter().map(|&w| i64::from(w)).collect();
     accumulate(&hashes, &weights)
 }
 
 fn check<W: Width>(hashes: &[u128], weights: &[u16], cut: usize) -> Result<(), TestCaseError> {
-    let want = twin::<W>(hashes, weights);
+    let want = by_definition::<W>(hashes, weights);
     let mut votes = Votes::<W>::new();
     votes.add(&[u128::MAX], &[9]);
     votes.clear();

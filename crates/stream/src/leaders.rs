@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use twinprint_cluster::Similarity;
-use twinprint_cluster::groups::{Near, Space};
+use twinprint_cluster::groups::{GroupPoint, GroupSpace};
 use twinprint_fingerprint::{HashKey, Width};
 use twinprint_index::PrefixIndex;
 use twinprint_index::growing::{GrowingIndex, Neighbor};
@@ -125,7 +125,7 @@ pub(super) struct Leaders {
     /// The number of the next row of the index.
     next_row: u64,
     /// The leader or centre of each row of the index, and the row of each leader and centre.
-    rows: HashMap<u64, Near>,
+    rows: HashMap<u64, GroupPoint>,
     row_of_leader: HashMap<u32, u64>,
     row_of_centre: HashMap<u64, u64>,
     /// Leaders of few features, by words and by characters.
@@ -181,7 +181,7 @@ impl Leaders {
     pub(super) fn restore(&mut self, stored: BTreeMap<u32, StoredLeader>, centres: BTreeMap<u64, u128>) {
         for (number, leader) in stored {
             if !leader.is_empty {
-                self.put(Near::Leader(number), leader.fingerprint);
+                self.put(GroupPoint::Leader(number), leader.fingerprint);
             }
             let leader = Leader {
                 fingerprint: leader.fingerprint,
@@ -193,21 +193,21 @@ impl Leaders {
             self.held.insert(number, leader);
         }
         for (&group, &at) in &centres {
-            self.put(Near::Centre(group), at);
+            self.put(GroupPoint::Centre(group), at);
         }
         self.centres = centres;
         self.index_few();
     }
 
-    fn put(&mut self, what: Near, fingerprint: u128) {
+    fn put(&mut self, what: GroupPoint, fingerprint: u128) {
         let row = self.next_row;
         self.next_row += 1;
         self.index.insert(row, fingerprint);
         self.index.maintain();
         self.rows.insert(row, what);
         match what {
-            Near::Leader(leader) => self.row_of_leader.insert(leader, row),
-            Near::Centre(group) => self.row_of_centre.insert(group, row),
+            GroupPoint::Leader(leader) => self.row_of_leader.insert(leader, row),
+            GroupPoint::Centre(group) => self.row_of_centre.insert(group, row),
         };
     }
 
@@ -308,8 +308,8 @@ impl Around<'_> {
     }
 }
 
-impl Space for Around<'_> {
-    fn near(&mut self, most: usize, out: &mut Vec<(Near, u32)>) -> usize {
+impl GroupSpace for Around<'_> {
+    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
         if self.item.is_empty {
             return 0;
         }
@@ -317,11 +317,13 @@ impl Space for Around<'_> {
         let (index, radius) = (&self.leaders.index, self.leaders.radius);
         index.lookup(self.item.fingerprint, radius, &mut rows);
         let what = |row: &Neighbor| Some((*self.leaders.rows.get(&row.id)?, row.distance));
-        let (near, far) = split_crowd(&mut rows, CROWD.saturating_mul(most));
+        let (near, far) = split_crowd(&mut rows, CROWD.saturating_mul(max_leaders));
         out.extend(near.iter().filter_map(what));
-        let leaders = out.iter().filter(|(near, _)| matches!(near, Near::Leader(_)));
+        let leaders = out
+            .iter()
+            .filter(|(near, _)| matches!(near, GroupPoint::Leader(_)));
         let mut left_out = far.len();
-        if leaders.count() < most {
+        if leaders.count() < max_leaders {
             out.extend(far.iter().filter_map(what));
             left_out = 0;
         }
@@ -334,20 +336,20 @@ impl Space for Around<'_> {
             let by_rows: BTreeSet<u32> = out
                 .iter()
                 .filter_map(|(near, _)| match near {
-                    Near::Leader(leader) => Some(*leader),
-                    Near::Centre(_) => None,
+                    GroupPoint::Leader(leader) => Some(*leader),
+                    GroupPoint::Centre(_) => None,
                 })
                 .collect();
             out.extend(few.into_iter().filter_map(|leader| {
                 let held = self.leaders.held.get(&leader)?;
                 let distance = held.fingerprint.distance(self.item.fingerprint);
-                (!by_rows.contains(&leader)).then_some((Near::Leader(leader), distance))
+                (!by_rows.contains(&leader)).then_some((GroupPoint::Leader(leader), distance))
             }));
         }
         // By what they are, not by their rows, which a stored state does not keep.
         out.sort_unstable_by_key(|&(near, distance)| match near {
-            Near::Leader(leader) => (distance, false, u64::from(leader)),
-            Near::Centre(group) => (distance, true, group),
+            GroupPoint::Leader(leader) => (distance, false, u64::from(leader)),
+            GroupPoint::Centre(group) => (distance, true, group),
         });
         left_out
     }
@@ -361,18 +363,18 @@ impl Space for Around<'_> {
         })
     }
 
-    fn related(&mut self, leader: u32) -> bool {
+    fn is_related(&mut self, leader: u32) -> bool {
         let (jaccard, containment) = RELATED;
         let overlap = self.compare(leader, |a, b| overlap(a.shingles(), b.shingles()));
         overlap.is_some_and(|o| o.jaccard() >= jaccard || o.containment() >= containment)
     }
 
-    fn lead(&mut self, leader: u32) {
+    fn add_leader(&mut self, leader: u32) {
         let item = self.item;
         let few = item.features < FEW_FEATURES;
         let text = self.leaders.packer.pack(&item.text);
         if !item.is_empty {
-            self.leaders.put(Near::Leader(leader), item.fingerprint);
+            self.leaders.put(GroupPoint::Leader(leader), item.fingerprint);
             if few {
                 self.leaders.insert_few(leader, item.measure, &item.set);
             }
@@ -389,11 +391,11 @@ impl Space for Around<'_> {
         );
     }
 
-    fn retire(&mut self, leader: u32) {
+    fn remove_leader(&mut self, leader: u32) {
         self.leaders.retire(leader);
     }
 
-    fn centre(&mut self, group: u64, at: Option<u128>) {
+    fn set_centre(&mut self, group: u64, at: Option<u128>) {
         let before = match at {
             Some(at) => self.leaders.centres.insert(group, at),
             None => self.leaders.centres.remove(&group),
@@ -402,7 +404,7 @@ impl Space for Around<'_> {
             let row = self.leaders.row_of_centre.remove(&group);
             self.leaders.take(row);
             if let Some(at) = at {
-                self.leaders.put(Near::Centre(group), at);
+                self.leaders.put(GroupPoint::Centre(group), at);
             }
         }
     }

@@ -35,11 +35,11 @@ mod tests;
 pub mod time;
 pub mod words;
 
-use twinprint_io::VERSION;
-use twinprint_cluster::groups::{DuplicateGroup, Groups, Item};
-use twinprint_cluster::stories::{Joined, Representative, Stories, Story, Topic};
+use twinprint_cluster::groups::{DuplicateGroup, GroupItem, Groups};
+use twinprint_cluster::stories::{Representative, Stories, Story, StoryPlacement, Topic};
 use twinprint_cluster::{Similarity, groups, stories};
 use twinprint_fingerprint::HashKey;
+use twinprint_io::VERSION;
 
 pub use error::StreamError;
 pub use agreement::AgreementReport;
@@ -155,7 +155,7 @@ impl Stream {
         let time = document.time.unwrap_or(now);
         let mut space = self.leaders.around(&document.content);
         self.groups.advance(now, &mut space);
-        let item = Item {
+        let item = GroupItem {
             fingerprint: document.content.fingerprint,
             member: members::member(document, number, time, self.options.scope),
         };
@@ -170,7 +170,7 @@ impl Stream {
             Some(story) if self.stories.grow(story, time, now) => self.stories.resolve(story),
             // The founder of a group, or the first duplicate after the group's story has ended.
             _ => {
-                let joined: Joined = self.represent(document, number, time, |stories, item, now| {
+                let joined: StoryPlacement = self.represent(document, number, time, |stories, item, now| {
                     stories.place(item, now)
                 });
                 joined.story

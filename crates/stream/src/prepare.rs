@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use twinprint_cluster::stories::Role;
+use twinprint_cluster::stories::StoryWord;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::{ShingleSet, Shingler};
 use twinprint_text::{Analyzer, Measure, Profile, Words};
@@ -60,7 +60,7 @@ impl Prepared {
     }
 
     /// Distinct words, their roles, and how often each occurs.
-    pub(super) fn words(&self) -> Vec<(&str, Role, u32)> {
+    pub(super) fn words(&self) -> Vec<StoryWord<'_>> {
         self.words.of(&self.content.text).collect()
     }
 
@@ -128,7 +128,7 @@ impl Preparer {
 
 #[cfg(test)]
 mod tests {
-    use twinprint_cluster::stories::BREAK;
+    use twinprint_cluster::stories::{SENTENCE_BREAK, WordRole};
 
     use super::*;
 
@@ -147,14 +147,17 @@ mod tests {
     #[test]
     fn words_are_counted_with_their_roles() {
         let prepared = prepare("The cat, the hat. Cat!");
-        assert_eq!(
-            prepared.words(),
-            [
-                ("the", Role::Stop, 2),
-                ("cat", Role::Term, 2),
-                ("hat", Role::Term, 1)
-            ]
-        );
+        let words = [
+            ("the", WordRole::Stop, 2),
+            ("cat", WordRole::Term, 2),
+            ("hat", WordRole::Term, 1),
+        ];
+        let words = words.map(|(text, role, occurrences)| StoryWord {
+            text,
+            role,
+            occurrences,
+        });
+        assert_eq!(prepared.words(), words);
         assert_eq!(prepared.opening(), [0, 1, 0, 2, 1]);
     }
 
@@ -162,7 +165,11 @@ mod tests {
     fn ideographs_are_parted_where_a_clause_ends() {
         let prepared = prepare("湖人赢球，湖人队");
         assert_eq!(
-            prepared.opening().iter().filter(|&&word| word == BREAK).count(),
+            prepared
+                .opening()
+                .iter()
+                .filter(|&&word| word == SENTENCE_BREAK)
+                .count(),
             1
         );
     }

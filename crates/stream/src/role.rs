@@ -3,7 +3,7 @@
 //! Words that every text has say nothing, whatever a corpus counts; they are listed here for English and Chinese. In other languages their
 //! rarity alone keeps them out.
 
-use twinprint_cluster::stories::Role;
+use twinprint_cluster::stories::WordRole;
 
 /// Function words of English in canonical form, sorted.
 const ENGLISH: &[&str] = &[
@@ -166,13 +166,13 @@ const CHINESE: &[&str] = &[
 const LONGEST: usize = 64;
 
 /// The role of a word of a canonical text.
-pub(super) fn role(word: &str) -> Role {
+pub(super) fn role(word: &str) -> WordRole {
     let mut chars = word.chars();
     let (Some(first), second) = (chars.next(), chars.next()) else {
-        return Role::Stop;
+        return WordRole::Stop;
     };
     if word.len() > LONGEST || ENGLISH.binary_search(&word).is_ok() || CHINESE.binary_search(&word).is_ok() {
-        return Role::Stop;
+        return WordRole::Stop;
     }
     let number = word.chars().all(char::is_numeric);
     if second.is_none() || number {
@@ -180,12 +180,12 @@ pub(super) fn role(word: &str) -> Role {
         return if "的了在是和与及或就都而也很着过被把对从到为以于等这那他她它我你有不上下中说要会将让给向"
             .contains(first)
         {
-            Role::Stop
+            WordRole::Stop
         } else {
-            Role::Part
+            WordRole::Part
         };
     }
-    Role::Term
+    WordRole::Term
 }
 
 #[cfg(test)]
@@ -200,14 +200,14 @@ mod tests {
     #[test]
     fn roles() {
         for (word, expected) in [
-            ("the", Role::Stop),
-            ("cocoa", Role::Term),
-            ("1987", Role::Part),
-            ("我们", Role::Stop),
-            ("湖人", Role::Term),
-            ("队", Role::Part),
-            ("的", Role::Stop),
-            ("", Role::Stop),
+            ("the", WordRole::Stop),
+            ("cocoa", WordRole::Term),
+            ("1987", WordRole::Part),
+            ("我们", WordRole::Stop),
+            ("湖人", WordRole::Term),
+            ("队", WordRole::Part),
+            ("的", WordRole::Stop),
+            ("", WordRole::Stop),
         ] {
             assert_eq!(role(word), expected, "{word}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use twinprint_cluster::stories::{BREAK, OPENING, Role};
+use twinprint_cluster::stories::{MAX_OPENING_WORDS, SENTENCE_BREAK, StoryWord, WordRole};
 use twinprint_fingerprint::Span;
 
 use super::role::role;
@@ -15,14 +15,18 @@ const TITLE: usize = 160;
 /// Distinct words as ranges of the canonical text.
 #[derive(Debug, Default)]
 pub struct WordCounts {
-    words: Vec<(Span, Role, u32)>,
+    words: Vec<(Span, WordRole, u32)>,
     opening: Vec<u32>,
 }
 
 impl WordCounts {
     /// Distinct words of the canonical text they were counted in, their roles, and how often each occurs.
-    pub fn of<'t>(&'t self, canonical: &'t str) -> impl Iterator<Item = (&'t str, Role, u32)> {
-        let word = |&(span, role, times): &(Span, Role, u32)| (slice(canonical, span), role, times);
+    pub fn of<'t>(&'t self, canonical: &'t str) -> impl Iterator<Item = StoryWord<'t>> {
+        let word = |&(span, role, occurrences): &(Span, WordRole, u32)| StoryWord {
+            text: slice(canonical, span),
+            role,
+            occurrences,
+        };
         self.words.iter().map(word)
     }
 
@@ -46,17 +50,17 @@ impl WordCounts {
             if let Some((_, _, times)) = counts.words.get_mut(place as usize) {
                 *times += 1;
             }
-            if counts.opening.len() < OPENING {
+            if counts.opening.len() < MAX_OPENING_WORDS {
                 // Between ideographs, a space stands where a sentence or clause ended.
                 let parted = span.start > end && end > 0;
                 if parted && word.chars().next().is_some_and(|c| c >= '\u{2E80}') {
-                    counts.opening.push(BREAK);
+                    counts.opening.push(SENTENCE_BREAK);
                 }
                 counts.opening.push(place);
             }
             end = span.end;
         }
-        counts.opening.truncate(OPENING);
+        counts.opening.truncate(MAX_OPENING_WORDS);
         counts
     }
 }

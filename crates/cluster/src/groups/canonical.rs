@@ -1,7 +1,8 @@
-//! Which member of a group stands for it, by a policy that may be asked as members come.
+//! The canonical member of a group, chosen by a policy and updated as members come.
 //!
-//! A policy is a list of preferences; the first that tells two members apart decides, and the earlier document where none does. A group
-//! has one canonical member, or one for each site (host or domain) where copies on different sites are to stay.
+//! A policy is a list of preferences. The first that differs between two members decides; if none does, the
+//! earlier document is better. A group has one canonical member, or one for each site (host or domain) if copies
+//! on different sites should be kept.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,10 +10,20 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Sites of a group that are told apart; the canonical member of further ones is not kept.
-const SITES: usize = 256;
+/// The most sites of a group that have a canonical member; members on further sites are dropped.
+const MAX_SITES: usize = 256;
 
-/// What makes one member better than another.
+/// A criterion by which one member is better than another.
+///
+/// ```
+/// use twinprint_cluster::groups::{Preference, UnknownPreference};
+///
+/// # fn main() -> Result<(), UnknownPreference> {
+/// let policy: Vec<Preference> = "https,url-length".split(',').map(str::parse).collect::<Result<_, _>>()?;
+/// assert_eq!(policy, [Preference::Https, Preference::UrlLength]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preference {
     /// The higher score; a member without one comes last.
@@ -40,7 +51,7 @@ impl Preference {
         ("url-length", Self::UrlLength),
     ];
 
-    /// `Less` where `a` is better.
+    /// `Less` if `a` is better.
     fn compare(self, a: &Member, b: &Member) -> Ordering {
         match self {
             Self::Score => match (a.score, b.score) {
@@ -56,9 +67,9 @@ impl Preference {
     }
 }
 
-/// A name that no preference has.
+/// The error for a name that is not a preference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no preference; there are score, first, last, longest, https and url-length")]
+#[error("{0:?} is not a preference; the preferences are score, first, last, longest, https and url-length")]
 pub struct UnknownPreference(String);
 
 impl FromStr for Preference {
@@ -72,22 +83,22 @@ impl FromStr for Preference {
     }
 }
 
-/// What a policy looks at.
+/// The properties of a member that a policy compares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
     /// Its number in the stream.
     pub document: u64,
-    /// What it is called.
+    /// Its name.
     pub name: Box<str>,
-    /// The site it competes on; empty where all members compete with one another.
+    /// The site on which it competes with other members; empty if all members compete with one another.
     pub site: Box<str>,
-    /// Its score, where it has one.
+    /// Its score, if it has one.
     pub score: Option<f32>,
-    /// When it was seen, in seconds.
+    /// The time at which it was seen, in seconds.
     pub time: i64,
     /// Bytes of its text.
     pub length: u64,
-    /// Whether its address begins with https.
+    /// True if its address begins with https.
     pub https: bool,
     /// Bytes of its address; `u32::MAX` without one.
     pub url_length: u32,
@@ -98,16 +109,16 @@ pub struct Member {
 pub struct Canonicals(BTreeMap<Box<str>, Member>);
 
 impl Canonicals {
-    /// Offers a member.
+    /// Keeps a member if it is better than the one kept for its site.
     pub(super) fn offer(&mut self, member: Member, policy: &[Preference]) {
-        let full = self.0.len() >= SITES;
+        let full = self.0.len() >= MAX_SITES;
         match self.0.get_mut(&member.site) {
             Some(best) => {
-                let by = policy
+                let order = policy
                     .iter()
                     .map(|preference| preference.compare(&member, best))
                     .find(|order| order.is_ne());
-                if by.unwrap_or(member.document.cmp(&best.document)).is_lt() {
+                if order.unwrap_or(member.document.cmp(&best.document)).is_lt() {
                     *best = member;
                 }
             }
@@ -118,7 +129,7 @@ impl Canonicals {
         }
     }
 
-    /// Offers all of another group's.
+    /// Offers all members of another group's `Canonicals`.
     pub(super) fn merge(&mut self, other: Self, policy: &[Preference]) {
         for member in other.0.into_values() {
             self.offer(member, policy);
@@ -162,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_preference_that_tells_members_apart_decides() {
+    fn the_first_preference_in_which_members_differ_decides() {
         use Preference::{First, Https, Last, Longest, Score, UrlLength};
         assert_eq!(best(&[Score]), 3);
         assert_eq!(best(&[First]), 1);
@@ -175,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_site_has_its_own() {
+    fn each_site_has_a_canonical_member() {
         let mut canonicals = Canonicals::default();
         for (document, site) in [(1, "a"), (2, "b"), (3, "a")] {
             let member = Member {
@@ -189,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_parse_to_their_preference() {
         for (name, preference) in Preference::NAMES {
             assert_eq!(name.parse(), Ok(preference));
         }

@@ -1,15 +1,16 @@
-//! The bit-majority centre of a group: each bit as most of its members have it.
+//! The bit-majority centre of a group: each bit has the value that most members have.
 //!
-//! It is what leader–follower clustering calls updating the centre, and serves the search alone: an item near the centre is compared with
-//! the group's leaders, and only they decide. After [`FROZEN`] members it stays as it is, so that a group without end costs no more.
+//! Leader–follower clustering calls this updating the centre. It serves the search only: an item near the centre
+//! is compared with the group's leaders, which decide. The centre does not change after [`MAX_COUNTED_MEMBERS`]
+//! members, so that the cost of a group is bounded.
 
 use serde::{Deserialize, Serialize};
 use twinprint_fingerprint::Width;
 
-/// Members counted.
-const FROZEN: u8 = 64;
+/// The most members that a centre counts.
+const MAX_COUNTED_MEMBERS: u8 = 64;
 
-/// How many of the members counted have each bit.
+/// For each bit, the number of counted members that have it set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Centre {
     members: u8,
@@ -28,9 +29,9 @@ impl Centre {
         centre
     }
 
-    /// Counts a member; whether it counted.
+    /// Counts a member. Returns whether the centre still counts members.
     pub(super) fn add(&mut self, fingerprint: u128) -> bool {
-        if self.members >= FROZEN {
+        if self.members >= MAX_COUNTED_MEMBERS {
             return false;
         }
         self.members += 1;
@@ -40,7 +41,7 @@ impl Centre {
         true
     }
 
-    /// The majority of each bit; 0 where there is none.
+    /// The majority of each bit; 0 for a tie.
     pub(super) fn fingerprint(&self) -> u128 {
         let bits = (0..u128::BITS).zip(&self.ones);
         bits.fold(0, |f, (i, &ones)| f | u128::from(ones > self.members / 2) << i)
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_centre_has_each_bit_as_most_members_have_it() {
+    fn each_bit_of_the_centre_is_the_majority_of_members() {
         let mut centre = Centre::new(0b1100);
         assert_eq!(centre.fingerprint(), 0b1100);
         centre.add(0b1010);
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn it_freezes() {
+    fn the_centre_stops_changing_at_the_member_limit() {
         let mut centre = Centre::new(0);
         let counted = (0..1000).filter(|_| centre.add(u128::MAX)).count();
         assert_eq!((counted, centre.fingerprint()), (63, u128::MAX));

@@ -1,3 +1,5 @@
+//! Groups of small sets, checked against the invariants and by definition.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -9,7 +11,7 @@ const THRESHOLD: f64 = 0.6;
 /// Sets of small numbers, all of which are near one another.
 #[derive(Default)]
 struct Sets {
-    /// The set of the item at hand.
+    /// The set of the current item.
     item: BTreeSet<u8>,
     leaders: BTreeMap<u32, BTreeSet<u8>>,
     centres: BTreeMap<u64, u128>,
@@ -27,10 +29,10 @@ fn jaccard(a: &BTreeSet<u8>, b: &BTreeSet<u8>) -> f64 {
     }
 }
 
-impl Space for Sets {
-    fn near(&mut self, _: usize, out: &mut Vec<(Near, u32)>) -> usize {
-        out.extend(self.leaders.keys().map(|&leader| (Near::Leader(leader), 0)));
-        out.extend(self.centres.keys().map(|&group| (Near::Centre(group), 1)));
+impl GroupSpace for Sets {
+    fn nearby(&mut self, _: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
+        out.extend(self.leaders.keys().map(|&leader| (GroupPoint::Leader(leader), 0)));
+        out.extend(self.centres.keys().map(|&group| (GroupPoint::Centre(group), 1)));
         0
     }
 
@@ -42,28 +44,28 @@ impl Space for Sets {
         })
     }
 
-    fn related(&mut self, leader: u32) -> bool {
+    fn is_related(&mut self, leader: u32) -> bool {
         jaccard(&self.item, &self.leaders[&leader]) >= self.related
     }
 
-    fn lead(&mut self, leader: u32) {
+    fn add_leader(&mut self, leader: u32) {
         self.leaders.insert(leader, self.item.clone());
     }
 
-    fn retire(&mut self, leader: u32) {
+    fn remove_leader(&mut self, leader: u32) {
         assert!(self.leaders.remove(&leader).is_some());
     }
 
-    fn centre(&mut self, group: u64, at: Option<u128>) {
-        match at {
-            Some(at) => self.centres.insert(group, at),
+    fn set_centre(&mut self, group: u64, centre: Option<u128>) {
+        match centre {
+            Some(centre) => self.centres.insert(group, centre),
             None => self.centres.remove(&group),
         };
     }
 }
 
-fn item(document: u64, set: &BTreeSet<u8>) -> Item {
-    Item {
+fn item(document: u64, set: &BTreeSet<u8>) -> GroupItem {
+    GroupItem {
         fingerprint: set.iter().fold(0, |f, &x| f | 1 << (x % 128)),
         member: Member {
             document,
@@ -78,7 +80,7 @@ fn item(document: u64, set: &BTreeSet<u8>) -> Item {
     }
 }
 
-fn run(sets: &[BTreeSet<u8>], options: GroupOptions, related: f64) -> (Groups, Sets, Vec<Placed>) {
+fn run(sets: &[BTreeSet<u8>], options: GroupOptions, related: f64) -> (Groups, Sets, Vec<GroupPlacement>) {
     let mut groups = Groups::new(options);
     let mut space = Sets {
         related,
@@ -149,7 +151,7 @@ proptest! {
     }
 }
 
-/// The group each document was placed in, as a second run has it.
+/// The group that each document is placed in by a second run.
 fn placed_groups(groups: &Groups, sets: &[BTreeSet<u8>], related: f64) -> Vec<u64> {
     let (_, _, placed) = run(sets, groups.options.clone(), related);
     placed.iter().map(|placed| placed.group).collect()
@@ -160,7 +162,7 @@ fn placed_group(groups: &[u64], document: u64) -> u64 {
 }
 
 #[test]
-fn a_merged_group_keeps_the_older_id_and_tells_the_other() {
+fn a_merged_group_keeps_the_older_id_and_reports_the_other() {
     let sets = [&[1u8, 2, 3, 4][..], &[3, 4, 5, 6], &[2, 3, 4, 5]].map(|set| set.iter().copied().collect());
     let (groups, space, placed) = run(&sets, GroupOptions::default(), 0.0);
     assert_eq!([placed[0].group, placed[1].group, placed[2].group], [0, 1, 0]);
@@ -172,7 +174,7 @@ fn a_merged_group_keeps_the_older_id_and_tells_the_other() {
 }
 
 #[test]
-fn strangers_to_the_founder_neither_lead_nor_merge() {
+fn items_unrelated_to_the_founder_neither_lead_nor_merge() {
     let sets = [&[1u8, 2, 3, 4][..], &[3, 4, 5, 6], &[2, 3, 4, 5]].map(|set| set.iter().copied().collect());
     let (groups, space, placed) = run(&sets, GroupOptions::default(), 0.9);
     assert_eq!([placed[0].group, placed[1].group, placed[2].group], [0, 1, 0]);

@@ -1,32 +1,36 @@
-//! The pairs of a block's items with what was placed before, in pieces: in a crowd every item has as many as there are items.
+//! The candidate pairs of a block's items with the placed items, gathered in pieces.
+//!
+//! In a crowd every item has as many pairs as there are items, so that the pairs of a block may not fit memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use super::neighbors::{Candidate, Neighbors};
 use super::search::nearest_first;
-use super::{Block, Candidate, Neighbors, Verify};
 
-/// Gives the pairs in the order of the items, each item's nearest first. The pieces hold whole items, and are not the same in every run; the
-/// pairs and their order are.
+/// Yields the pairs in the order of the items, each item's nearest first.
+///
+/// A piece holds the pairs of whole items. The pieces may differ from run to run; the pairs and their order do not.
 pub(super) struct Gather<'i> {
     items: &'i [u32],
-    /// Pairs of a piece at most, but for the last item of each thread.
-    most: usize,
-    /// Items to look at next: all at first, then about as many as will fill half a piece.
-    next: usize,
+    /// The most pairs of a piece, not counting the last item of each thread.
+    max_pairs: usize,
+    /// The number of items to search next: all at first, then about as many as fill half a piece.
+    window: usize,
 }
 
 impl<'i> Gather<'i> {
-    /// Pieces of a quarter of `memory`; another quarter is taken while one is put together.
+    /// Gathers pieces of a quarter of `memory`; building one takes another quarter.
     pub(super) fn new(items: &'i [u32], memory: usize) -> Self {
         Self {
             items,
-            most: memory / 4 / size_of::<(u32, Candidate)>(),
-            next: items.len(),
+            max_pairs: memory / 4 / size_of::<(u32, Candidate)>(),
+            window: items.len(),
         }
     }
 
+    /// Returns whether the pairs of all items have been gathered.
     pub(super) fn is_done(&self) -> bool {
         self.items.is_empty()
     }
@@ -36,42 +40,43 @@ impl<'i> Gather<'i> {
         self.items.first().copied()
     }
 
-    /// Appends the pairs of at least one more item.
-    pub(super) fn more<S: Neighbors + Verify + Sync>(
+    /// Appends the pairs of at least one more item with the items `0..placed` that `is_wanted` accepts.
+    pub(super) fn more<S: Neighbors + Sync>(
         &mut self,
-        block: &Block<'_>,
         space: &S,
+        placed: u32,
+        is_wanted: &(impl Fn(u32) -> bool + Sync),
         out: &mut Vec<(u32, Candidate)>,
     ) {
         let found = AtomicUsize::new(0);
-        let looked_at = AtomicUsize::new(0);
-        let window = &self.items[..self.next.min(self.items.len())];
-        let of_item = |met: &mut Vec<Candidate>, (at, &item): (usize, &u32)| {
-            // The first is always looked at, so that each call gets on.
-            if at > 0 && found.load(Ordering::Relaxed) > self.most {
+        let searched = AtomicUsize::new(0);
+        let window = &self.items[..self.window.min(self.items.len())];
+        let search = |candidates: &mut Vec<Candidate>, (position, &item): (usize, &u32)| {
+            // The first item is always searched, so that each call makes progress.
+            if position > 0 && found.load(Ordering::Relaxed) > self.max_pairs {
                 return None;
             }
-            met.clear();
-            space.candidates(item, 0..block.range.start, &|id| block.wanted(id), met);
-            nearest_first(met);
-            found.fetch_add(met.len(), Ordering::Relaxed);
-            looked_at.fetch_add(1, Ordering::Relaxed);
-            Some(met.as_slice().into())
+            candidates.clear();
+            space.candidates(item, 0..placed, is_wanted, candidates);
+            nearest_first(candidates);
+            found.fetch_add(candidates.len(), Ordering::Relaxed);
+            searched.fetch_add(1, Ordering::Relaxed);
+            Some(candidates.as_slice().into())
         };
-        let of_items: Vec<Option<Box<[Candidate]>>> = window
+        let by_item: Vec<Option<Box<[Candidate]>>> = window
             .par_iter()
             .enumerate()
             .with_min_len(64)
-            .map_init(Vec::new, of_item)
+            .map_init(Vec::new, search)
             .collect();
         let mut done = 0;
-        // The items after one that was not looked at are looked at again: the order must hold.
-        for (&item, candidates) in window.iter().zip(of_items.into_iter().map_while(|found| found)) {
+        // Items after one that was not searched are searched again, because the order must hold.
+        for (&item, candidates) in window.iter().zip(by_item.into_iter().map_while(|found| found)) {
             out.extend(candidates.iter().map(|&candidate| (item, candidate)));
             done += 1;
         }
         self.items = &self.items[done..];
-        let (found, looked_at) = (found.into_inner().max(1), looked_at.into_inner());
-        self.next = (self.most / 2 * looked_at / found).max(1);
+        let (found, searched) = (found.into_inner().max(1), searched.into_inner());
+        self.window = (self.max_pairs / 2 * searched / found).max(1);
     }
 }

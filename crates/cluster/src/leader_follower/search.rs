@@ -1,8 +1,8 @@
-//! Verifying one item's candidates, such that the likeliest are looked at first and spare work with the others.
+//! Verification of one item's candidates, the most promising first, so that the others can be rejected early.
 
-use super::{Candidate, Pairs, Similarity, Verify};
+use super::neighbors::{Candidate, Pairs, Similarity, Verify};
 
-/// Candidates in the order in which they are verified: the likeliest first.
+/// Sorts candidates into the order in which they are verified: the nearest first, ties in keep order.
 pub(super) fn nearest_first(candidates: &mut [Candidate]) {
     candidates.sort_unstable_by_key(|candidate| (candidate.distance, candidate.rank));
 }
@@ -12,7 +12,7 @@ pub(super) struct Search<'s, S> {
     space: &'s S,
     pub(super) item: u32,
     pairs: Pairs,
-    /// What a duplicate must reach to count: the best so far where only the best is wanted.
+    /// The least Jaccard of further duplicates: with [`Pairs::Leaders`] that of the best duplicate so far, else 0.
     pub(super) at_least: f64,
     pub(super) found: Vec<(Candidate, Similarity)>,
 }
@@ -28,12 +28,14 @@ impl<'s, S: Verify> Search<'s, S> {
         }
     }
 
+    /// Verifies a candidate.
     pub(super) fn check(&mut self, candidate: Candidate) {
         if let Some(similarity) = self.space.verify(self.item, candidate, self.at_least) {
             self.add(candidate, similarity);
         }
     }
 
+    /// Adds a verified duplicate.
     pub(super) fn add(&mut self, candidate: Candidate, similarity: Similarity) {
         if self.pairs == Pairs::Leaders {
             self.at_least = self.at_least.max(similarity.jaccard);

@@ -1,12 +1,15 @@
 //! The block-parallel grouping against the plain sequential loop.
 
+use std::ops::Range;
+
 use super::*;
 use proptest::prelude::*;
 
-/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance. Every
-/// `open`-th point is open: its neighbours among the open ones are told only as candidates, once they are placed.
+/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance. Two
+/// of every `every` points are open: pairs of open points, one of them core, are reported only as candidates, once
+/// the earlier point is placed.
 struct Line {
-    at: Vec<i64>,
+    positions: Vec<i64>,
     reach: i64,
     near: i64,
     every: u32,
@@ -15,27 +18,27 @@ struct Line {
 
 impl Line {
     fn gap(&self, a: u32, b: u32) -> i64 {
-        (self.at[a as usize] - self.at[b as usize]).abs()
+        (self.positions[a as usize] - self.positions[b as usize]).abs()
     }
 }
 
 impl Line {
-    /// Whether a pair is left to what is found as items are placed.
+    /// Returns whether a pair is found only as items are placed.
     fn meet(&self, a: u32, b: u32) -> bool {
-        let (a, b) = (self.open(a), self.open(b));
-        a.min(b) != Open::No && a.max(b) == Open::Core
+        let (a, b) = (self.join_role(a), self.join_role(b));
+        a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
 }
 
 impl Neighbors for Line {
     fn connected(&self, item: u32) -> bool {
-        (0..self.at.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
+        (0..self.positions.len() as u32).any(|other| other != item && self.gap(item, other) <= self.reach)
     }
-    fn open(&self, item: u32) -> Open {
+    fn join_role(&self, item: u32) -> JoinRole {
         match item % self.every {
-            0 => Open::Core,
-            1 => Open::Fringe,
-            _ => Open::No,
+            0 => JoinRole::Core,
+            1 => JoinRole::Fringe,
+            _ => JoinRole::None,
         }
     }
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
@@ -51,7 +54,7 @@ impl Neighbors for Line {
     ) {
         let mut ids = Vec::new();
         self.links(item, range.start, &mut ids);
-        if self.open(item) != Open::No {
+        if self.join_role(item) != JoinRole::None {
             let meets = |id: u32| self.meet(item, id) && self.gap(item, id) <= self.reach;
             let near = self.placed.iter().filter(|(id, _)| meets(*id));
             ids.extend(near.map(|(id, _)| *id));
@@ -91,13 +94,13 @@ impl Verify for Line {
     }
 }
 
-/// The definition, read off: each joins the nearest verified earlier leader or leads.
-fn sequential(at: &[i64], near: i64) -> Vec<u32> {
+/// The leaders by definition: each item joins the nearest verified earlier leader, or leads.
+fn sequential(positions: &[i64], near: i64) -> Vec<u32> {
     let mut leader: Vec<u32> = Vec::new();
-    for (i, x) in at.iter().enumerate() {
+    for (i, x) in positions.iter().enumerate() {
         let nearest = (0..i)
-            .filter(|&j| leader[j] == j as u32 && (at[j] - x).abs() <= near)
-            .min_by_key(|&j| ((at[j] - x).abs(), j));
+            .filter(|&j| leader[j] == j as u32 && (positions[j] - x).abs() <= near)
+            .min_by_key(|&j| ((positions[j] - x).abs(), j));
         leader.push(nearest.unwrap_or(i) as u32);
     }
     leader
@@ -106,21 +109,21 @@ fn sequential(at: &[i64], near: i64) -> Vec<u32> {
 proptest! {
     #[test]
     fn equals_the_sequential_loop(
-        at in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60,
+        positions in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60,
         all in any::<bool>(), every in 1u32..9,
     ) {
-        let n = at.len() as u32;
-        let mut line = Line { at: at.clone(), reach: 15, near, every, placed: Vec::new() };
+        let n = positions.len() as u32;
+        let mut line = Line { positions: positions.clone(), reach: 15, near, every, placed: Vec::new() };
         let mode = if all { Pairs::All } else { Pairs::Leaders };
         let mut seen = Vec::new();
         let outcome = leader_follower(n, &mut line, mode, memory, |a, c, _| seen.push((a, c.id)), |_| true);
         let leaders: Vec<u32> = outcome.groups.iter().map(|g| g.leader).collect();
-        prop_assert_eq!(leaders, sequential(&at, near));
+        prop_assert_eq!(leaders, sequential(&positions, near));
         let mut expected = Vec::new();
         if all {
             for a in 0..n {
                 for b in 0..a {
-                    if (at[a as usize] - at[b as usize]).abs() <= near {
+                    if (positions[a as usize] - positions[b as usize]).abs() <= near {
                         expected.push((a, b));
                     }
                 }
@@ -131,10 +134,10 @@ proptest! {
 }
 
 #[test]
-fn stops_when_asked() {
-    let at: Vec<i64> = (0..40).collect();
+fn it_stops_when_progress_returns_false() {
+    let positions: Vec<i64> = (0..40).collect();
     let mut line = Line {
-        at,
+        positions,
         reach: 1,
         near: 1,
         every: 3,

@@ -1,3 +1,5 @@
+//! The measures against their definitions.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -80,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn equal_clusterings_agree_wholly((labels, _) in labellings()) {
+    fn equal_clusterings_agree_fully((labels, _) in labellings()) {
         let agreement = Agreement::of(&labels, &labels);
         for score in [agreement.bcubed, agreement.bcubed_without_self, agreement.pairwise] {
             prop_assert!((score.f1() - 1.0).abs() < 1e-12);
@@ -92,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_agrees_with_nothing() {
+fn two_empty_clusterings_agree() {
     let agreement = Agreement::of(&[], &[]);
     assert_eq!((agreement.items, agreement.clusters), (0, [0, 0]));
     assert!((agreement.bcubed.f1() - 1.0).abs() < 1e-12);

@@ -1,30 +1,32 @@
-//! Where the centres of live stories lie: fingerprints by random hyperplanes (Charikar 2002), compared all at once.
+//! Search for the live stories near a vector: random-hyperplane fingerprints of the centres (Charikar 2002), all
+//! compared in a scan.
 //!
-//! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of .2 to .6), too far apart for any table to
-//! tell near from far; but a scan takes a few nanoseconds a story, and 512 bits tell well enough whose cosine is worth computing: with 7,000
-//! stories, of which the 64 nearest are looked at, a vector of cosine 0.3 is missed once in fifty times, with 256 bits once in five.
+//! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of 0.2 to 0.6), so
+//! that no table separates near from far. A scan takes a few nanoseconds a story, and 512 bits are enough to
+//! select the stories whose cosine is computed: with 7,000 stories and the 64 nearest selected, a vector of cosine
+//! 0.3 misses its story in 1 of 50 cases; with 256 bits in 1 of 5.
 //!
-//! Invariant: what is answered depends on what is held, not on the order in which it came.
+//! Invariant: an answer depends on the fingerprints held, not on the order in which they came.
 
 use twinprint_fingerprint::{hyperplane, kernel};
 
-use super::vector::Weighted;
+use super::vector::TermWeight;
 use super::vocabulary::{ROWS, Vocabulary};
 
 /// Bits of a fingerprint.
 const BITS: f64 = 128.0 * ROWS as f64;
 
-/// Stories compared between two looks at how far the nearest can still be.
+/// Stories compared before the radius is reduced to the nearest found so far.
 const BLOCK: usize = 1024;
 
-/// A fingerprint in words.
+/// A fingerprint as 64-bit words.
 pub(super) type Fingerprint = [u64; 2 * ROWS];
 
-/// The fingerprint of a vector; zeros where it has no direction.
-pub(super) fn fingerprint(vector: impl Iterator<Item = Weighted>, vocabulary: &Vocabulary) -> Fingerprint {
+/// The fingerprint of a vector; zeros if the vector has no direction.
+pub(super) fn fingerprint(vector: impl Iterator<Item = TermWeight>, vocabulary: &Vocabulary) -> Fingerprint {
     let mut rows = [const { Vec::new() }; ROWS];
     let mut weights = Vec::new();
-    for Weighted { term, weight } in vector {
+    for TermWeight { term, weight } in vector {
         for (rows, row) in rows.iter_mut().zip(vocabulary.rows(term)) {
             rows.push(row);
         }
@@ -42,68 +44,69 @@ pub(super) fn fingerprint(vector: impl Iterator<Item = Weighted>, vocabulary: &V
 #[derive(Clone, Debug, Default)]
 pub(super) struct Centres {
     ids: Vec<u64>,
-    /// The fingerprints' words, a column each.
+    /// The words of the fingerprints, one column a word.
     words: [Vec<u64>; 2 * ROWS],
-    places: std::collections::HashMap<u64, usize>,
+    /// The row of each story.
+    rows: std::collections::HashMap<u64, usize>,
 }
 
 impl Centres {
-    /// A story is there, or elsewhere than before.
+    /// Inserts the fingerprint of a story, or replaces it.
     pub(super) fn put(&mut self, id: u64, fingerprint: Fingerprint) {
-        if let Some(&place) = self.places.get(&id) {
+        if let Some(&row) = self.rows.get(&id) {
             for (column, word) in self.words.iter_mut().zip(fingerprint) {
-                column[place] = word;
+                column[row] = word;
             }
             return;
         }
-        self.places.insert(id, self.ids.len());
+        self.rows.insert(id, self.ids.len());
         self.ids.push(id);
         for (column, word) in self.words.iter_mut().zip(fingerprint) {
             column.push(word);
         }
     }
 
-    /// A story is no more.
+    /// Removes a story.
     pub(super) fn remove(&mut self, id: u64) {
-        let Some(place) = self.places.remove(&id) else {
+        let Some(row) = self.rows.remove(&id) else {
             return;
         };
-        self.ids.swap_remove(place);
+        self.ids.swap_remove(row);
         for column in &mut self.words {
-            column.swap_remove(place);
+            column.swap_remove(row);
         }
-        if let Some(&moved) = self.ids.get(place) {
-            self.places.insert(moved, place);
+        if let Some(&moved) = self.ids.get(row) {
+            self.rows.insert(moved, row);
         }
     }
 
-    /// The at most `most` stories nearest to a fingerprint, the nearest first (ties: the older); where there are more, only those
-    /// that are no farther than nearly any vector of cosine `least`. O(stories).
-    pub(super) fn nearest(&self, fingerprint: Fingerprint, least: f64, most: usize) -> Vec<u64> {
-        let all = self.ids.len() <= most;
-        let mut radius = if all { u32::MAX } else { radius(least) };
+    /// The at most `limit` stories nearest to a fingerprint, the nearest first (ties: the older). With more stories
+    /// than `limit`, only those within the distance that nearly all vectors of cosine `min_cosine` have. O(stories).
+    pub(super) fn nearest(&self, fingerprint: Fingerprint, min_cosine: f64, limit: usize) -> Vec<u64> {
+        let all = self.ids.len() <= limit;
+        let mut radius = if all { u32::MAX } else { radius(min_cosine) };
         let mut nearest: Vec<(u32, u64)> = Vec::new();
         for (ids, start) in self.ids.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
             let columns = self
                 .words
                 .each_ref()
                 .map(|column| &column[start..start + ids.len()]);
-            kernel::hamming_columns(fingerprint, columns, radius, &mut |place, distance| {
-                nearest.push((distance, ids[place as usize]));
+            kernel::hamming_columns(fingerprint, columns, radius, &mut |row, distance| {
+                nearest.push((distance, ids[row as usize]));
             });
-            // What is farther than the last of so many is none of the nearest, and need not be met again.
-            if nearest.len() > most && most > 0 {
-                let (_, &mut (last, _), _) = nearest.select_nth_unstable(most - 1);
+            // Stories farther than the last of `limit` are none of the nearest, so that the radius can shrink.
+            if nearest.len() > limit && limit > 0 {
+                let (_, &mut (last, _), _) = nearest.select_nth_unstable(limit - 1);
                 radius = last;
             }
-            nearest.truncate(most);
+            nearest.truncate(limit);
         }
         nearest.sort_unstable();
         nearest.into_iter().map(|(_, id)| id).collect()
     }
 }
 
-/// The distance that 98 of 100 vectors of a cosine stay within.
+/// The distance that 98 of 100 vectors of a cosine are within.
 fn radius(cosine: f64) -> u32 {
     let differ = cosine.clamp(0.0, 1.0).acos() / std::f64::consts::PI;
     let deviation = (BITS * differ * (1.0 - differ)).sqrt();

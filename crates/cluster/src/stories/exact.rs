@@ -1,7 +1,8 @@
-//! Logarithm and power of two from sums, products and quotients alone, which IEEE 754 rounds the same everywhere.
+//! A logarithm and a power of two computed by sums, products and quotients, which IEEE 754 rounds the same on every
+//! machine.
 //!
-//! The functions of the system's library differ in the last bit from one system to the next, and a cosine just at the threshold would
-//! then depend on the machine.
+//! The functions of the system's library differ in the last bit between systems, so that a cosine at the threshold
+//! would depend on the machine.
 
 /// The natural logarithm of a positive normal number, to about 15 digits.
 pub(super) fn ln(x: f64) -> f64 {
@@ -23,7 +24,7 @@ pub(super) fn ln(x: f64) -> f64 {
     exponent * std::f64::consts::LN_2 + 2.0 * z * series
 }
 
-/// 2 to the power of −x for x ≥ 0; 0 where that is too small to be normal.
+/// 2 to the power of −x for x ≥ 0; 0 if that is too small to be normal.
 pub(super) fn halved(x: f64) -> f64 {
     if x.is_nan() || x >= 1022.0 {
         return 0.0;
@@ -43,14 +44,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_are_what_they_say(x in 1e-6..1e12f64, y in 0.0..1000.0f64) {
+        fn both_agree_with_the_library(x in 1e-6..1e12f64, y in 0.0..1000.0f64) {
             prop_assert!((ln(x) - x.ln()).abs() <= 1e-12);
             prop_assert!((halved(y) / (-y).exp2() - 1.0).abs() <= 1e-12);
         }
     }
 
     #[test]
-    fn the_ends() {
+    fn the_ends_of_the_ranges() {
         assert!(ln(1.0).abs() < 1e-15);
         assert!((halved(0.0) - 1.0).abs() < 1e-15);
         assert!(halved(1e9) < 1e-300 && halved(f64::INFINITY) < 1e-300);

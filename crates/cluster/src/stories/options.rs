@@ -1,33 +1,33 @@
-//! How stories are formed.
+//! The options of stories.
 
-/// How an item finds its story.
+/// The method by which an item finds its story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The centre of highest cosine.
+    /// The story whose centre has the highest cosine with the item.
     Nearest,
-    /// Stories whose first item had the same so many leading bits of the fingerprint: the cheap alternative to a search. No threshold,
-    /// no merging.
+    /// The story whose first item had the same leading bits of the fingerprint, as many as given: a cheap alternative
+    /// to a search, without threshold and merging.
     EqualBits(u32),
 }
 
-/// How stories are formed.
+/// Options of stories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoryOptions {
-    /// See [`Method`].
+    /// The method by which an item finds its story.
     pub method: Method,
-    /// Least cosine of an item and the centre of its story.
+    /// The least cosine of an item and the centre of its story.
     pub threshold: f64,
-    /// Least cosine of the centres of two stories that become one; none where stories do not merge.
+    /// The least cosine of the centres of two stories that merge; `None` to merge no stories.
     pub merge: Option<f64>,
-    /// Seconds after which a story that gained nothing is retired; none where stories stay.
+    /// Seconds after which a story without a new member is retired; `None` to keep all stories.
     pub window: Option<i64>,
-    /// Seconds in which the weight of a member in the centre halves; none where it stays.
+    /// Seconds in which the weight of a member in the centre halves; `None` for constant weights.
     pub half_life: Option<i64>,
-    /// Live stories at most; those that gained nothing for longest are retired beyond that.
+    /// The most live stories; above that, those without a new member for longest are retired.
     pub live: usize,
-    /// Centres whose cosine is computed for an item at most, those nearest by fingerprint.
+    /// The most centres whose cosine with an item is computed: those nearest by fingerprint.
     pub compared: usize,
-    /// Terms known at most.
+    /// The most terms of the vocabulary.
     pub vocabulary: usize,
 }
 

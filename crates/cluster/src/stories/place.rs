@@ -1,15 +1,17 @@
-//! Placing an item: its near stories, the one it joins or begins, and what merges.
+//! Placement of an item: the search for near stories, the story that it joins or begins, and merges.
 
 use super::centres::fingerprint;
 use super::options::Method;
 use super::story::{Contribution, Exemplar, Story};
-use super::vector::Weighted;
-use super::vocabulary::Role;
-use super::{BREAK, Joined, OPENING, Representative, Stories};
+use super::vector::TermWeight;
+use super::vocabulary::WordRole;
+use super::{MAX_OPENING_WORDS, Representative, SENTENCE_BREAK, Stories, StoryPlacement};
 
 impl Stories {
-    /// Places an item seen at `now` by the clock of the stream, which must not go back. O(live stories), with a small constant.
-    pub fn place(&mut self, item: &Representative<'_>, now: i64) -> Joined {
+    /// Places an item seen at `now` by the clock of the stream, which must not go back.
+    ///
+    /// O(live stories) with a small constant.
+    pub fn place(&mut self, item: &Representative<'_>, now: i64) -> StoryPlacement {
         let words = self.numbers(item);
         match self.ahead.checked_sub(1) {
             Some(ahead) => self.ahead = ahead,
@@ -18,9 +20,13 @@ impl Stories {
         let (vector, occurrences) = self.vector(&words);
         let total = words
             .iter()
-            .filter(|&&(word, _)| self.vocabulary.role(word) == Role::Term)
-            .map(|&(_, times)| u64::from(times));
-        let number = |&place: &u32| words.get(place as usize).map_or(BREAK, |&(word, _)| word);
+            .filter(|&&(word, _)| self.vocabulary.role(word) == WordRole::Term)
+            .map(|&(_, occurrences)| u64::from(occurrences));
+        let number = |&position: &u32| {
+            words
+                .get(position as usize)
+                .map_or(SENTENCE_BREAK, |&(word, _)| word)
+        };
         let contribution = Contribution {
             words: total.sum(),
             site: item.site,
@@ -28,18 +34,18 @@ impl Stories {
             exemplar: Exemplar {
                 document: item.document,
                 title: item.title.into(),
-                opening: item.opening.iter().take(OPENING).map(number).collect(),
+                opening: item.opening.iter().take(MAX_OPENING_WORDS).map(number).collect(),
             },
             vector,
             occurrences,
         };
         let near = match self.options.method {
             Method::Nearest => self.near(&contribution.vector),
-            Method::EqualBits(bits) => self.equal(&contribution.vector, bits, item.document),
+            Method::EqualBits(bits) => self.with_equal_bits(&contribution.vector, bits, item.document),
         };
         let Some(&(cosine, id)) = near.first() else {
             self.begin(item.document, contribution, now);
-            return Joined {
+            return StoryPlacement {
                 story: item.document,
                 cosine: 1.0,
                 merged: Vec::new(),
@@ -55,7 +61,7 @@ impl Stories {
             self.centres
                 .put(story.id, fingerprint(story.weights(), &self.vocabulary));
         }
-        Joined {
+        StoryPlacement {
             story,
             cosine,
             merged,
@@ -63,14 +69,14 @@ impl Stories {
     }
 
     /// The live stories whose cosine with a vector reaches the threshold, the nearest first (ties: the older).
-    fn near(&mut self, vector: &[Weighted]) -> Vec<(f64, u64)> {
+    fn near(&mut self, vector: &[TermWeight]) -> Vec<(f64, u64)> {
         if vector.is_empty() {
             return Vec::new();
         }
-        let at = fingerprint(vector.iter().copied(), &self.vocabulary);
+        let query = fingerprint(vector.iter().copied(), &self.vocabulary);
         let candidates = self
             .centres
-            .nearest(at, self.options.threshold, self.options.compared);
+            .nearest(query, self.options.threshold, self.options.compared);
         self.counts.compared += candidates.len() as u64;
         let cosine = |id: u64| self.live.get(&id).map(|story| (story.cosine(vector), id));
         let mut near: Vec<(f64, u64)> = candidates
@@ -82,8 +88,8 @@ impl Stories {
         near
     }
 
-    /// The live story of a vector's leading bits, which the document stands for if there is none.
-    fn equal(&mut self, vector: &[Weighted], bits: u32, document: u64) -> Vec<(f64, u64)> {
+    /// The live story of a vector's leading bits. If there is none, the document's story gets these bits.
+    fn with_equal_bits(&mut self, vector: &[TermWeight], bits: u32, document: u64) -> Vec<(f64, u64)> {
         let [first, ..] = fingerprint(vector.iter().copied(), &self.vocabulary);
         let value = first as u32 & ((1u64 << bits.min(32)) - 1) as u32;
         let story = self.by_bits.get(&value).and_then(|id| self.live.get(id));
@@ -95,6 +101,7 @@ impl Stories {
         }
     }
 
+    /// Begins a story with one member.
     fn begin(&mut self, id: u64, contribution: Contribution, now: i64) {
         let time = contribution.time;
         let story = Story::new(id, contribution, now);
@@ -105,10 +112,11 @@ impl Stories {
         self.grow(id, time, now);
     }
 
-    /// Merges a story that has changed with those of `near` whose centre is within the merge threshold; the story it is then.
+    /// Merges a changed story with those of `near` whose centre is within the merge threshold. Returns the story that
+    /// remains and the stories merged into it.
     fn merge(&mut self, mut id: u64, near: &[(f64, u64)], now: i64) -> (u64, Vec<u64>) {
         let mut merged = Vec::new();
-        let (Some(least), Method::Nearest) = (self.options.merge, self.options.method) else {
+        let (Some(min_cosine), Method::Nearest) = (self.options.merge, self.options.method) else {
             return (id, merged);
         };
         for &(_, other) in near {
@@ -116,7 +124,7 @@ impl Stories {
                 (Some(a), Some(b)) => a.cosine_of_centres(b),
                 _ => continue,
             };
-            if cosine < least {
+            if cosine < min_cosine {
                 continue;
             }
             let (older, younger) = (id.min(other), id.max(other));

@@ -1,28 +1,30 @@
-//! Stories as bytes: all that they need to go on, exactly, in a form that is written and read quickly.
+//! The binary form of stories: their exact state, fast to write and to read.
 //!
-//! Numbers are little-endian, lists and strings have their length before them. What follows from the rest is left out: the places of the
-//! centres, the rows of the terms. There is no checksum: whoever keeps the bytes has one.
-//! Invariant: [`Stories::decode`] of [`Stories::encode`] goes on as the original would, and encodes to the same bytes; of any other bytes it
-//! gives nothing or some stories, and never panics.
+//! Numbers are little-endian; lists and strings are preceded by their length. The fingerprints of the centres and
+//! the hyperplane rows of the terms are not stored, because they follow from the rest. There is no checksum:
+//! callers that store the bytes add one.
+//!
+//! Invariant: [`Stories::decode`] of [`Stories::encode`] places further items as the original does, and encodes to
+//! the same bytes. Any other bytes decode to `None` or to some stories, without a panic.
 
 use std::collections::BTreeMap;
 
 use super::story::{CentreTerm, Exemplar, Sites, Story};
-use super::vector::Weighted;
-use super::vocabulary::{Known, Role, Vocabulary};
+use super::vector::TermWeight;
+use super::vocabulary::{Vocabulary, VocabularyEntry, WordRole};
 use super::{Stories, StoryCounts, StoryOptions};
 
-/// A place of the vocabulary that is free.
-const FREE: u8 = 255;
+/// The role byte of a free vocabulary entry.
+const FREE_ENTRY: u8 = 255;
 
-/// Bytes as they grow.
+/// Encoder: the bytes written so far.
 #[derive(Default)]
-struct Out(Vec<u8>);
+struct Encoder(Vec<u8>);
 
-/// Bytes still to be read.
-struct In<'b>(&'b [u8]);
+/// Decoder: the bytes not yet read.
+struct Decoder<'b>(&'b [u8]);
 
-impl Out {
+impl Encoder {
     fn put<const N: usize>(&mut self, bytes: [u8; N]) {
         self.0.extend_from_slice(&bytes);
     }
@@ -39,7 +41,7 @@ impl Out {
         self.put(n.to_le_bytes());
     }
 
-    /// Beyond 2^32 entries memory would have ended long before.
+    /// Writes a length. No list reaches 2³² entries: memory would be exhausted before.
     fn length(&mut self, n: usize) {
         self.u32(n as u32);
     }
@@ -60,7 +62,7 @@ impl Out {
     }
 }
 
-impl<'b> In<'b> {
+impl<'b> Decoder<'b> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
@@ -79,7 +81,7 @@ impl<'b> In<'b> {
         self.take().map(i64::from_le_bytes)
     }
 
-    /// As many as were written; reserves nothing for what is not there.
+    /// Reads a list. Reserves no more entries than there are bytes, because a damaged length can be any number.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let length = self.u32()? as usize;
         let mut list = Vec::with_capacity(length.min(self.0.len()));
@@ -106,15 +108,24 @@ impl<'b> In<'b> {
 }
 
 impl Stories {
-    /// All that is needed to go on, but for the options. Linear in the live stories and the vocabulary.
+    /// The state without the options, as bytes. Linear in the live stories and the vocabulary.
+    ///
+    /// ```
+    /// use twinprint_cluster::stories::{Stories, StoryOptions};
+    ///
+    /// let stories = Stories::new(StoryOptions::default());
+    /// let bytes = stories.encode();
+    /// assert!(Stories::decode(&bytes, StoryOptions::default()).is_some());
+    /// assert!(Stories::decode(&bytes[1..], StoryOptions::default()).is_none());
+    /// ```
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Out::default();
+        let mut out = Encoder::default();
         self.vocabulary.write(&mut out);
         out.length(self.live.len());
-        // In the order in which they were last seen, which is kept by that.
-        for (at, id) in self.recency.iter() {
+        // In the order in which they were last seen, so that the order is stored too.
+        for (last_seen, id) in self.recency.iter() {
             if let Some(story) = self.live.get(&id) {
-                story.write(at, &mut out);
+                story.write(last_seen, &mut out);
             }
         }
         out.length(self.redirects.len());
@@ -140,13 +151,14 @@ impl Stories {
         out.0
     }
 
-    /// Stories that go on from what [`encode`](Self::encode) made; nothing where the bytes are something else.
+    /// The stories of the bytes of [`encode`](Self::encode), with the given options; `None` if the bytes are not of
+    /// that form.
     pub fn decode(bytes: &[u8], options: StoryOptions) -> Option<Self> {
-        let input = &mut In(bytes);
+        let input = &mut Decoder(bytes);
         let vocabulary = Vocabulary::read(input)?;
         let live = input.list(Story::read)?;
         let redirects = input.list(|input| Some((input.u64()?, input.u64()?)))?;
-        // Always from younger to older, so that whoever follows them comes to an end.
+        // Always from younger to older, so that following them ends.
         if redirects.iter().any(|(from, to)| from <= to) {
             return None;
         }
@@ -170,8 +182,8 @@ impl Stories {
             counts,
             ..Self::new(options.clone())
         };
-        for (at, story) in live {
-            stories.recency.touch(story.id, at);
+        for (last_seen, story) in live {
+            stories.recency.touch(story.id, last_seen);
             stories.live.insert(story.id, story);
         }
         Some(stories.restored(options))
@@ -179,29 +191,29 @@ impl Stories {
 }
 
 impl Vocabulary {
-    fn write(&self, out: &mut Out) {
-        out.length(self.known.len());
-        for place in &self.known {
-            let Some(known) = place else {
-                out.put([FREE]);
+    fn write(&self, out: &mut Encoder) {
+        out.length(self.entries.len());
+        for entry in &self.entries {
+            let Some(entry) = entry else {
+                out.put([FREE_ENTRY]);
                 continue;
             };
-            out.put([match known.role {
-                Role::Term => 0,
-                Role::Part => 1,
-                Role::Stop => 2,
+            out.put([match entry.role {
+                WordRole::Term => 0,
+                WordRole::Part => 1,
+                WordRole::Stop => 2,
             }]);
-            out.u32(known.items);
-            out.u64(known.occurrences);
-            out.text(&known.text);
+            out.u32(entry.items);
+            out.u64(entry.occurrences);
+            out.text(&entry.text);
         }
         out.length(self.free.len());
         for &number in &self.free {
             out.u32(number);
         }
         for n in [
-            self.most as u64,
-            self.crowded as u64,
+            self.max_terms as u64,
+            self.evict_above as u64,
             self.items,
             self.occurrences,
         ] {
@@ -209,41 +221,46 @@ impl Vocabulary {
         }
     }
 
-    fn read(input: &mut In<'_>) -> Option<Self> {
-        let known = input.list(|input| {
+    fn read(input: &mut Decoder<'_>) -> Option<Self> {
+        let entries = input.list(|input| {
             let role = match input.take()? {
-                [0] => Role::Term,
-                [1] => Role::Part,
-                [2] => Role::Stop,
-                [FREE] => return Some(None),
+                [0] => WordRole::Term,
+                [1] => WordRole::Part,
+                [2] => WordRole::Stop,
+                [FREE_ENTRY] => return Some(None),
                 _ => return None,
             };
             let (items, occurrences) = (input.u32()?, input.u64()?);
-            Some(Some(Known::new(input.text()?, role, items, occurrences)))
+            Some(Some(VocabularyEntry::new(
+                input.text()?,
+                role,
+                items,
+                occurrences,
+            )))
         })?;
-        let free = input.list(In::u32)?;
-        let places = known.len() as u32;
-        if free.iter().any(|&number| number >= places) {
+        let free = input.list(Decoder::u32)?;
+        let count = entries.len() as u32;
+        if free.iter().any(|&number| number >= count) {
             return None;
         }
         let mut number = || input.u64().and_then(|n| usize::try_from(n).ok());
         let mut vocabulary = Self::new(number()?);
-        vocabulary.crowded = number()?;
+        vocabulary.evict_above = number()?;
         vocabulary.items = input.u64()?;
         vocabulary.occurrences = input.u64()?;
-        vocabulary.known = known;
+        vocabulary.entries = entries;
         vocabulary.free = free;
         Some(vocabulary)
     }
 }
 
 impl Story {
-    /// Last seen at a time.
-    fn write(&self, at: i64, out: &mut Out) {
+    /// Writes a story that was last seen at `last_seen`.
+    fn write(&self, last_seen: i64, out: &mut Encoder) {
         out.u64(self.id);
         out.u64(self.size);
         out.u32(self.members);
-        for time in [self.seen[0], self.seen[1], at, self.weighed] {
+        for time in [self.seen[0], self.seen[1], last_seen, self.weights_time] {
             out.i64(time);
         }
         out.u64(self.words);
@@ -254,8 +271,8 @@ impl Story {
         }
         out.length(self.centre.len());
         for term in &self.centre {
-            out.u32(term.of.term);
-            out.put(term.of.weight.to_le_bytes());
+            out.u32(term.weighted.term);
+            out.put(term.weighted.weight.to_le_bytes());
             out.u32(term.occurrences);
             out.u32(term.members);
             out.sites(term.sites);
@@ -271,24 +288,24 @@ impl Story {
         }
     }
 
-    /// When it was last seen, and the story.
-    fn read(input: &mut In<'_>) -> Option<(i64, Self)> {
+    /// Reads a story, with the time at which it was last seen.
+    fn read(input: &mut Decoder<'_>) -> Option<(i64, Self)> {
         let [id, size] = [input.u64()?, input.u64()?];
         let members = input.u32()?;
         let seen = [input.i64()?, input.i64()?];
-        let at = input.i64()?;
+        let last_seen = input.i64()?;
         let story = Self {
             id,
             size,
             members,
             seen,
-            weighed: input.i64()?,
+            weights_time: input.i64()?,
             words: input.u64()?,
             sites: input.sites()?,
-            merged: input.list(In::u64)?,
+            merged: input.list(Decoder::u64)?,
             centre: input.list(|input| {
                 Some(CentreTerm {
-                    of: Weighted {
+                    weighted: TermWeight {
                         term: input.u32()?,
                         weight: f32::from_le_bytes(input.take()?),
                     },
@@ -302,11 +319,11 @@ impl Story {
                 Some(Exemplar {
                     document: input.u64()?,
                     title: input.text()?.into(),
-                    opening: input.list(In::u32)?.into(),
+                    opening: input.list(Decoder::u32)?.into(),
                 })
             })?,
         };
-        Some((at, story))
+        Some((last_seen, story))
     }
 }
 
@@ -327,22 +344,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stories_go_on_from_their_bytes_as_if_nothing_had_happened(news in news(60), at in 0usize..60) {
+        fn stories_decoded_from_their_bytes_place_items_as_the_original(news in news(60), at in 0usize..60) {
             let options = StoryOptions {
                 window: Some(20), half_life: Some(10), vocabulary: 30, threshold: 0.2, merge: Some(0.4), ..StoryOptions::default()
             };
             let mut whole = Stories::new(options.clone());
-            let mut parted = Stories::new(options.clone());
+            let mut reloaded = Stories::new(options.clone());
             for (n, text) in (0..).zip(&news) {
                 if n == (at % news.len()) as u64 {
-                    let bytes = parted.encode();
-                    parted = Stories::decode(&bytes, options.clone()).unwrap();
-                    prop_assert_eq!(parted.encode(), bytes);
+                    let bytes = reloaded.encode();
+                    reloaded = Stories::decode(&bytes, options.clone()).unwrap();
+                    prop_assert_eq!(reloaded.encode(), bytes);
                 }
-                prop_assert_eq!(place(&mut whole, n, n as i64, text), place(&mut parted, n, n as i64, text));
-                prop_assert_eq!(whole.take_retired().len(), parted.take_retired().len());
+                prop_assert_eq!(place(&mut whole, n, n as i64, text), place(&mut reloaded, n, n as i64, text));
+                prop_assert_eq!(whole.take_retired().len(), reloaded.take_retired().len());
             }
-            prop_assert_eq!(whole.encode(), parted.encode());
+            prop_assert_eq!(whole.encode(), reloaded.encode());
         }
 
         #[test]

@@ -1,44 +1,46 @@
-//! One story: its centre, what its topic is read from, and a few of its members.
+//! One story: its centre, the counts for its topic, and a few of its members.
 
 use serde::{Deserialize, Serialize};
 
 use super::exact::halved;
-use super::vector::{Weighted, dot, keep_heaviest, norm};
+use super::vector::{TermWeight, dot, keep_heaviest, norm};
 
-/// Terms of a centre.
-const CENTRE_TERMS: usize = 256;
-/// Members kept, with their title and how they begin.
-pub(super) const EXEMPLARS: usize = 8;
+/// The most terms of a centre.
+const MAX_CENTRE_TERMS: usize = 256;
+/// The most members kept with their title and opening.
+pub(super) const MAX_EXEMPLARS: usize = 8;
 
 /// A term of a centre.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct CentreTerm {
-    /// Its number and its weight: the sum over members, older ones counting less.
-    pub(super) of: Weighted,
-    /// Occurrences in members, all counting alike.
+    /// Its number and its weight: the sum over members, with older members decayed.
+    #[serde(rename = "of")]
+    pub(super) weighted: TermWeight,
+    /// Occurrences in members, without decay.
     pub(super) occurrences: u32,
     /// Members that have it.
     pub(super) members: u32,
-    /// Where these stand.
+    /// The sites of these members.
     pub(super) sites: Sites,
 }
 
-/// The sites something occurred on, as far as it matters.
+/// The sites of some members, as far as topics need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Sites {
-    /// On one, given by a hash.
+    /// One site, by its hash.
     One(u64),
-    /// On several.
+    /// Several sites.
     Many,
 }
 
 impl Sites {
-    fn and(self, other: Self) -> Self {
+    /// The sites of both.
+    fn union(self, other: Self) -> Self {
         if self == other { self } else { Self::Many }
     }
 }
 
-/// A member kept.
+/// A member that is kept with its title and opening.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Exemplar {
     /// Its number in the stream.
@@ -46,19 +48,21 @@ pub(super) struct Exemplar {
     pub(super) document: u64,
     /// Its title.
     pub(super) title: Box<str>,
-    /// The words it begins with.
+    /// Its first words.
     pub(super) opening: Box<[u32]>,
 }
 
-/// What a member brings to a story.
+/// The contribution of a member to a story.
 pub(super) struct Contribution {
-    /// Sorted by term; as long as the weights are.
-    pub(super) vector: Vec<Weighted>,
-    /// How often each of them occurs.
+    /// Its vector, sorted by term.
+    pub(super) vector: Vec<TermWeight>,
+    /// The occurrences of each term of the vector.
     pub(super) occurrences: Vec<u32>,
-    /// All occurrences of terms, of those beyond the vector as well.
+    /// The occurrences of all terms, including those not in the vector.
     pub(super) words: u64,
+    /// A hash of its site.
     pub(super) site: u64,
+    /// The time at which it was seen, in seconds.
     pub(super) time: i64,
     pub(super) exemplar: Exemplar,
 }
@@ -70,18 +74,19 @@ pub struct Story {
     pub id: u64,
     /// Documents, duplicates included.
     pub size: u64,
-    /// Documents that were compared: one a duplicate group.
+    /// Documents that were placed by their vector: one a duplicate group.
     pub members: u32,
-    /// When the first and the last document were seen, in seconds.
+    /// The times at which the first and the last document were seen, in seconds.
     pub seen: [i64; 2],
-    /// Stories that were merged into it.
+    /// The stories merged into it.
     pub merged: Vec<u64>,
     pub(super) sites: Sites,
-    /// The time the weights are of.
-    pub(super) weighed: i64,
+    /// The time to which the weights are decayed, in seconds.
+    #[serde(rename = "weighed")]
+    pub(super) weights_time: i64,
     /// Sorted by term.
     pub(super) centre: Vec<CentreTerm>,
-    /// The Euclidean length of the centre; made anew when a state is read.
+    /// The Euclidean length of the centre; recomputed after deserialization.
     #[serde(skip)]
     pub(super) norm: f64,
     /// Occurrences of terms in members.
@@ -89,7 +94,7 @@ pub struct Story {
     pub(super) exemplars: Vec<Exemplar>,
 }
 
-/// A larger age changes a weight no more.
+/// The factor by which a weight decays in `age` seconds.
 fn decay(age: i64, half_life: Option<i64>) -> f64 {
     match half_life {
         Some(half_life) if half_life > 0 => halved(age.max(0) as f64 / half_life as f64),
@@ -106,7 +111,7 @@ impl Story {
             seen: [contribution.time; 2],
             merged: Vec::new(),
             sites: Sites::One(contribution.site),
-            weighed: now,
+            weights_time: now,
             centre: Vec::new(),
             norm: 0.0,
             words: 0,
@@ -123,12 +128,12 @@ impl Story {
     }
 
     /// The centre's terms and weights.
-    pub(super) fn weights(&self) -> impl Iterator<Item = Weighted> + '_ {
-        self.centre.iter().map(|term| term.of)
+    pub(super) fn weights(&self) -> impl Iterator<Item = TermWeight> + '_ {
+        self.centre.iter().map(|term| term.weighted)
     }
 
     /// The cosine of a vector of length 1 with the centre.
-    pub(super) fn cosine(&self, vector: &[Weighted]) -> f64 {
+    pub(super) fn cosine(&self, vector: &[TermWeight]) -> f64 {
         if self.norm > 0.0 {
             dot(vector.iter().copied(), self.weights()) / self.norm
         } else {
@@ -155,10 +160,10 @@ impl Story {
             self.seen[0].min(contribution.time),
             self.seen[1].max(contribution.time),
         ];
-        self.sites = self.sites.and(site);
-        let of_member = contribution.vector.iter().zip(&contribution.occurrences);
-        let terms = of_member.map(|(&of, &occurrences)| CentreTerm {
-            of,
+        self.sites = self.sites.union(site);
+        let vector = contribution.vector.iter().zip(&contribution.occurrences);
+        let terms = vector.map(|(&weighted, &occurrences)| CentreTerm {
+            weighted,
             occurrences,
             members: 1,
             sites: site,
@@ -167,28 +172,28 @@ impl Story {
         self.keep(contribution.exemplar);
     }
 
-    /// Adds another story, which is no more.
+    /// Adds another story, which ends.
     pub(super) fn merge(&mut self, other: Self, now: i64, half_life: Option<i64>) {
         self.size += other.size;
         self.members = self.members.saturating_add(other.members);
         self.words += other.words;
         self.seen = [self.seen[0].min(other.seen[0]), self.seen[1].max(other.seen[1])];
-        self.sites = self.sites.and(other.sites);
+        self.sites = self.sites.union(other.sites);
         self.merged.push(other.id);
         self.merged.extend(other.merged);
-        let factor = decay(now - other.weighed, half_life);
+        let factor = decay(now - other.weights_time, half_life);
         self.join(other.centre, factor, now, half_life);
         for exemplar in other.exemplars {
             self.keep(exemplar);
         }
     }
 
-    /// Adds terms, weighing `factor` times what they say, to the centre as it is at `now`.
+    /// Decays the centre to `now`, and adds terms with `factor` times their weight.
     fn join(&mut self, terms: Vec<CentreTerm>, factor: f64, now: i64, half_life: Option<i64>) {
-        let own = decay(now - self.weighed, half_life);
-        self.weighed = now.max(self.weighed);
+        let own = decay(now - self.weights_time, half_life);
+        self.weights_time = now.max(self.weights_time);
         let scaled = |mut term: CentreTerm, factor: f64| {
-            term.of.weight = (f64::from(term.of.weight) * factor) as f32;
+            term.weighted.weight = (f64::from(term.weighted.weight) * factor) as f32;
             term
         };
         let old = std::mem::take(&mut self.centre);
@@ -197,38 +202,44 @@ impl Story {
         loop {
             let first = match (old.peek(), new.peek()) {
                 (None, None) => break,
-                (Some(a), Some(b)) => a.of.term.min(b.of.term),
-                (Some(term), None) | (None, Some(term)) => term.of.term,
+                (Some(a), Some(b)) => a.weighted.term.min(b.weighted.term),
+                (Some(term), None) | (None, Some(term)) => term.weighted.term,
             };
-            let a = old.next_if(|term| term.of.term == first);
-            let b = new.next_if(|term| term.of.term == first);
+            let a = old.next_if(|term| term.weighted.term == first);
+            let b = new.next_if(|term| term.weighted.term == first);
             self.centre.extend(match (a, b) {
                 (Some(a), Some(b)) => Some(CentreTerm {
-                    of: Weighted {
+                    weighted: TermWeight {
                         term: first,
-                        weight: a.of.weight + b.of.weight,
+                        weight: a.weighted.weight + b.weighted.weight,
                     },
                     occurrences: a.occurrences.saturating_add(b.occurrences),
                     members: a.members.saturating_add(b.members),
-                    sites: a.sites.and(b.sites),
+                    sites: a.sites.union(b.sites),
                 }),
                 (a, b) => a.or(b),
             });
         }
-        keep_heaviest(&mut self.centre, CENTRE_TERMS, |term| term.of);
+        keep_heaviest(&mut self.centre, MAX_CENTRE_TERMS, |term| term.weighted);
         self.measure();
     }
 
-    /// Measures the centre's length.
+    /// Recomputes the centre's length.
     pub(super) fn measure(&mut self) {
-        self.norm = norm(self.centre.iter().map(|term| term.of.weight));
+        self.norm = norm(self.centre.iter().map(|term| term.weighted.weight));
     }
 
-    /// How central a member is, by how it begins: what its words weigh in the centre, for their number.
+    /// The centrality of a member, by its opening: the weight of its distinct words in the centre over the root of
+    /// their number.
     pub(super) fn centrality(&self, exemplar: &Exemplar) -> f64 {
         let weight = |word: &u32| {
-            let place = self.centre.binary_search_by_key(word, |term| term.of.term).ok()?;
-            self.centre.get(place).map(|term| f64::from(term.of.weight))
+            let position = self
+                .centre
+                .binary_search_by_key(word, |term| term.weighted.term)
+                .ok()?;
+            self.centre
+                .get(position)
+                .map(|term| f64::from(term.weighted.weight))
         };
         let mut words = exemplar.opening.to_vec();
         words.sort_unstable();
@@ -237,7 +248,7 @@ impl Story {
         weights / (words.len().max(1) as f64).sqrt()
     }
 
-    /// The most central member kept that has a title.
+    /// The most central of the kept members that have a title.
     pub(super) fn most_central(&self) -> Option<&Exemplar> {
         let mut best: Option<(f64, &Exemplar)> = None;
         for exemplar in &self.exemplars {
@@ -249,19 +260,19 @@ impl Story {
         best.map(|(_, exemplar)| exemplar)
     }
 
-    /// Keeps a member, and of the members the most central, by the centre as it is now: one that came when the story was small may be far
-    /// from what has become of it.
+    /// Keeps a member. If there are too many, the least central is dropped, by the present centre: a member from the
+    /// story's beginning may be far from the story's present content.
     fn keep(&mut self, exemplar: Exemplar) {
         self.exemplars.push(exemplar);
-        if self.exemplars.len() > EXEMPLARS {
-            let (mut least, mut at) = (f64::INFINITY, 0);
+        if self.exemplars.len() > MAX_EXEMPLARS {
+            let (mut least, mut position) = (f64::INFINITY, 0);
             for (i, exemplar) in self.exemplars.iter().enumerate() {
                 let centrality = self.centrality(exemplar);
                 if centrality < least {
-                    (least, at) = (centrality, i);
+                    (least, position) = (centrality, i);
                 }
             }
-            self.exemplars.remove(at);
+            self.exemplars.remove(position);
         }
     }
 }

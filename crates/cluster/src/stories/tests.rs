@@ -1,23 +1,29 @@
+//! Stories of short texts, and stories compared with a naive implementation.
+
 use proptest::prelude::*;
 
 use super::*;
 
-/// An item of words parted by spaces; capitals are stop words.
+/// An item of words separated by spaces; capitals are stop words.
 struct Text {
-    words: Vec<(String, Role, u32)>,
+    words: Vec<(String, WordRole, u32)>,
     opening: Vec<u32>,
     title: String,
 }
 
 impl Text {
     fn new(text: &str) -> Self {
-        let mut words: Vec<(String, Role, u32)> = Vec::new();
+        let mut words: Vec<(String, WordRole, u32)> = Vec::new();
         let mut opening = Vec::new();
         for word in text.split_whitespace() {
             let place = words.iter().position(|(known, ..)| known == word);
             let place = place.unwrap_or_else(|| {
                 let stop = word.starts_with(char::is_uppercase);
-                words.push((word.to_owned(), if stop { Role::Stop } else { Role::Term }, 0));
+                words.push((
+                    word.to_owned(),
+                    if stop { WordRole::Stop } else { WordRole::Term },
+                    0,
+                ));
                 words.len() - 1
             });
             words[place].2 += 1;
@@ -31,10 +37,14 @@ impl Text {
     }
 
     fn with<T>(&self, document: u64, time: i64, site: u64, f: impl FnOnce(&Representative<'_>) -> T) -> T {
-        let words: Vec<(&str, Role, u32)> = self
+        let words: Vec<StoryWord<'_>> = self
             .words
             .iter()
-            .map(|(word, role, times)| (word.as_str(), *role, *times))
+            .map(|(word, role, occurrences)| StoryWord {
+                text: word,
+                role: *role,
+                occurrences: *occurrences,
+            })
             .collect();
         f(&Representative {
             document,
@@ -47,7 +57,7 @@ impl Text {
     }
 }
 
-pub(super) fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> Joined {
+pub(super) fn place(stories: &mut Stories, document: u64, time: i64, text: &str) -> StoryPlacement {
     stories.advance(time);
     Text::new(text).with(document, time, document, |item| stories.place(item, time))
 }
@@ -103,7 +113,7 @@ fn a_topic_has_words_of_several_members_joined_to_names() {
 }
 
 #[test]
-fn what_one_site_alone_says_does_not_name_a_story_of_several() {
+fn words_of_a_single_site_do_not_name_a_story_of_several_sites() {
     let mut stories = Stories::new(StoryOptions::default());
     let texts = [
         (1, "quake shakes coast menu login imprint"),
@@ -159,7 +169,7 @@ fn ideographs_are_joined_without_spaces() {
 }
 
 #[test]
-fn stories_are_retired_with_their_topic_when_the_window_has_gone_by() {
+fn stories_are_retired_with_their_topic_after_the_window() {
     let options = StoryOptions {
         window: Some(10),
         ..StoryOptions::default()
@@ -211,14 +221,14 @@ fn equal_bits_are_equal_stories() {
 type Vector = BTreeMap<String, f64>;
 
 /// [`Stories`] by plain maps and by comparing with every centre; nothing decays.
-struct Twin {
+struct NaiveStories {
     stories: BTreeMap<u64, Vector>,
-    /// True once two cosines, or a cosine and a limit, lay closer together than the rounding of sums taken in
+    /// True once two cosines, or a cosine and a limit, were closer together than the rounding of sums taken in
     /// another order.
     tied: bool,
 }
 
-impl Twin {
+impl NaiveStories {
     fn place(&mut self, document: u64, vector: &[(String, f32)], options: &StoryOptions) -> u64 {
         let cosine = |a: &Vector, b: &Vector| {
             let dot: f64 = a.iter().filter_map(|(term, x)| Some(x * b.get(term)?)).sum();
@@ -271,13 +281,13 @@ impl Twin {
 
 proptest! {
     #[test]
-    fn stories_are_those_of_comparing_with_every_centre(
+    fn stories_equal_those_of_comparing_with_every_centre(
         texts in proptest::collection::vec(proptest::collection::vec(0u8..12, 1..7), 1..50),
         threshold in 0.2..0.8f64,
     ) {
         let options = StoryOptions { threshold, compared: usize::MAX, ..StoryOptions::default() };
         let mut stories = Stories::new(options.clone());
-        let mut twin = Twin { stories: BTreeMap::default(), tied: false };
+        let mut naive = NaiveStories { stories: BTreeMap::default(), tied: false };
         let texts: Vec<Text> = texts
             .iter()
             .map(|words| Text::new(&words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ")))
@@ -292,10 +302,10 @@ proptest! {
                 prop_assert_eq!(joined.story, document);
                 continue;
             }
-            let expected = twin.place(document, &vector, &options);
+            let expected = naive.place(document, &vector, &options);
             let found = stories.resolve(joined.story);
-            if twin.tied && found != expected {
-                // Rounding decided; from here on the two hold different stories.
+            if naive.tied && found != expected {
+                // Rounding decided; from here on the two have different stories.
                 return Ok(());
             }
             prop_assert_eq!(found, expected);
@@ -304,7 +314,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_document_leaves_behind_when_it_goes() {
+fn a_removed_document_leaves_its_weight_in_the_story() {
     let (mut stories, found) = run(&NEWS, StoryOptions::default());
     assert_eq!((found[4], found[6]), (4, 4));
     let story = stories.get(4).expect("a story");
@@ -314,7 +324,7 @@ fn what_a_document_leaves_behind_when_it_goes() {
     assert_eq!((left.size, left.members, left.titles().count()), (1, 2, 1));
     let other = stories.titled_by(&left).expect("another title");
     assert_ne!(other, titled);
-    // The last of a story takes it along; nothing joins it any more, and nothing is left to be retired.
+    // Removing the last document removes the story: nothing joins it any more, and nothing is left to retire.
     assert!(stories.shrink(4, other) && stories.get(4).is_none());
     assert!(!stories.shrink(4, other) && !stories.grow(4, 8, 8));
     assert_eq!(place(&mut stories, 8, 8, NEWS[4]).story, 8);

@@ -4,36 +4,36 @@ use serde::{Deserialize, Serialize};
 
 /// A term and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Weighted {
+pub struct TermWeight {
     /// The term's number in the vocabulary.
     pub term: u32,
     /// Its weight, not negative.
     pub weight: f32,
 }
 
-/// Keeps the `most` heaviest entries (ties: the smaller term), and the order by term.
-pub(super) fn keep_heaviest<T>(entries: &mut Vec<T>, most: usize, of: impl Fn(&T) -> Weighted) {
-    if entries.len() > most {
+/// Keeps the `limit` heaviest entries (ties: the smaller term), in the order by term.
+pub(super) fn keep_heaviest<T>(entries: &mut Vec<T>, limit: usize, weighted: impl Fn(&T) -> TermWeight) {
+    if entries.len() > limit {
         let order = |a: &T, b: &T| {
-            let (a, b) = (of(a), of(b));
+            let (a, b) = (weighted(a), weighted(b));
             b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term))
         };
-        if most > 0 {
-            entries.select_nth_unstable_by(most - 1, order);
+        if limit > 0 {
+            entries.select_nth_unstable_by(limit - 1, order);
         }
-        entries.truncate(most);
-        entries.sort_unstable_by_key(|entry| of(entry).term);
+        entries.truncate(limit);
+        entries.sort_unstable_by_key(|entry| weighted(entry).term);
     }
 }
 
-/// The Euclidean length.
+/// The Euclidean length of a vector.
 pub(super) fn norm(weights: impl Iterator<Item = f32>) -> f64 {
     let square = |w: f32| f64::from(w) * f64::from(w);
     weights.map(square).sum::<f64>().sqrt()
 }
 
-/// The product of two vectors, both sorted by term. Linear.
-pub(super) fn dot(a: impl Iterator<Item = Weighted>, b: impl Iterator<Item = Weighted>) -> f64 {
+/// The dot product of two vectors, both sorted by term. Linear.
+pub(super) fn dot(a: impl Iterator<Item = TermWeight>, b: impl Iterator<Item = TermWeight>) -> f64 {
     let (mut a, mut b) = (a.peekable(), b.peekable());
     let mut sum = 0.0;
     while let (Some(x), Some(y)) = (a.peek().copied(), b.peek().copied()) {
@@ -58,13 +58,13 @@ mod tests {
 
     use super::*;
 
-    fn vector() -> impl Strategy<Value = Vec<Weighted>> {
+    fn vector() -> impl Strategy<Value = Vec<TermWeight>> {
         let terms: BTreeMap<u32, f32> = BTreeMap::new();
         Just(terms).prop_perturb(|mut terms, mut rng| {
             for _ in 0..rng.random_range(0..20) {
                 terms.insert(rng.random_range(0..30), rng.random_range(0..100) as f32 / 8.0);
             }
-            let weighted = |(term, weight)| Weighted { term, weight };
+            let weighted = |(term, weight)| TermWeight { term, weight };
             terms.into_iter().map(weighted).collect()
         })
     }
@@ -80,7 +80,7 @@ mod tests {
         }
 
         #[test]
-        fn the_heaviest_stay_in_order(a in vector(), most in 0usize..25) {
+        fn the_heaviest_entries_are_kept_in_order(a in vector(), most in 0usize..25) {
             let mut kept = a.clone();
             keep_heaviest(&mut kept, most, |&w| w);
             let mut expected = a;

@@ -1,7 +1,8 @@
-//! The terms of a stream: their numbers, in how many items they occurred, and their rows of random hyperplanes.
+//! The terms of a stream: their numbers, the number of items with each, and their rows of random hyperplanes.
 //!
-//! Counts are taken as items come, and are never taken back. Memory is bounded: when there are more terms than there is room for, the
-//! rarest that no live story needs are forgotten, as in lossy counting (Manku and Motwani 2002); a term that comes back begins anew.
+//! Counts grow as items come and never fall. Memory is bounded: when there are more terms than there is room for,
+//! the rarest terms that no live story needs are evicted, as in lossy counting (Manku and Motwani 2002). An evicted
+//! term that occurs again is counted from 0.
 
 use std::collections::HashMap;
 
@@ -10,52 +11,60 @@ use twinprint_fingerprint::{HashKey, hyperplane};
 
 use super::exact::ln;
 
-/// Rows of a term.
+/// Hyperplane rows of a term, of 128 bits each.
 pub(super) const ROWS: usize = 4;
 
-/// What a word is good for.
+/// The use of a word in topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    /// It tells what a text is about.
+pub enum WordRole {
+    /// Can name a topic.
     Term,
-    /// It may be part of a name, but says nothing by itself: a single ideograph, a number.
+    /// Can be part of a name, but means nothing alone: a single ideograph, a number.
     Part,
-    /// It says nothing and ends a name.
+    /// Means nothing and ends a name.
     Stop,
 }
 
-/// A term known.
+/// A term of the vocabulary.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct VocabularyEntry {
     pub(super) text: Box<str>,
-    pub(super) role: Role,
-    /// Items in which it occurred.
+    pub(super) role: WordRole,
+    /// Items with the term.
     pub(super) items: u32,
-    /// Occurrences.
+    /// Occurrences in all items.
     pub(super) occurrences: u64,
     /// Its rows, each of 128 hyperplanes.
     #[serde(skip)]
     rows: [u128; ROWS],
 }
 
-/// All terms known. Numbers of forgotten terms are given again.
+/// The terms of a stream. Numbers of evicted terms are reused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Vocabulary {
-    /// Under a random key, so that nobody can prepare words that crowd one place; its order is never used.
+    /// The number of each term. Hashed under a random key, so that nobody can prepare words that collide; the order
+    /// of the map is never used.
     #[serde(skip)]
     numbers: HashMap<Box<str>, u32>,
-    pub(super) known: Vec<Option<Known>>,
+    /// The terms by number; `None` for a free number.
+    #[serde(rename = "known")]
+    pub(super) entries: Vec<Option<VocabularyEntry>>,
+    /// The free numbers.
     pub(super) free: Vec<u32>,
-    pub(super) most: usize,
-    /// Terms from which on some are forgotten: more than `most` where live stories need nearly as many.
-    pub(super) crowded: usize,
+    #[serde(rename = "most")]
+    pub(super) max_terms: usize,
+    /// The number of terms above which some are evicted: more than `max_terms` if live stories need nearly that
+    /// many.
+    #[serde(rename = "crowded")]
+    pub(super) evict_above: usize,
     /// Items counted.
     pub(super) items: u64,
     /// Occurrences of terms in all of them.
     pub(super) occurrences: u64,
 }
 
-/// The keys of the rows. Whoever prepares texts that meet in a fingerprint still has to pass the cosine.
+/// The hyperplane rows of a term. Their keys are public: texts that are prepared to have one fingerprint still have
+/// to pass the cosine.
 fn rows(text: &str) -> [u128; ROWS] {
     [[1, 2], [3, 4], [5, 6], [7, 8]].map(|[a, b]| {
         let dimension = twinprint_fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
@@ -63,9 +72,9 @@ fn rows(text: &str) -> [u128; ROWS] {
     })
 }
 
-impl Known {
-    /// A term with what was counted of it; its rows come with [`Vocabulary::rebuild`].
-    pub(super) fn new(text: &str, role: Role, items: u32, occurrences: u64) -> Self {
+impl VocabularyEntry {
+    /// A term with its counts. [`Vocabulary::rebuild`] computes its rows.
+    pub(super) fn new(text: &str, role: WordRole, items: u32, occurrences: u64) -> Self {
         Self {
             text: text.into(),
             role,
@@ -77,22 +86,22 @@ impl Known {
 }
 
 impl Vocabulary {
-    /// No terms; room for `most`.
-    pub fn new(most: usize) -> Self {
+    /// A vocabulary without terms, with room for `max_terms`.
+    pub fn new(max_terms: usize) -> Self {
         Self {
             numbers: HashMap::new(),
-            known: Vec::new(),
+            entries: Vec::new(),
             free: Vec::new(),
-            most,
-            crowded: most,
+            max_terms,
+            evict_above: max_terms,
             items: 0,
             occurrences: 0,
         }
     }
 
-    /// Makes what is not stored anew, after reading a stored state.
+    /// Recomputes everything that is not serialized.
     pub(super) fn rebuild(&mut self) {
-        for (number, known) in (0..).zip(&mut self.known) {
+        for (number, known) in (0..).zip(&mut self.entries) {
             if let Some(known) = known {
                 known.rows = rows(&known.text);
                 self.numbers.insert(known.text.clone(), number);
@@ -100,67 +109,67 @@ impl Vocabulary {
         }
     }
 
-    /// Terms known.
+    /// The number of terms.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether no term is known.
+    /// Returns whether there is no term.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The number of a word, which is known from now on.
-    pub(super) fn number(&mut self, text: &str, role: Role) -> u32 {
+    /// The number of a word, which is added if it is not in the vocabulary.
+    pub(super) fn number(&mut self, text: &str, role: WordRole) -> u32 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
         }
-        let known = Known {
+        let known = VocabularyEntry {
             rows: rows(text),
-            ..Known::new(text, role, 0, 0)
+            ..VocabularyEntry::new(text, role, 0, 0)
         };
         let number = if let Some(number) = self.free.pop() {
-            if let Some(place) = self.known.get_mut(number as usize) {
+            if let Some(place) = self.entries.get_mut(number as usize) {
                 *place = Some(known);
             }
             number
         } else {
-            self.known.push(Some(known));
-            (self.known.len() - 1) as u32
+            self.entries.push(Some(known));
+            (self.entries.len() - 1) as u32
         };
         self.numbers.insert(text.into(), number);
         number
     }
 
-    /// Counts an item by its distinct words and how often it has each.
+    /// Counts an item, given by its distinct words and the occurrences of each.
     pub(super) fn count(&mut self, words: &[(u32, u32)]) {
         self.items += 1;
         for &(word, occurrences) in words {
-            if let Some(Some(known)) = self.known.get_mut(word as usize) {
+            if let Some(Some(known)) = self.entries.get_mut(word as usize) {
                 known.items = known.items.saturating_add(1);
                 known.occurrences += u64::from(occurrences);
-                if known.role == Role::Term {
+                if known.role == WordRole::Term {
                     self.occurrences += u64::from(occurrences);
                 }
             }
         }
     }
 
-    fn get(&self, word: u32) -> Option<&Known> {
-        self.known.get(word as usize).and_then(Option::as_ref)
+    fn get(&self, word: u32) -> Option<&VocabularyEntry> {
+        self.entries.get(word as usize).and_then(Option::as_ref)
     }
 
-    /// The word of a number; empty for one that is unknown.
+    /// The word of a number; empty for a free number.
     pub(super) fn text(&self, word: u32) -> &str {
         self.get(word).map_or("", |known| &known.text)
     }
 
-    /// What a word is good for.
-    pub(super) fn role(&self, word: u32) -> Role {
-        self.get(word).map_or(Role::Stop, |known| known.role)
+    /// The use of a word in topics.
+    pub(super) fn role(&self, word: u32) -> WordRole {
+        self.get(word).map_or(WordRole::Stop, |known| known.role)
     }
 
-    /// The rows of a word.
+    /// The hyperplane rows of a word.
     pub(super) fn rows(&self, word: u32) -> [u128; ROWS] {
         self.get(word).map_or([0; ROWS], |known| known.rows)
     }
@@ -170,7 +179,7 @@ impl Vocabulary {
         self.get(word).map_or(0, |known| u64::from(known.items))
     }
 
-    /// How often a word occurred.
+    /// Occurrences of a word in all items.
     pub(super) fn occurrences_of(&self, word: u32) -> u64 {
         self.get(word).map_or(0, |known| known.occurrences)
     }
@@ -185,46 +194,48 @@ impl Vocabulary {
         self.occurrences
     }
 
-    /// What a term weighs by its rarity: ln((n + 1) / (items with it + ½)), 0 or more.
+    /// The rarity of a term: ln((n + 1) / (items with it + ½)), at least 0.
     pub(super) fn rarity(&self, word: u32) -> f64 {
         let with = self.items_with(word) as f64 + 0.5;
         ln((self.items as f64 + 1.0) / with).max(0.0)
     }
 
-    /// Whether there are more terms than there is room for.
+    /// Returns whether there are more terms than there is room for.
     pub(super) fn is_crowded(&self) -> bool {
-        self.numbers.len() > self.crowded
+        self.numbers.len() > self.evict_above
     }
 
-    /// Forgets the rarest terms but for those `needed`, until half the room is left: those of one item, then of two, of up to four, and so
-    /// on. What is needed may be more than that; then nothing is forgotten again before there are twice as many. O(terms + needed).
-    pub(super) fn forget(&mut self, needed: impl Iterator<Item = u32>) {
-        let mut stays = vec![false; self.known.len()];
+    /// Evicts the rarest terms that are not `needed`, until half the room is free: those of one item, then of two, of
+    /// up to four, and so on. If the needed terms take more than that, nothing is evicted again before there are
+    /// twice as many terms. O(terms + needed).
+    pub(super) fn evict(&mut self, needed: impl Iterator<Item = u32>) {
+        let mut stays = vec![false; self.entries.len()];
         for word in needed {
             if let Some(stays) = stays.get_mut(word as usize) {
                 *stays = true;
             }
         }
-        let rank =
-            |known: &Known| u64::from(known.items).max(1).next_power_of_two().trailing_zeros() as usize;
-        let mut of_rank = [0; 33];
-        for (known, stays) in self.known.iter().zip(&stays) {
+        let rank = |known: &VocabularyEntry| {
+            u64::from(known.items).max(1).next_power_of_two().trailing_zeros() as usize
+        };
+        let mut rank_sizes = [0; 33];
+        for (known, stays) in self.entries.iter().zip(&stays) {
             if let (Some(known), false) = (known, stays) {
-                of_rank[rank(known)] += 1;
+                rank_sizes[rank(known)] += 1;
             }
         }
         let (mut left, mut ranks) = (self.numbers.len(), 0);
-        while left > self.most / 2 && ranks < of_rank.len() {
-            left -= of_rank[ranks];
+        while left > self.max_terms / 2 && ranks < rank_sizes.len() {
+            left -= rank_sizes[ranks];
             ranks += 1;
         }
-        for ((place, stays), number) in self.known.iter_mut().zip(&stays).zip(0..) {
+        for ((place, stays), number) in self.entries.iter_mut().zip(&stays).zip(0..) {
             if !stays && let Some(known) = place.take_if(|known| rank(known) < ranks) {
                 self.numbers.remove(&known.text);
                 self.free.push(number);
             }
         }
-        self.crowded = self.most.max(2 * self.numbers.len());
+        self.evict_above = self.max_terms.max(2 * self.numbers.len());
     }
 }
 
@@ -237,27 +248,27 @@ mod tests {
     #[test]
     fn words_are_counted_by_item_and_by_occurrence() {
         let mut vocabulary = Vocabulary::new(10);
-        let [a, b] = ["a", "b"].map(|word| vocabulary.number(word, Role::Term));
+        let [a, b] = ["a", "b"].map(|word| vocabulary.number(word, WordRole::Term));
         vocabulary.count(&[(a, 2), (b, 1)]);
         vocabulary.count(&[(a, 1)]);
         assert_eq!([vocabulary.items_with(a), vocabulary.items_with(b)], [2, 1]);
         assert_eq!(vocabulary.occurrences_of(a), 3);
         assert_eq!((vocabulary.items(), vocabulary.occurrences()), (2, 4));
         assert!(vocabulary.rarity(b) > vocabulary.rarity(a));
-        assert_eq!(vocabulary.number("a", Role::Term), a);
+        assert_eq!(vocabulary.number("a", WordRole::Term), a);
     }
 
     proptest! {
         #[test]
-        fn what_is_forgotten_is_the_rarest_that_nobody_needs(
+        fn the_rarest_terms_that_are_not_needed_are_evicted(
             items in prop::collection::vec(0u32..40, 0..40),
             needed in prop::collection::vec(0u32..45, 0..20),
             most in 0usize..60,
         ) {
             let mut vocabulary = Vocabulary::new(most);
             for (word, &items) in (0..).zip(&items) {
-                vocabulary.number(&format!("{word}"), Role::Term);
-                if let Some(Some(known)) = vocabulary.known.get_mut(word) {
+                vocabulary.number(&format!("{word}"), WordRole::Term);
+                if let Some(Some(known)) = vocabulary.entries.get_mut(word) {
                     known.items = items;
                 }
             }
@@ -268,7 +279,7 @@ mod tests {
                 expected.retain(|word| needed.contains(word) || items[*word as usize] > rarest);
                 rarest *= 2;
             }
-            vocabulary.forget(needed.iter().copied());
+            vocabulary.evict(needed.iter().copied());
             let left = (0..items.len() as u32).filter(|&word| !vocabulary.text(word).is_empty());
             prop_assert_eq!(left.collect::<Vec<u32>>(), expected);
             prop_assert_eq!(vocabulary.free.len() + vocabulary.len(), items.len());
@@ -276,21 +287,21 @@ mod tests {
     }
 
     #[test]
-    fn the_rarest_are_forgotten_and_numbers_given_again() {
+    fn evicted_numbers_are_reused() {
         let mut vocabulary = Vocabulary::new(4);
-        let words = ["a", "b", "c", "d", "e"].map(|word| vocabulary.number(word, Role::Term));
+        let words = ["a", "b", "c", "d", "e"].map(|word| vocabulary.number(word, WordRole::Term));
         let once = words.map(|word| (word, 1));
         vocabulary.count(&once);
         vocabulary.count(&once[..2]);
         assert!(vocabulary.is_crowded());
-        vocabulary.forget([words[2]].into_iter());
+        vocabulary.evict([words[2]].into_iter());
         assert_eq!(
             vocabulary.len(),
             1,
             "all but the one needed, since half of four was asked for"
         );
         assert_eq!(vocabulary.text(words[2]), "c");
-        let again = vocabulary.number("f", Role::Term);
+        let again = vocabulary.number("f", WordRole::Term);
         assert!(words.contains(&again) && vocabulary.items_with(again) == 0);
     }
 }

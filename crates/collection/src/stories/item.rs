@@ -2,7 +2,7 @@
 //! written down, so that its place can be found again whatever is kept of the text.
 
 use serde::{Deserialize, Serialize};
-use twinprint_cluster::stories::{Representative, Role};
+use twinprint_cluster::stories::{Representative, StoryWord, WordRole};
 use twinprint_fingerprint::HashKey;
 
 use twinprint_stream::words::{WordCounts, host, title};
@@ -12,7 +12,7 @@ use twinprint_stream::words::{WordCounts, host, title};
 pub(crate) struct Item {
     title: String,
     site: u64,
-    words: Vec<(Box<str>, Role, u32)>,
+    words: Vec<(Box<str>, WordRole, u32)>,
     opening: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ impl Item {
             title: title(given, text),
             site: twinprint_fingerprint::hash_one(&HashKey::PUBLIC, site.as_bytes()) as u64,
             words: words
-                .map(|(word, role, times)| (word.into(), role, times))
+                .map(|word| (word.text.into(), word.role, word.occurrences))
                 .collect(),
             opening: counts.opening().to_vec(),
         }
@@ -55,10 +55,11 @@ impl Item {
         time: i64,
         place: impl FnOnce(&Representative<'_>) -> T,
     ) -> T {
-        let words = self
-            .words
-            .iter()
-            .map(|(word, role, times)| (&**word, *role, *times));
+        let words = self.words.iter().map(|(word, role, occurrences)| StoryWord {
+            text: word,
+            role: *role,
+            occurrences: *occurrences,
+        });
         place(&Representative {
             document,
             time,
@@ -86,7 +87,12 @@ mod tests {
         assert_eq!(Item::unpack(&packed[1..]), None);
         item.represent(7, 9, |item| {
             assert_eq!((item.document, item.time, item.title), (7, 9, text));
-            assert!(item.words.contains(&("rain", Role::Term, 1)));
+            let rain = StoryWord {
+                text: "rain",
+                role: WordRole::Term,
+                occurrences: 1,
+            };
+            assert!(item.words.contains(&rain));
         });
     }
 }

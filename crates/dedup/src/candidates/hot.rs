@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use twinprint_cluster::Open;
+use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
 use twinprint_index::join::{Pair, self_join, self_join_with};
 use twinprint_index::planner::plan_join;
@@ -90,9 +90,9 @@ pub(super) fn join_rows<W: Width>(
     for row in 0..n as u32 {
         if hot[row as usize] || warm[row as usize] {
             let member = if hot[row as usize] {
-                Open::Core
+                JoinRole::Core
             } else {
-                Open::Fringe
+                JoinRole::Fringe
             };
             for &item in rows.items(row) {
                 found.member[item as usize] = found.member[item as usize].max(member);

@@ -19,7 +19,7 @@ mod tests;
 
 pub(crate) use edge::Edge;
 use rayon::prelude::*;
-use twinprint_cluster::Open;
+use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
 use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
@@ -63,7 +63,7 @@ pub(crate) struct Candidates {
     /// Sorted by item, then earlier.
     pub(crate) edges: Vec<Edge>,
     /// Which items take part in the set join, and how.
-    pub(crate) member: Vec<Open>,
+    pub(crate) member: Vec<JoinRole>,
     /// Largest first.
     pub(crate) hot: Vec<HotRow>,
     /// Rows: distinct fingerprints joined.
@@ -86,7 +86,7 @@ impl Candidates {
         self.edges.retain(|edge| !item(edge.item) && !item(edge.earlier));
         for (i, member) in (0u32..).zip(&mut self.member) {
             if item(i) {
-                *member = Open::No;
+                *member = JoinRole::None;
             }
         }
     }
@@ -101,7 +101,7 @@ impl Candidates {
         memory: usize,
         fit: impl Fn(u64) -> bool,
     ) -> Result<(), DedupError> {
-        if self.member.iter().all(|&open| open == Open::No) {
+        if self.member.iter().all(|&open| open == JoinRole::None) {
             return Ok(());
         }
         let join = SetJoin::new(sets, &self.member, options.threshold, memory)?;
@@ -111,7 +111,7 @@ impl Candidates {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
             edge::sort(&mut self.edges);
-            self.member.fill(Open::No);
+            self.member.fill(JoinRole::None);
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ fn find_at<W: Width>(
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
     let mut found = Candidates {
-        member: vec![Open::No; order.len()],
+        member: vec![JoinRole::None; order.len()],
         ..Candidates::default()
     };
     let border = Border::new(classes, options);
@@ -266,9 +266,9 @@ fn find_at<W: Width>(
         found.short += u64::from((1..options.min_features).contains(&features));
         if options.verify && features > 0 {
             found.member[item] = match features < options.min_features {
-                true => Open::Core,
-                false if border.includes(classes.measure[class as usize], features) => Open::Fringe,
-                false => Open::No,
+                true => JoinRole::Core,
+                false if border.includes(classes.measure[class as usize], features) => JoinRole::Fringe,
+                false => JoinRole::None,
             };
         }
     }
@@ -286,14 +286,14 @@ fn find_at<W: Width>(
 }
 
 /// Edges of the items of each pair of rows and of the items within a row; pairs with a core member are left to the set join.
-fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[Open]) -> Vec<Edge> {
+fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[JoinRole]) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
     let mut push = |a: u32, b: u32| {
         let (least, most) = {
             let (a, b) = (member[a as usize], member[b as usize]);
             (a.min(b), a.max(b))
         };
-        if least == Open::No || most != Open::Core {
+        if least == JoinRole::None || most != JoinRole::Core {
             edges.push(Edge {
                 item: a.max(b),
                 earlier: a.min(b),

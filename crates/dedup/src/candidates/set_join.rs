@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use twinprint_cluster::Open;
+use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixIndex, TokenOrder};
 use twinprint_text::Measure;
 
@@ -56,11 +56,11 @@ impl SetJoin {
     /// they do well to come first. `memory` bounds what is loaded at a time.
     pub(crate) fn new(
         sets: &mut Sets<'_>,
-        member: &[Open],
+        member: &[JoinRole],
         threshold: f64,
         memory: usize,
     ) -> Result<Self, DedupError> {
-        let open = members(member, Open::Fringe);
+        let open = members(member, JoinRole::Fringe);
         let measures = [Measure::WordGrams, Measure::CharGrams];
         let there = measures
             .iter()
@@ -75,7 +75,7 @@ impl SetJoin {
         let join = Self {
             parts: there.map(part).collect(),
         };
-        for slice in slices(&members(member, Open::Core), sets, memory) {
+        for slice in slices(&members(member, JoinRole::Core), sets, memory) {
             sets.begin_block();
             let keys: Vec<SetKey> = slice
                 .iter()
@@ -131,7 +131,7 @@ impl SetJoin {
     }
 
     /// Appends the candidates of a member at hand among those placed before the block (`sealed`) or in it.
-    pub(crate) fn probe(&self, item: u32, own: Measure, open: Open, sealed: bool, out: &mut Vec<u32>) {
+    pub(crate) fn probe(&self, item: u32, own: Measure, open: JoinRole, sealed: bool, out: &mut Vec<u32>) {
         let mut ids = Vec::new();
         for part in &self.parts {
             let Some((size, prefix)) = part.block.get(&item) else {
@@ -141,7 +141,7 @@ impl SetJoin {
             for indexed in indexed {
                 let partners = [
                     Some(&indexed.core),
-                    (open == Open::Core).then_some(&indexed.fringe),
+                    (open == JoinRole::Core).then_some(&indexed.fringe),
                 ];
                 for index in partners.into_iter().flatten() {
                     if sealed {
@@ -156,7 +156,7 @@ impl SetJoin {
     }
 
     /// Lets later members find this one.
-    pub(crate) fn place(&mut self, item: u32, own: Measure, open: Open) {
+    pub(crate) fn place(&mut self, item: u32, own: Measure, open: JoinRole) {
         for part in &mut self.parts {
             let Some((size, prefix)) = part.block.get(&item) else {
                 continue;
@@ -166,7 +166,7 @@ impl SetJoin {
             } else {
                 &mut part.foreign
             };
-            let index = if open == Open::Core {
+            let index = if open == JoinRole::Core {
                 &mut indexed.core
             } else {
                 &mut indexed.fringe
@@ -183,13 +183,13 @@ impl SetJoin {
     pub(crate) fn pairs(
         mut self,
         sets: &mut Sets<'_>,
-        member: &[Open],
+        member: &[JoinRole],
         limit: usize,
         memory: usize,
         fit: impl Fn(u64) -> bool,
     ) -> Result<Option<Vec<Edge>>, DedupError> {
-        let (core, mut fringe) = (members(member, Open::Core), members(member, Open::Fringe));
-        fringe.retain(|&item| member[item as usize] == Open::Fringe);
+        let (core, mut fringe) = (members(member, JoinRole::Core), members(member, JoinRole::Fringe));
+        fringe.retain(|&item| member[item as usize] == JoinRole::Fringe);
         let mut edges = Vec::new();
         for slice in slices(&core, sets, memory)
             .into_iter()
@@ -207,21 +207,24 @@ impl SetJoin {
             let probe = |item: u32| {
                 let mut ids = Vec::new();
                 if found.load(Ordering::Relaxed) <= limit {
-                    shared.probe(item, loaded.measure(item), Open::Fringe, true, &mut ids);
+                    shared.probe(item, loaded.measure(item), JoinRole::Fringe, true, &mut ids);
                     found.fetch_add(ids.len(), Ordering::Relaxed);
                 }
                 ids.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
-            for &item in slice.iter().filter(|&&item| member[item as usize] == Open::Core) {
+            for &item in slice
+                .iter()
+                .filter(|&&item| member[item as usize] == JoinRole::Core)
+            {
                 if edges.len() > limit {
                     return Ok(None);
                 }
                 let own = sets.measure(item);
                 let mut ids = Vec::new();
-                self.probe(item, own, Open::Fringe, false, &mut ids);
+                self.probe(item, own, JoinRole::Fringe, false, &mut ids);
                 edges.extend(ids.into_iter().map(|other| Edge::between(item, other)));
-                self.place(item, own, Open::Core);
+                self.place(item, own, JoinRole::Core);
             }
             if edges.len() > limit || !fit(self.bytes()) {
                 return Ok(None);
@@ -241,7 +244,7 @@ impl Part {
 }
 
 /// The members that are open at least so far.
-fn members(member: &[Open], least: Open) -> Vec<u32> {
+fn members(member: &[JoinRole], least: JoinRole) -> Vec<u32> {
     (0..member.len() as u32)
         .filter(|&item| member[item as usize] >= least)
         .collect()

@@ -22,7 +22,7 @@ proptest! {
     #[test]
     fn every_pair_is_an_edge_or_left_to_the_set_join(items in clumps(), k in 0u32..7, limit in 0u64..3000) {
         let rows = Rows::<u64>::new((0..items.len() as u32).collect(), |item| items[item as usize]);
-        let mut found = Candidates { member: vec![Open::No; items.len()], ..Candidates::default() };
+        let mut found = Candidates { member: vec![JoinRole::None; items.len()], ..Candidates::default() };
         let options = DedupOptions::new().unwrap();
         let pairs = hot::join_rows(&rows, k, limit, &options, &mut found).unwrap();
         let edges = expand(&rows, pairs, &found.member);
@@ -34,7 +34,7 @@ proptest! {
                 let within = (items[a] ^ items[b]).count_ones() <= k;
                 let edge = held.contains(&Edge::between(a as u32, b as u32));
                 let (least, most) = (found.member[a].min(found.member[b]), found.member[a].max(found.member[b]));
-                let left = most == Open::Core && least != Open::No;
+                let left = most == JoinRole::Core && least != JoinRole::None;
                 prop_assert!(!edge || within);
                 prop_assert!(!within || edge || left, "{a} and {b} are lost");
             }
@@ -48,13 +48,13 @@ fn a_crowd_of_even_degrees_is_not_cut_off() {
     let items: Vec<u64> = (0..64).map(|bit| 1 << bit).collect();
     let rows = Rows::<u64>::new((0..64).collect(), |item| items[item as usize]);
     let mut found = Candidates {
-        member: vec![Open::No; 64],
+        member: vec![JoinRole::None; 64],
         ..Candidates::default()
     };
     let options = DedupOptions::new().unwrap();
     let pairs = hot::join_rows(&rows, 2, 2000, &options, &mut found).unwrap();
     assert!(pairs.is_empty() && found.hot.len() == 64);
-    assert!(found.member.iter().all(|&open| open == Open::Core));
+    assert!(found.member.iter().all(|&open| open == JoinRole::Core));
     let pairs = hot::join_rows(&rows, 2, 2016, &options, &mut found).unwrap();
     assert_eq!(pairs.len(), 2016);
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twinprint_cluster::{Candidate, Neighbors, Open, Pairs, Similarity, Verify};
+use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 use twinprint_fingerprint::Width;
 use twinprint_text::Measure;
 
@@ -27,7 +27,7 @@ pub(crate) struct Matcher<'c> {
     edges: &'c [Edge],
     /// Where each item's edges begin, and the end.
     starts: Vec<u64>,
-    member: &'c [Open],
+    member: &'c [JoinRole],
     connected: Vec<bool>,
     bits: u32,
     threshold: f64,
@@ -57,7 +57,11 @@ impl<'c> Matcher<'c> {
         pairs: Pairs,
     ) -> Self {
         let n = keep.classes.len();
-        let mut connected: Vec<bool> = candidates.member.iter().map(|&open| open != Open::No).collect();
+        let mut connected: Vec<bool> = candidates
+            .member
+            .iter()
+            .map(|&open| open != JoinRole::None)
+            .collect();
         let mut starts = vec![0u64; n + 1];
         for edge in &candidates.edges {
             connected[edge.item as usize] = true;
@@ -91,7 +95,7 @@ impl<'c> Matcher<'c> {
     pub(crate) fn join_open(&mut self, memory: usize, fits: Fits) -> Result<(), DedupError> {
         self.fits = fits;
         if let Some(sets) = &mut self.sets
-            && self.member.iter().any(|&open| open != Open::No)
+            && self.member.iter().any(|&open| open != JoinRole::None)
         {
             self.join = Some(SetJoin::new(sets, self.member, self.threshold, memory)?);
         }
@@ -101,7 +105,7 @@ impl<'c> Matcher<'c> {
     /// True if a pair is found by the set join; it is no edge then.
     fn is_left_to_the_join(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.member[a as usize], self.member[b as usize]);
-        a.min(b) != Open::No && a.max(b) == Open::Core
+        a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
 
     /// Set-join candidates verified so far.
@@ -144,7 +148,7 @@ impl<'c> Matcher<'c> {
         for &item in items {
             let own = sets.measure(item);
             keys.push((item, own));
-            if let (Some(join), true) = (&self.join, self.member[item as usize] != Open::No) {
+            if let (Some(join), true) = (&self.join, self.member[item as usize] != JoinRole::None) {
                 keys.extend(join.keys(own, item));
             }
             let links = self.own_edges(item).iter().map(|edge| edge.earlier);
@@ -174,7 +178,7 @@ impl Neighbors for Matcher<'_> {
         self.connected[item as usize]
     }
 
-    fn open(&self, item: u32) -> Open {
+    fn join_role(&self, item: u32) -> JoinRole {
         self.member[item as usize]
     }
 
@@ -207,7 +211,7 @@ impl Neighbors for Matcher<'_> {
             .take_while(|&earlier| earlier < range.end);
         out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
         let open = self.member[item as usize];
-        if let (Some(join), Some(sets), true) = (&self.join, &self.sets, open != Open::No) {
+        if let (Some(join), Some(sets), true) = (&self.join, &self.sets, open != JoinRole::None) {
             let mut ids = Vec::new();
             join.probe(item, sets.measure(item), open, range.end <= self.block, &mut ids);
             let new = |id: &u32| range.contains(id) && wanted(*id);
@@ -237,7 +241,7 @@ impl Verify for Matcher<'_> {
         }
         self.load_keys(keys.into_iter());
         if let (Some(join), Some(sets)) = (&mut self.join, &self.sets) {
-            let open = |&item: &u32| self.member[item as usize] != Open::No;
+            let open = |&item: &u32| self.member[item as usize] != JoinRole::None;
             let members: Vec<u32> = items.iter().copied().filter(open).collect();
             join.begin_block(sets, &members);
             if let Err(error) = (self.fits)(join.bytes()) {

@@ -2,14 +2,14 @@
 //! one taken keeps neighbours together. What is loaded for a family of near-duplicates is then used at once, wherever in the input
 //! its documents stand.
 
-use twinprint_cluster::Open;
+use twinprint_cluster::JoinRole;
 
 use crate::candidates::Edge;
 
 /// A topological order of items `0..n` (ranks in keep order) along the edges, depth first: after an item come, if nothing else they wait
 /// for is missing, its later neighbours, the earliest first. Open items that may prove neighbours keep their order among one
 /// another: all of which one at least is a core item. O(n + edges).
-pub(crate) fn schedule(n: u32, edges: &[Edge], open: &[Open]) -> Vec<u32> {
+pub(crate) fn schedule(n: u32, edges: &[Edge], open: &[JoinRole]) -> Vec<u32> {
     let later = Later::new(n, edges);
     let meetings = Meetings::new(open);
     let mut waits = vec![0u32; n as usize];
@@ -61,9 +61,9 @@ struct Meetings {
 }
 
 impl Meetings {
-    fn new(open: &[Open]) -> Self {
+    fn new(open: &[JoinRole]) -> Self {
         let items: Vec<u32> = (0..open.len() as u32)
-            .filter(|&item| open[item as usize] != Open::No)
+            .filter(|&item| open[item as usize] != JoinRole::None)
             .collect();
         let mut place = vec![0; open.len()];
         let mut next_core = vec![items.len() as u32; items.len()];
@@ -71,7 +71,7 @@ impl Meetings {
         for (i, &item) in items.iter().enumerate().rev() {
             place[item as usize] = i as u32;
             next_core[i] = next;
-            if open[item as usize] == Open::Core {
+            if open[item as usize] == JoinRole::Core {
                 next = i as u32;
             }
         }
@@ -83,13 +83,13 @@ impl Meetings {
     }
 
     /// The items that wait for this one, ascending.
-    fn after(&self, item: u32, open: &[Open]) -> &[u32] {
+    fn after(&self, item: u32, open: &[JoinRole]) -> &[u32] {
         let here = self.place[item as usize] as usize;
         let last = match open[item as usize] {
-            Open::No => return &[],
-            Open::Fringe | Open::Core => self.next_core[here] as usize,
+            JoinRole::None => return &[],
+            JoinRole::Fringe | JoinRole::Core => self.next_core[here] as usize,
         };
-        let first = if open[item as usize] == Open::Core {
+        let first = if open[item as usize] == JoinRole::Core {
             here + 1
         } else {
             last
@@ -138,7 +138,7 @@ mod tests {
         #[test]
         fn neighbours_and_members_keep_their_order(
             pairs in prop::collection::btree_set((0u32..40, 0u32..40), 0..80),
-            open in prop::collection::vec(prop::sample::select(vec![Open::No, Open::Fringe, Open::Core]), 40),
+            open in prop::collection::vec(prop::sample::select(vec![JoinRole::None, JoinRole::Fringe, JoinRole::Core]), 40),
         ) {
             let mut edges: Vec<Edge> = pairs
                 .iter()
@@ -158,7 +158,7 @@ mod tests {
             }
             for a in 0..40 {
                 for b in a + 1..40 {
-                    if open[a].min(open[b]) != Open::No && open[a].max(open[b]) == Open::Core {
+                    if open[a].min(open[b]) != JoinRole::None && open[a].max(open[b]) == JoinRole::Core {
                         prop_assert!(position[a] < position[b], "{} and {} may meet", a, b);
                     }
                 }
@@ -176,6 +176,9 @@ mod tests {
             }
         }
         edges.sort_unstable();
-        assert_eq!(schedule(8, &edges, &[Open::No; 8]), [0, 2, 4, 6, 1, 3, 5, 7]);
+        assert_eq!(
+            schedule(8, &edges, &[JoinRole::None; 8]),
+            [0, 2, 4, 6, 1, 3, 5, 7]
+        );
     }
 }

@@ -1,27 +1,33 @@
-//! Hamming distances of rows of several words, kept in columns: word i of every column is row i.
+//! Hamming distances of rows of several words, stored in columns: word i of every column is row i.
 //!
-//! In columns a vector holds the same word of as many rows, so that distances add up lane by lane and are exact before anything is looked
-//! at again. That is what a wide radius asks for: the lower bounds of [`hamming`](super::hamming) let nearly every row through there.
+//! In columns a vector holds the same word of several rows, so that distances add up lane by lane and are exact
+//! before any row is reported. Wide radii need this: nearly every row passes the lower bounds of
+//! [`hamming`](super::hamming) there.
 
-use super::dispatch::{Level, dispatch};
-use super::lanes::Words;
+use super::dispatch::dispatch;
+use super::lanes::WordVector;
+use crate::level::Level;
 
-/// Distances of `n` rows from `j` on, at most `V::LANES`.
+/// The most lanes of a vector at any level.
+const MAX_LANES: usize = 8;
+
+/// The distances of the `n` rows from `start` on, one a lane.
 ///
 /// # Safety
-/// The CPU has the instructions of V, and every column has `j + n` words.
+/// The CPU has the instructions of `V`, `n <= V::LANES`, and every column has at least `start + n` words.
 #[inline(always)]
-unsafe fn distances<V: Words, const N: usize>(
+unsafe fn distances<V: WordVector, const N: usize>(
     query: &[V; N],
     columns: &[&[u64]; N],
-    j: usize,
+    start: usize,
     n: usize,
 ) -> V {
-    // SAFETY: the caller vouches for the instructions and the words.
+    // SAFETY: the caller vouches for the instructions of V and for `n` words from `start` on in every column;
+    // the partial load is used for n < LANES only.
     unsafe {
         let mut sum = V::splat(0);
         for (word, column) in query.iter().zip(columns) {
-            let from = column.as_ptr().add(j);
+            let from = column.as_ptr().add(start);
             let words = if n == V::LANES {
                 V::load(from)
             } else {
@@ -33,36 +39,36 @@ unsafe fn distances<V: Words, const N: usize>(
     }
 }
 
-/// Reports the rows `j + i` for the bits i of `near`.
-///
-/// # Safety
-/// The CPU has the instructions of V.
+/// Reports row `start + i` and the distance in lane i for every bit i that is set in `near`.
 #[inline(always)]
-unsafe fn emit<V: Words, F: FnMut(u32, u32)>(distances: V, mut near: u32, j: usize, hit: &mut F) {
-    // More than any level has.
-    let mut lanes = [0u64; 8];
-    const { assert!(V::LANES <= 8) };
-    // SAFETY: the caller vouches for the instructions of V, and there are at least `V::LANES` places.
+fn emit<V: WordVector, F: FnMut(u32, u32)>(distances: V, mut near: u32, start: usize, hit: &mut F) {
+    let mut lanes = [0u64; MAX_LANES];
+    const { assert!(V::LANES <= MAX_LANES) };
+    // SAFETY: the array has room for MAX_LANES values, at least V::LANES.
     unsafe { distances.store(lanes.as_mut_ptr()) };
     while near != 0 {
         let lane = near.trailing_zeros() as usize;
         near &= near - 1;
-        hit((j + lane) as u32, lanes[lane] as u32);
+        hit((start + lane) as u32, lanes[lane] as u32);
     }
 }
 
+/// Reports every row within `k` of the query.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn body<V: Words, const N: usize, F: FnMut(u32, u32)>(
+unsafe fn within_body<V: WordVector, const N: usize, F: FnMut(u32, u32)>(
     query: [u64; N],
     columns: [&[u64]; N],
     k: u32,
     hit: &mut F,
 ) {
     let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
-    // SAFETY: the caller vouches for the instructions of V. Loads start at `j` and take `LANES` words where j + LANES <= rows, and
-    // rows - j < LANES words at the end; no column is shorter than `rows`.
+    // SAFETY: the caller vouches for the instructions of V. Every column has at least `rows` words. In the loop
+    // j + LANES <= rows; after it, the `left` rows from j on end at `rows`.
     unsafe {
-        // A distance is at most 64 N, so a greater radius means the same.
+        // A distance is at most 64 N, so that every greater radius means the same.
         let bound = V::splat(u64::from(k.min(64 * N as u32)) + 1);
         let mut splats = [V::splat(0); N];
         for (splat, word) in splats.iter_mut().zip(query) {
@@ -71,7 +77,7 @@ unsafe fn body<V: Words, const N: usize, F: FnMut(u32, u32)>(
         let mut j = 0;
         while j + V::LANES <= rows {
             let found = distances(&splats, &columns, j, V::LANES);
-            let near = found.below(bound);
+            let near = found.less_than(bound);
             if near != 0 {
                 emit(found, near, j, hit);
             }
@@ -80,15 +86,15 @@ unsafe fn body<V: Words, const N: usize, F: FnMut(u32, u32)>(
         let left = rows - j;
         if left > 0 {
             let found = distances(&splats, &columns, j, left);
-            emit(found, found.below(bound) & ((1 << left) - 1), j, hit);
+            emit(found, found.less_than(bound) & ((1 << left) - 1), j, hit);
         }
     }
 }
 
-dispatch!(on_lanes [const N: usize, F: FnMut(u32, u32)] [N, F]
-    (query: [u64; N], columns: [&[u64]; N], k: u32, hit: &mut F) = body::<U64s>);
+dispatch!(within_lanes [const N: usize, F: FnMut(u32, u32)] [N, F]
+    (query: [u64; N], columns: [&[u64]; N], k: u32, hit: &mut F) = within_body::<U64s>);
 
-/// Calls `hit` with every row within `k` of the query and its distance.
+/// Calls `hit(row, distance)` for every row within `k` of the query.
 pub(super) fn within<const N: usize>(
     level: Level,
     query: [u64; N],
@@ -96,5 +102,5 @@ pub(super) fn within<const N: usize>(
     k: u32,
     hit: &mut impl FnMut(u32, u32),
 ) {
-    on_lanes(level, query, columns, k, hit);
+    within_lanes(level, query, columns, k, hit);
 }

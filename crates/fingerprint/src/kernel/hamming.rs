@@ -1,182 +1,206 @@
 //! Hamming distances of blocks of fingerprints.
 //!
-//! The work is register-blocked: four rows of `a` stay in registers while `b` streams by, and lower bounds of
-//! the distances of a tile are reduced to their minimum, so that one comparison and one branch serve 4 rows × 2
-//! vectors. Only where a bound is within k are distances computed.
+//! The work is register-blocked: four rows of `a` stay in registers while `b` streams by. Lower bounds of the
+//! distances of a tile are reduced to their minimum, so that one comparison and one branch serve 4 rows × 2
+//! vectors. Distances are computed only where a bound is within k.
 //!
 //! Counters are zipped second everywhere, so that none is advanced past the last row and overflows.
 //!
-//! Invariant: the order of hits is that of [`by_definition`], whatever the number of lanes: groups of four
-//! rows of `a` in turn; within a group j ascending, and for each j, i ascending.
+//! Invariant: the order of hits is that of [`definition`](super::definition) for any number of lanes: groups of
+//! four rows of `a` in turn; within a group j ascending, and for each j, i ascending.
 
-use super::dispatch::{Level, dispatch};
-use super::lanes::Words;
-use crate::Width;
+use super::definition::GROUP;
+use super::dispatch::dispatch;
+use super::lanes::WordVector;
+use crate::level::Level;
+use crate::width::{HammingKernels, Width};
 
-/// Rows of `a` held in registers. Part of the order of hits, so part of the contract.
-const GROUP: usize = 4;
-
-/// The kernels of one width. Private in effect, which seals [`Width`].
-pub trait RowKernels: Sized {
-    /// Hits of one query, as (index, distance).
-    fn one_to_many(self, level: Level, rows: &[Self], k: u32, hit: impl FnMut(u32, u8));
-    /// Hits between two blocks.
-    fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8));
-    /// Hits i < j within a block.
-    fn within(level: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8));
+/// Consecutive rows of a block, with the index of the first in its block.
+struct IndexedRows<'a, R> {
+    first: u32,
+    rows: &'a [R],
 }
+
+impl<R> Clone for IndexedRows<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for IndexedRows<'_, R> {}
 
 /// A fingerprint whose rows fill lanes of 64 bits.
 ///
-/// The lanes compare the *floor*, a lower bound of the distance, and a row whose floor is within k is checked
-/// exactly. At 64 bits the floor is the distance. At 128 bits it is the ones of (the difference of the low
-/// halves) | (that of the high halves), one count instead of two: for unrelated rows it is Binomial(64, ¾), of
-/// which one in 10⁷ lies within 30.
+/// The lanes compare a lower bound of the distance, and a row whose bound is within k is checked exactly. At 64
+/// bits the bound is the distance. At 128 bits it is the ones of (the difference of the low halves) | (the
+/// difference of the high halves), one count instead of two: for unrelated rows it is Binomial(64, ¾), which is
+/// within 30 for one row in 10⁷.
 trait LaneRow: Width {
-    type Lanes<V: Words>: Copy;
-
-    unsafe fn splat<V: Words>(self) -> Self::Lanes<V>;
     /// `V::LANES` rows.
-    unsafe fn load<V: Words>(from: *const Self) -> Self::Lanes<V>;
-    /// `n < V::LANES` rows, zeros above.
-    unsafe fn load_partial<V: Words>(from: *const Self, n: usize) -> Self::Lanes<V>;
-    unsafe fn floor<V: Words>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
+    type Lanes<V: WordVector>: Copy;
+
+    /// `self` in every lane.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `V`.
+    unsafe fn splat<V: WordVector>(self) -> Self::Lanes<V>;
+
+    /// Loads `V::LANES` rows.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `V`, and `from` is valid for reading `V::LANES` rows.
+    unsafe fn load<V: WordVector>(from: *const Self) -> Self::Lanes<V>;
+
+    /// Loads `n` rows; the lanes from `n` on are zero.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `V`, `n < V::LANES`, and `from` is valid for reading `n` rows.
+    unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> Self::Lanes<V>;
+
+    /// A lower bound of the distance of each lane's rows.
+    fn lower_bounds<V: WordVector>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
 }
 
 impl LaneRow for u64 {
-    type Lanes<V: Words> = V;
+    type Lanes<V: WordVector> = V;
 
     #[inline(always)]
-    unsafe fn splat<V: Words>(self) -> V {
-        // SAFETY: the caller vouches for the instructions.
+    unsafe fn splat<V: WordVector>(self) -> V {
+        // SAFETY: the caller vouches for the instructions of V.
         unsafe { V::splat(self) }
     }
 
     #[inline(always)]
-    unsafe fn load<V: Words>(from: *const Self) -> V {
-        // SAFETY: the caller vouches for the instructions and the rows.
+    unsafe fn load<V: WordVector>(from: *const Self) -> V {
+        // SAFETY: the caller vouches for the instructions of V and for LANES rows at `from`.
         unsafe { V::load(from) }
     }
 
     #[inline(always)]
-    unsafe fn load_partial<V: Words>(from: *const Self, n: usize) -> V {
-        // SAFETY: the caller vouches for the instructions and the rows.
+    unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> V {
+        // SAFETY: the caller vouches for the instructions of V, for n < LANES and for `n` rows at `from`.
         unsafe { V::load_partial(from, n) }
     }
 
     #[inline(always)]
-    unsafe fn floor<V: Words>(a: V, b: V) -> V {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { a.xor(b).count_ones() }
+    fn lower_bounds<V: WordVector>(a: V, b: V) -> V {
+        a.xor(b).count_ones()
     }
 }
 
 impl LaneRow for u128 {
-    type Lanes<V: Words> = (V, V);
+    type Lanes<V: WordVector> = (V, V);
 
     #[inline(always)]
-    unsafe fn splat<V: Words>(self) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions.
+    unsafe fn splat<V: WordVector>(self) -> (V, V) {
+        // SAFETY: the caller vouches for the instructions of V.
         unsafe { (V::splat(self as u64), V::splat((self >> 64) as u64)) }
     }
 
     #[inline(always)]
-    unsafe fn load<V: Words>(from: *const Self) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions and the rows.
+    unsafe fn load<V: WordVector>(from: *const Self) -> (V, V) {
+        // SAFETY: the caller vouches for the instructions of V and for LANES rows at `from`.
         unsafe { V::load_halves(from) }
     }
 
     #[inline(always)]
-    unsafe fn load_partial<V: Words>(from: *const Self, n: usize) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions and the rows.
+    unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> (V, V) {
+        // SAFETY: the caller vouches for the instructions of V, for n < LANES and for `n` rows at `from`.
         unsafe { V::load_halves_partial(from, n) }
     }
 
     #[inline(always)]
-    unsafe fn floor<V: Words>(a: (V, V), b: (V, V)) -> V {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { a.0.xor(b.0).or_xor(a.1, b.1).count_ones() }
+    fn lower_bounds<V: WordVector>(a: (V, V), b: (V, V)) -> V {
+        a.0.xor(b.0).or_xor(a.1, b.1).count_ones()
     }
 }
 
-/// The smallest floor of each row of a block to the rows of the group. Not a closure: those are not always
-/// compiled inside the function that enables the instructions.
+/// The smallest lower bound of each lane of `block` over the rows of the group. Not a closure: closures are not
+/// always compiled inside the function that enables the instructions.
 #[inline(always)]
-unsafe fn least<V: Words, R: LaneRow, const G: usize>(rows: &[R::Lanes<V>; G], block: R::Lanes<V>) -> V {
-    // SAFETY: the caller vouches for the instructions of V.
-    unsafe {
-        let mut least = R::floor::<V>(rows[0], block);
-        for row in &rows[1..] {
-            least = least.min_small(R::floor::<V>(*row, block));
-        }
-        least
+fn min_lower_bounds<V: WordVector, R: LaneRow, const G: usize>(
+    group: &[R::Lanes<V>; G],
+    block: R::Lanes<V>,
+) -> V {
+    let mut min = R::lower_bounds::<V>(group[0], block);
+    for row in &group[1..] {
+        min = min.min_small(R::lower_bounds::<V>(*row, block));
     }
+    min
 }
 
-/// Compares a group of rows, the first of which has index `first`, with `b`, whose first has index `first_b`.
+/// Compares a group of rows, the first of which has index `first`, with `b`.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn group<V: Words, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
-    (first, rows): (u32, &[R; G]),
-    (first_b, b): (u32, &[R]),
+unsafe fn compare_group<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
+    first: u32,
+    group: &[R; G],
+    b: IndexedRows<'_, R>,
     k: u32,
     hit: &mut F,
 ) {
-    // SAFETY: the caller vouches for the instructions of V. Loads start at `j` and take `LANES` rows where
-    // j + LANES <= b.len(), and b.len() - j < LANES rows at the end.
+    let rows = b.rows;
+    // SAFETY: the caller vouches for the instructions of V. Loads start at `j`. Those of a tile take 2 LANES
+    // rows where j + 2 LANES <= rows.len(), the single one LANES rows where j + LANES <= rows.len(), and the
+    // last one rows.len() - j rows, which are then fewer than LANES.
     unsafe {
-        // Distances are at most 128, so a greater radius means the same as 128.
+        // Distances are at most 128, so that a greater radius means the same as 128.
         let bound = V::splat(u64::from(k.min(128)) + 1);
-        let mut splats = [rows[0].splat::<V>(); G];
-        for (splat, row) in splats.iter_mut().zip(rows) {
+        let mut splats = [group[0].splat::<V>(); G];
+        for (splat, row) in splats.iter_mut().zip(group) {
             *splat = row.splat::<V>();
         }
-        let group = (first, rows.as_slice());
+        let group = IndexedRows { first, rows: group };
         let mut j = 0;
         // The inner loop calls nothing, so that the rows stay in registers.
         'tiles: loop {
             let near = loop {
-                if j + 2 * V::LANES > b.len() {
+                if j + 2 * V::LANES > rows.len() {
                     break 'tiles;
                 }
-                let one = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j)));
-                let two = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j + V::LANES)));
-                if one.min_small(two).below(bound) != 0 {
-                    break one.below(bound) | two.below(bound) << V::LANES;
+                let one = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j)));
+                let two = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j + V::LANES)));
+                if one.min_small(two).less_than(bound) != 0 {
+                    break one.less_than(bound) | two.less_than(bound) << V::LANES;
                 }
                 j += 2 * V::LANES;
             };
-            emit::<V, R, F>(group, (first_b, b), near, j, k, hit);
+            emit::<V, R, F>(group, b, near, j, k, hit);
             j += 2 * V::LANES;
         }
-        if j + V::LANES <= b.len() {
-            let near = least::<V, R, G>(&splats, R::load(b.as_ptr().add(j))).below(bound);
+        if j + V::LANES <= rows.len() {
+            let min = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j)));
+            let near = min.less_than(bound);
             if near != 0 {
-                emit::<V, R, F>(group, (first_b, b), near, j, k, hit);
+                emit::<V, R, F>(group, b, near, j, k, hit);
             }
             j += V::LANES;
         }
-        let left = b.len() - j;
+        let left = rows.len() - j;
         if left > 0 {
-            let tail = least::<V, R, G>(&splats, R::load_partial(b.as_ptr().add(j), left));
-            let near = tail.below(bound) & ((1 << left) - 1);
+            let tail = R::load_partial(rows.as_ptr().add(j), left);
+            let near = min_lower_bounds::<V, R, G>(&splats, tail).less_than(bound) & ((1 << left) - 1);
             if near != 0 {
-                emit::<V, R, F>(group, (first_b, b), near, j, k, hit);
+                emit::<V, R, F>(group, b, near, j, k, hit);
             }
         }
     }
 }
 
-/// Reports the hits among the rows `j + i` of `b` for the bits i of `near`.
+/// Reports the hits of the group among the rows `b.rows[j + i]` for every bit i that is set in `near`.
 ///
-/// Out of line, because tiles with hits are rare and the rows of the others should not be saved around this call. Code of its own is
-/// compiled for no more than the target has, hence the twin that may count bits by one instruction.
+/// Out of line, because tiles with hits are rare and the registers of the others should not be saved around this
+/// call. A function of its own is compiled for the instructions of the target alone, hence the second version,
+/// which may count bits by one instruction.
 ///
 /// # Safety
-/// The CPU has the instructions of V.
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn emit<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(
-    rows: (u32, &[R]),
-    b: (u32, &[R]),
+unsafe fn emit<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
+    group: IndexedRows<'_, R>,
+    b: IndexedRows<'_, R>,
     near: u32,
     j: usize,
     k: u32,
@@ -184,99 +208,129 @@ unsafe fn emit<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if V::LANES > 1 {
-        // SAFETY: of the levels of this architecture all that have more than one lane have the bit count.
-        unsafe { emit_counting(rows, b, near, j, k, hit) }
+        // SAFETY: the caller vouches for the instructions of V. The levels of this architecture with more than
+        // one lane are AVX2 and AVX-512, and both include POPCNT.
+        unsafe { emit_popcnt(group, b, near, j, k, hit) }
         return;
     }
-    emit_plain(rows, b, near, j, k, hit);
+    emit_portable(group, b, near, j, k, hit);
 }
 
+/// [`emit_body`] for CPUs that count bits by one instruction.
+///
+/// # Safety
+/// The CPU has POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "popcnt")]
-fn emit_counting<R: LaneRow, F: FnMut(u32, u32, u8)>(
-    rows: (u32, &[R]),
-    b: (u32, &[R]),
+fn emit_popcnt<R: LaneRow, F: FnMut(u32, u32, u8)>(
+    group: IndexedRows<'_, R>,
+    b: IndexedRows<'_, R>,
     near: u32,
     j: usize,
     k: u32,
     hit: &mut F,
 ) {
-    emit_body(rows, b, near, j, k, hit);
+    emit_body(group, b, near, j, k, hit);
 }
 
+/// [`emit_body`] for the instructions of the target.
 #[cold]
 #[inline(never)]
-fn emit_plain<R: LaneRow, F: FnMut(u32, u32, u8)>(
-    rows: (u32, &[R]),
-    b: (u32, &[R]),
+fn emit_portable<R: LaneRow, F: FnMut(u32, u32, u8)>(
+    group: IndexedRows<'_, R>,
+    b: IndexedRows<'_, R>,
     near: u32,
     j: usize,
     k: u32,
     hit: &mut F,
 ) {
-    emit_body(rows, b, near, j, k, hit);
+    emit_body(group, b, near, j, k, hit);
 }
 
+/// Reports the hits of [`emit`].
 #[inline(always)]
 fn emit_body<R: LaneRow, F: FnMut(u32, u32, u8)>(
-    (first, rows): (u32, &[R]),
-    (first_b, b): (u32, &[R]),
+    group: IndexedRows<'_, R>,
+    b: IndexedRows<'_, R>,
     mut near: u32,
     j: usize,
     k: u32,
     hit: &mut F,
 ) {
     while near != 0 {
-        let at = j + near.trailing_zeros() as usize;
+        let position = j + near.trailing_zeros() as usize;
         near &= near - 1;
-        for (row, i) in rows.iter().zip(first..) {
-            let distance = row.distance(b[at]);
+        for (row, i) in group.rows.iter().zip(group.first..) {
+            let distance = row.distance(b.rows[position]);
             if distance <= k {
-                hit(i, first_b + at as u32, distance as u8);
+                hit(i, b.first + position as u32, distance as u8);
             }
         }
     }
 }
 
+/// One query against `rows`.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn one_body<V: Words, R: LaneRow, F: FnMut(u32, u8)>(query: R, rows: &[R], k: u32, mut hit: F) {
+unsafe fn one_body<V: WordVector, R: LaneRow, F: FnMut(u32, u8)>(query: R, rows: &[R], k: u32, mut hit: F) {
     let mut hit = |_: u32, j: u32, distance: u8| hit(j, distance);
+    let rows = IndexedRows { first: 0, rows };
     // SAFETY: the caller vouches for the instructions of V.
-    unsafe { group::<V, R, _, 1>((0, &[query]), (0, rows), k, &mut hit) }
+    unsafe { compare_group::<V, R, _, 1>(0, &[query], rows, k, &mut hit) }
 }
 
 /// A group of any size up to `GROUP` against `b`.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn rows_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(
-    (first, rows): (u32, &[R]),
-    b: (u32, &[R]),
+unsafe fn rows_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
+    group: IndexedRows<'_, R>,
+    b: IndexedRows<'_, R>,
     k: u32,
     hit: &mut F,
 ) {
+    let first = group.first;
     // SAFETY: the caller vouches for the instructions of V.
     unsafe {
-        match *rows {
+        match *group.rows {
             [] => (),
-            [r0] => group::<V, R, F, 1>((first, &[r0]), b, k, hit),
-            [r0, r1] => group::<V, R, F, 2>((first, &[r0, r1]), b, k, hit),
-            [r0, r1, r2] => group::<V, R, F, 3>((first, &[r0, r1, r2]), b, k, hit),
-            [r0, r1, r2, r3, ..] => group::<V, R, F, GROUP>((first, &[r0, r1, r2, r3]), b, k, hit),
+            [r0] => compare_group::<V, R, F, 1>(first, &[r0], b, k, hit),
+            [r0, r1] => compare_group::<V, R, F, 2>(first, &[r0, r1], b, k, hit),
+            [r0, r1, r2] => compare_group::<V, R, F, 3>(first, &[r0, r1, r2], b, k, hit),
+            [r0, r1, r2, r3, ..] => compare_group::<V, R, F, GROUP>(first, &[r0, r1, r2, r3], b, k, hit),
         }
     }
 }
 
+/// All rows of `a` against all rows of `b`.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn many_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(a: &[R], b: &[R], k: u32, hit: &mut F) {
+unsafe fn many_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
+    a: &[R],
+    b: &[R],
+    k: u32,
+    hit: &mut F,
+) {
     for (rows, first) in a.chunks(GROUP).zip((0..).step_by(GROUP)) {
+        let b = IndexedRows { first: 0, rows: b };
         // SAFETY: the caller vouches for the instructions of V.
-        unsafe { rows_body::<V, R, F>((first, rows), (0, b), k, hit) }
+        unsafe { rows_body::<V, R, F>(IndexedRows { first, rows }, b, k, hit) }
     }
 }
 
+/// All pairs of `rows`.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn within_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(rows: &[R], k: u32, hit: &mut F) {
+unsafe fn within_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(rows: &[R], k: u32, hit: &mut F) {
     for (group, first) in rows.chunks(GROUP).zip((0..).step_by(GROUP)) {
         // The pairs inside the group come first: their j is smaller than any after it.
         for (j, &y) in (0u32..).zip(group) {
@@ -288,8 +342,12 @@ unsafe fn within_body<V: Words, R: LaneRow, F: FnMut(u32, u32, u8)>(rows: &[R], 
             }
         }
         let after = first as usize + group.len();
+        let b = IndexedRows {
+            first: after as u32,
+            rows: &rows[after..],
+        };
         // SAFETY: the caller vouches for the instructions of V.
-        unsafe { rows_body::<V, R, F>((first, group), (after as u32, &rows[after..]), k, hit) }
+        unsafe { rows_body::<V, R, F>(IndexedRows { first, rows: group }, b, k, hit) }
     }
 }
 
@@ -302,7 +360,7 @@ dispatch!(within [R: LaneRow, F: FnMut(u32, u32, u8)] [R, F]
 
 macro_rules! lane_kernels {
     ($($int:ident)*) => {$(
-        impl RowKernels for $int {
+        impl HammingKernels for $int {
             #[inline]
             fn one_to_many(self, level: Level, rows: &[Self], k: u32, hit: impl FnMut(u32, u8)) {
                 one_to_many(level, self, rows, k, hit);
@@ -321,42 +379,3 @@ macro_rules! lane_kernels {
     )*};
 }
 lane_kernels!(u64 u128);
-
-/// Pairs (i, j) with distance ≤ k among those that `wanted` lets through, in the order of the contract.
-pub(super) fn by_definition<W: Width>(
-    (a, b): (&[W], &[W]),
-    k: u32,
-    wanted: impl Fn(u32, u32) -> bool,
-    hit: &mut impl FnMut(u32, u32, u8),
-) {
-    for (group, first) in a.chunks(GROUP).zip((0u32..).step_by(GROUP)) {
-        for (&y, j) in b.iter().zip(0u32..) {
-            for (&x, i) in group.iter().zip(first..) {
-                let distance = x.distance(y);
-                if wanted(i, j) && distance <= k {
-                    hit(i, j, distance as u8);
-                }
-            }
-        }
-    }
-}
-
-/// The narrow widths are for small tables; the definition is fast enough for them.
-macro_rules! plain_kernels {
-    ($($int:ident)*) => {$(
-        impl RowKernels for $int {
-            fn one_to_many(self, _: Level, rows: &[Self], k: u32, mut hit: impl FnMut(u32, u8)) {
-                by_definition((&[self], rows), k, |_, _| true, &mut |_, j, distance| hit(j, distance));
-            }
-
-            fn many_to_many(_: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
-                by_definition((a, b), k, |_, _| true, hit);
-            }
-
-            fn within(_: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
-                by_definition((rows, rows), k, |i, j| i < j, hit);
-            }
-        }
-    )*};
-}
-plain_kernels!(u16 u32);

@@ -1,16 +1,26 @@
-//! The hot loops, behind safe slice functions.
+//! The SIMD kernels: hot loops over integers, behind safe slice functions.
 //!
-//! Each is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON; [`level`] says
-//! which is used, found out once. Every function `x` has a twin `x_at` that takes the [`Level`]: a level is a
-//! proof that the CPU has it, so both are safe. Results, the order of hits included, are the same at every level;
-//! the tests hold each level against the plain definition.
+//! Each kernel is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON;
+//! [`level`] selects one, once a process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level is
+//! a proof that the CPU has its instructions, so both functions are safe. Results, including the order of hits,
+//! are the same at every level; the tests compare each level with the plain definition.
 //!
-//! This module is the only one with unsafe code.
+//! This module is the only one with unsafe code. Each unsafe function states the caller's duty, and each unsafe
+//! block says why it is met.
+//!
+//! ```
+//! use twinprint_fingerprint::kernel;
+//!
+//! let rows = [0b0000u64, 0b0001, 0b0111, u64::MAX];
+//! let mut hits = Vec::new();
+//! kernel::hamming_one_to_many(0b0011, &rows, 1, &mut hits);
+//! assert_eq!(hits, [(1, 1), (2, 1)]);
+//! ```
 #![allow(
     clippy::inline_always,
     clippy::wildcard_imports,
     reason = "code over a vector type must be compiled inside the function that enables its instructions; \
-              the intrinsics of one architecture are one vocabulary"
+              the files of one architecture use most of its intrinsics"
 )]
 
 #[cfg(target_arch = "x86_64")]
@@ -18,6 +28,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod columns;
+mod definition;
 mod dispatch;
 mod hamming;
 mod lanes;
@@ -30,17 +41,16 @@ mod siphash;
 mod unpack;
 mod vote;
 
-pub use dispatch::{Level, level};
-pub(crate) use hamming::RowKernels;
-pub use packed::{PackedRows, Run};
+pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;
 pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_windows};
 
-use crate::Width;
+pub use crate::level::{Level, level};
+use crate::width::Width;
 
 /// Appends (index, distance) of every row within k of the query, by ascending index.
 ///
-/// Indices are 32 bits: at most 2³² − 1 rows are looked at. O(rows).
+/// Indices are 32 bits: rows from 2³² − 1 on are ignored. O(rows).
 pub fn hamming_one_to_many<W: Width>(query: W, rows: &[W], k: u32, out: &mut Vec<(u32, u8)>) {
     hamming_one_to_many_at(level(), query, rows, k, out);
 }
@@ -58,9 +68,18 @@ pub fn hamming_one_to_many_at<W: Width>(
 
 /// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within k of each other.
 ///
-/// The order is the same everywhere: rows of `a` in groups of four (0–3, 4–7, …), the groups in turn; within a
-/// group by ascending j, and for each j by ascending i. At most 2³² − 1 rows of each are looked at. O(a · b); `b` is
-/// walked once for every four rows of `a`, so let it be the block that fits the cache.
+/// The order is the same at every level: rows of `a` in groups of four (0–3, 4–7, …), the groups in turn; within
+/// a group by ascending j, and for each j by ascending i. Rows from 2³² − 1 on are ignored. O(a · b). `b` is read
+/// once for every four rows of `a`, so it should be the block that fits the cache.
+///
+/// ```
+/// use twinprint_fingerprint::kernel;
+///
+/// let (a, b) = ([0b0000u64, 0b1111], [0b0001u64, 0b0111]);
+/// let mut hits = Vec::new();
+/// kernel::hamming_many_to_many(&a, &b, 1, &mut |i, j, distance| hits.push((i, j, distance)));
+/// assert_eq!(hits, [(0, 0, 1), (1, 1, 1)]);
+/// ```
 pub fn hamming_many_to_many<W: Width>(a: &[W], b: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
     hamming_many_to_many_at(level(), a, b, k, hit);
 }
@@ -78,6 +97,14 @@ pub fn hamming_many_to_many_at<W: Width>(
 
 /// Calls `hit(i, j, distance)` for every i < j with rows i and j within k of each other, in the order of
 /// [`hamming_many_to_many`]. O(rows²).
+///
+/// ```
+/// use twinprint_fingerprint::kernel;
+///
+/// let mut pairs = Vec::new();
+/// kernel::hamming_within(&[0b00u64, 0b01, 0b11], 1, &mut |i, j, _| pairs.push((i, j)));
+/// assert_eq!(pairs, [(0, 1), (1, 2)]);
+/// ```
 pub fn hamming_within<W: Width>(rows: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
     hamming_within_at(level(), rows, k, hit);
 }
@@ -87,10 +114,20 @@ pub fn hamming_within_at<W: Width>(level: Level, rows: &[W], k: u32, hit: &mut i
     W::within(level, addressable(rows), k, hit);
 }
 
-/// Calls `hit(i, distance)` for every row within k of a query of N words, by ascending i. Word i of every column is row i; where columns
-/// differ in length, the shortest counts.
+/// Calls `hit(i, distance)` for every row within k of a query of N words, by ascending i. Word i of every column
+/// is row i; the shortest column decides the number of rows.
 ///
-/// At most 2³² − 1 rows are looked at. O(N · rows).
+/// Rows from 2³² − 1 on are ignored. O(N · rows).
+///
+/// ```
+/// use twinprint_fingerprint::kernel;
+///
+/// // Two rows of 128 bits.
+/// let (low, high) = ([0b01, 0b11], [0, u64::MAX]);
+/// let mut hits = Vec::new();
+/// kernel::hamming_columns([0b00, 0], [&low, &high], 3, &mut |row, distance| hits.push((row, distance)));
+/// assert_eq!(hits, [(0, 1)]);
+/// ```
 pub fn hamming_columns<const N: usize>(
     query: [u64; N],
     columns: [&[u64]; N],
@@ -111,7 +148,7 @@ pub fn hamming_columns_at<const N: usize>(
     columns::within(level, query, columns.map(addressable), k, hit);
 }
 
-/// The rows that 32-bit indices can name.
+/// The rows that have 32-bit indices.
 #[inline]
 fn addressable<W>(rows: &[W]) -> &[W] {
     &rows[..rows.len().min(u32::MAX as usize)]
@@ -121,6 +158,14 @@ fn addressable<W>(rows: &[W]) -> &[W] {
 ///
 /// Value i takes bits i·w to (i + 1)·w − 1 of the string, bit b being bit b % 8 of byte b / 8. Bits past the end
 /// of `packed` read as zeros; a width of 0 gives zeros and one above 64 counts as 64.
+///
+/// ```
+/// use twinprint_fingerprint::kernel;
+///
+/// let mut values = [0; 3];
+/// kernel::unpack_bits(&[0b1101_0001], 3, 0, &mut values);
+/// assert_eq!(values, [0b001, 0b010, 0b011]);
+/// ```
 pub fn unpack_bits(packed: &[u8], width_bits: u32, first: usize, out: &mut [u64]) {
     unpack_bits_at(level(), packed, width_bits, first, out);
 }
@@ -136,7 +181,7 @@ pub fn unpack_bits_at(level: Level, packed: &[u8], width_bits: u32, first: usize
 
 /// Adds to `ones[b / 64][b % 64]` the weight of the features whose hash has bit b set.
 ///
-/// Features are taken in pairs up to the shorter slice.
+/// Hashes and weights are paired up to the end of the shorter slice.
 pub fn vote_128(hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
     vote_128_at(level(), hashes, weights, ones);
 }
@@ -158,7 +203,15 @@ pub fn vote_low_64_at(level: Level, hashes: &[u128], weights: &[u16], ones: &mut
 
 /// Adds to `ones[b]` the weight of the features whose 64-bit hash has bit b set.
 ///
-/// Features are taken in pairs up to the shorter slice.
+/// Hashes and weights are paired up to the end of the shorter slice.
+///
+/// ```
+/// use twinprint_fingerprint::kernel;
+///
+/// let mut ones = [0; 64];
+/// kernel::vote_64(&[0b01, 0b11], &[3, 5], &mut ones);
+/// assert_eq!(ones[..3], [8, 5, 0]);
+/// ```
 pub fn vote_64(hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
     vote_64_at(level(), hashes, weights, ones);
 }
@@ -168,7 +221,7 @@ pub fn vote_64_at(level: Level, hashes: &[u64], weights: &[u16], ones: &mut [u64
     vote::vote_64(level, hashes, weights, ones);
 }
 
-/// [`vote_64`] where every weight is 1.
+/// [`vote_64`] with a weight of 1 for every feature.
 pub fn vote_unit_64(hashes: &[u64], ones: &mut [u64; 64]) {
     vote_unit_64_at(level(), hashes, ones);
 }

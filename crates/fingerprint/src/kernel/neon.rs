@@ -1,29 +1,45 @@
-//! Lanes of 128 bits on little-endian AArch64.
-
-#![expect(
-    clippy::undocumented_unsafe_blocks,
-    reason = "the one argument for all is in the trait's terms: \
-    the caller vouches for the instructions and the pointers"
-)]
+//! NEON: vectors of 128 bits, on little-endian AArch64.
+//!
+//! Invariant, from [`lanes`](super::lanes): a value of a type of this file exists only while the CPU has NEON.
+//! The fields are private, and the functions that make a value from no other are unsafe. The arguments below
+//! call that the vector's proof.
 
 use std::arch::aarch64::*;
 
-use super::lanes::{Counters, Words};
+use super::lanes::{CounterVector, WordVector};
 
 /// Two 64-bit lanes.
-pub(super) type U64s = uint64x2_t;
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct U64s(uint64x2_t);
 
-impl Words for uint64x2_t {
+impl U64s {
+    /// The even and the odd lanes of two 128-bit values: the low and the high halves.
+    #[inline(always)]
+    fn split_halves(first: Self, second: Self) -> (Self, Self) {
+        // SAFETY: NEON is available, of which `first` is proof.
+        unsafe {
+            (
+                Self(vtrn1q_u64(first.0, second.0)),
+                Self(vtrn2q_u64(first.0, second.0)),
+            )
+        }
+    }
+}
+
+impl WordVector for U64s {
     const LANES: usize = 2;
 
     #[inline(always)]
     unsafe fn splat(x: u64) -> Self {
-        unsafe { vdupq_n_u64(x) }
+        // SAFETY: the caller vouches for NEON.
+        Self(unsafe { vdupq_n_u64(x) })
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Self {
-        unsafe { vld1q_u64(from) }
+        // SAFETY: the caller vouches for NEON and for two values at `from`; the load may be unaligned.
+        Self(unsafe { vld1q_u64(from) })
     }
 
     #[inline(always)]
@@ -31,154 +47,186 @@ impl Words for uint64x2_t {
         let first = if n == 0 {
             0
         } else {
+            // SAFETY: the caller vouches for `n` values at `from`, and n is at least 1.
             unsafe { from.read_unaligned() }
         };
-        unsafe { vcombine_u64(vcreate_u64(first), vcreate_u64(0)) }
+        // SAFETY: the caller vouches for NEON.
+        Self(unsafe { vcombine_u64(vcreate_u64(first), vcreate_u64(0)) })
     }
 
     #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
-        unsafe {
-            let (first, second) = (Self::load(from.cast()), Self::load(from.add(1).cast()));
-            (vtrn1q_u64(first, second), vtrn2q_u64(first, second))
-        }
+        // SAFETY: the caller vouches for NEON and for two 128-bit values, each of which is a vector of two
+        // words.
+        let (first, second) = unsafe { (Self::load(from.cast()), Self::load(from.add(1).cast())) };
+        Self::split_halves(first, second)
     }
 
     #[inline(always)]
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self) {
-        unsafe {
-            let row = if n == 0 {
-                Self::splat(0)
-            } else {
-                Self::load(from.cast())
-            };
-            (vtrn1q_u64(row, Self::splat(0)), vtrn2q_u64(row, Self::splat(0)))
-        }
+        // SAFETY: the caller vouches for NEON.
+        let zero = unsafe { Self::splat(0) };
+        let row = if n == 0 {
+            zero
+        } else {
+            // SAFETY: the caller vouches for NEON and for `n` 128-bit values at `from`, and n is at least 1.
+            unsafe { Self::load(from.cast()) }
+        };
+        Self::split_halves(row, zero)
     }
 
     #[inline(always)]
     unsafe fn load_windows(from: *const u8) -> Self {
-        unsafe {
+        // SAFETY: the caller vouches for NEON and for 16 bytes at `from`; the load may be unaligned.
+        Self(unsafe {
             let bytes = vld1q_u8(from);
             vcombine_u64(
                 vreinterpret_u64_u8(vget_low_u8(bytes)),
                 vreinterpret_u64_u8(vget_low_u8(vextq_u8::<1>(bytes, bytes))),
             )
-        }
+        })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        unsafe { vst1q_u64(to, self) }
+        // SAFETY: `self` is proof of NEON; the caller vouches for room for two values. The store may be
+        // unaligned.
+        unsafe { vst1q_u64(to, self.0) }
     }
 
     #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        unsafe { vaddq_u64(self, other) }
+    fn add(self, other: Self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe { vaddq_u64(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        unsafe { vandq_u64(self, other) }
+    fn and(self, other: Self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe { vandq_u64(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        unsafe { veorq_u64(self, other) }
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe { veorq_u64(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        unsafe {
+    fn or_xor(self, x: Self, y: Self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe { vorrq_u64(self.0, veorq_u64(x.0, y.0)) })
+    }
+
+    #[inline(always)]
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe {
             match LEFT {
-                32 => vreinterpretq_u64_u32(vrev64q_u32(vreinterpretq_u32_u64(self))),
-                _ => vsriq_n_u64::<RIGHT>(vshlq_n_u64::<LEFT>(self), self),
+                32 => vreinterpretq_u64_u32(vrev64q_u32(vreinterpretq_u32_u64(self.0))),
+                _ => vsriq_n_u64::<RIGHT>(vshlq_n_u64::<LEFT>(self.0), self.0),
             }
-        }
+        })
     }
 
     #[inline(always)]
-    unsafe fn count_ones(self) -> Self {
-        unsafe { vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u64(self))))) }
+    fn count_ones(self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe { vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u64(self.0))))) })
     }
 
     #[inline(always)]
-    unsafe fn min_small(self, other: Self) -> Self {
-        unsafe { vreinterpretq_u64_u8(vminq_u8(vreinterpretq_u8_u64(self), vreinterpretq_u8_u64(other))) }
+    fn min_small(self, other: Self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe {
+            vreinterpretq_u64_u8(vminq_u8(
+                vreinterpretq_u8_u64(self.0),
+                vreinterpretq_u8_u64(other.0),
+            ))
+        })
     }
 
     #[inline(always)]
-    unsafe fn below(self, bound: Self) -> u32 {
+    fn less_than(self, bound: Self) -> u32 {
+        // SAFETY: `self` is proof of NEON.
         unsafe {
-            let below = vcltq_u64(self, bound);
-            (vgetq_lane_u64::<0>(below) & 1 | vgetq_lane_u64::<1>(below) & 2) as u32
+            let less = vcltq_u64(self.0, bound.0);
+            (vgetq_lane_u64::<0>(less) & 1 | vgetq_lane_u64::<1>(less) & 2) as u32
         }
     }
 
     #[inline(always)]
-    unsafe fn or_xor(self, x: Self, y: Self) -> Self {
-        unsafe { vorrq_u64(self, veorq_u64(x, y)) }
-    }
-
-    #[inline(always)]
-    unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
-        unsafe { vbslq_u64(vcltq_u64(self, bound), yes, no) }
+    fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self {
+        // SAFETY: `self` is proof of NEON.
+        Self(unsafe { vbslq_u64(vcltq_u64(self.0, bound.0), yes.0, no.0) })
     }
 }
 
 /// Eight 16-bit counters.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct U16s(uint16x8_t);
 
-impl Counters for U16s {
+impl CounterVector for U16s {
     type Count = u16;
     const LANES: usize = 8;
 
     #[inline(always)]
     unsafe fn splat(x: u16) -> Self {
+        // SAFETY: the caller vouches for NEON.
         Self(unsafe { vdupq_n_u16(x) })
     }
 
     #[inline(always)]
-    unsafe fn add_where(self, bits: *const u8, weight: Self) -> Self {
+    unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
         const SELECT: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-        unsafe {
+        // SAFETY: `self` is proof of NEON; the caller vouches for 8 / 8 = 1 byte at `bits`. The constant has
+        // the eight values that are loaded.
+        Self(unsafe {
             let set = vtstq_u16(vdupq_n_u16(u16::from(bits.read())), vld1q_u16(SELECT.as_ptr()));
-            Self(vaddq_u16(self.0, vandq_u16(set, weight.0)))
-        }
+            vaddq_u16(self.0, vandq_u16(set, weight.0))
+        })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u16) {
+        // SAFETY: `self` is proof of NEON; the caller vouches for room for eight values. The store may be
+        // unaligned.
         unsafe { vst1q_u16(to, self.0) }
     }
 }
 
 /// Sixteen 8-bit counters.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct U8s(uint8x16_t);
 
-impl Counters for U8s {
+impl CounterVector for U8s {
     type Count = u8;
     const LANES: usize = 16;
 
     #[inline(always)]
     unsafe fn splat(x: u8) -> Self {
+        // SAFETY: the caller vouches for NEON.
         Self(unsafe { vdupq_n_u8(x) })
     }
 
     #[inline(always)]
-    unsafe fn add_where(self, bits: *const u8, weight: Self) -> Self {
+    unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
         const SELECT: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
-        unsafe {
+        // SAFETY: `self` is proof of NEON; the caller vouches for 16 / 8 = 2 bytes at `bits`. The constant has
+        // the sixteen values that are loaded.
+        Self(unsafe {
             let bits = vcombine_u8(vdup_n_u8(bits.read()), vdup_n_u8(bits.add(1).read()));
             let set = vtstq_u8(bits, vld1q_u8(SELECT.as_ptr()));
-            Self(vaddq_u8(self.0, vandq_u8(set, weight.0)))
-        }
+            vaddq_u8(self.0, vandq_u8(set, weight.0))
+        })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
+        // SAFETY: `self` is proof of NEON; the caller vouches for room for 16 values. The store may be
+        // unaligned.
         unsafe { vst1q_u8(to, self.0) }
     }
 }

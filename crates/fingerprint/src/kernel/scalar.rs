@@ -1,11 +1,11 @@
-//! Lanes without SIMD: the twin of the others, and the level of last resort.
+//! Plain integers as vectors: the level of every CPU, and the oracle that the tests compare the others with.
 
-use super::lanes::{Counters, Words};
+use super::lanes::{CounterVector, WordVector};
 
 /// One 64-bit lane.
 pub(super) type U64s = u64;
 
-impl Words for u64 {
+impl WordVector for u64 {
     const LANES: usize = 1;
 
     #[inline(always)]
@@ -15,7 +15,7 @@ impl Words for u64 {
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Self {
-        // SAFETY: valid for one value by the caller's word.
+        // SAFETY: the caller vouches for one value at `from`.
         unsafe { from.read_unaligned() }
     }
 
@@ -26,7 +26,7 @@ impl Words for u64 {
 
     #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
-        // SAFETY: valid for one value by the caller's word.
+        // SAFETY: the caller vouches for one value at `from`.
         let x = unsafe { from.read_unaligned() };
         (x as u64, (x >> 64) as u64)
     }
@@ -38,63 +38,64 @@ impl Words for u64 {
 
     #[inline(always)]
     unsafe fn load_windows(from: *const u8) -> Self {
-        // SAFETY: valid for 16 bytes by the caller's word.
+        // SAFETY: the caller vouches for 16 bytes at `from`, of which the one lane needs eight; byte arrays
+        // have no alignment.
         u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: valid for one value by the caller's word.
+        // SAFETY: the caller vouches for room for one value.
         unsafe { to.write_unaligned(self) }
     }
 
     #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
+    fn add(self, other: Self) -> Self {
         self.wrapping_add(other)
     }
 
     #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
+    fn and(self, other: Self) -> Self {
         self & other
     }
 
     #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
+    fn xor(self, other: Self) -> Self {
         self ^ other
     }
 
     #[inline(always)]
-    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        self.rotate_left(LEFT.unsigned_abs())
-    }
-
-    #[inline(always)]
-    unsafe fn count_ones(self) -> Self {
-        u64::from(u64::count_ones(self))
-    }
-
-    #[inline(always)]
-    unsafe fn min_small(self, other: Self) -> Self {
-        self.min(other)
-    }
-
-    #[inline(always)]
-    unsafe fn below(self, bound: Self) -> u32 {
-        u32::from(self < bound)
-    }
-
-    #[inline(always)]
-    unsafe fn or_xor(self, x: Self, y: Self) -> Self {
+    fn or_xor(self, x: Self, y: Self) -> Self {
         self | (x ^ y)
     }
 
     #[inline(always)]
-    unsafe fn where_below(self, bound: Self, yes: Self, no: Self) -> Self {
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        self.rotate_left(LEFT.unsigned_abs())
+    }
+
+    #[inline(always)]
+    fn count_ones(self) -> Self {
+        u64::from(u64::count_ones(self))
+    }
+
+    #[inline(always)]
+    fn min_small(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    #[inline(always)]
+    fn less_than(self, bound: Self) -> u32 {
+        u32::from(self < bound)
+    }
+
+    #[inline(always)]
+    fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self {
         if self < bound { yes } else { no }
     }
 }
 
-/// For each byte its bits, each as a number of 0 or 1 in `lane` bits: eight lanes, the first in the low bits.
+/// The bits of every byte, each as a number of 0 or 1 in `lane` bits: eight lanes, the first in the low bits.
 const fn spread(lane: u32) -> [u128; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -109,7 +110,8 @@ const fn spread(lane: u32) -> [u128; 256] {
     table
 }
 
-/// Eight counters in one integer: adding to all of them is one addition, as none can overflow into the next.
+/// Eight 16-bit counters in two integers. One addition adds to four of them, because no counter overflows into
+/// the next.
 #[derive(Clone, Copy)]
 pub(super) struct U16s(u64, u64);
 
@@ -122,7 +124,7 @@ static SPREAD_16: [(u64, u64); 256] = {
     table
 };
 
-impl Counters for U16s {
+impl CounterVector for U16s {
     type Count = u16;
     const LANES: usize = 8;
 
@@ -133,8 +135,8 @@ impl Counters for U16s {
     }
 
     #[inline(always)]
-    unsafe fn add_where(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: valid for LANES / 8 = 1 byte by the caller's word.
+    unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
+        // SAFETY: the caller vouches for 8 / 8 = 1 byte at `bits`.
         let (low, high) = SPREAD_16[usize::from(unsafe { bits.read() })];
         // A lane of 0 or 1 times the weight of one lane is that lane's weight or nothing.
         let weight = weight.0 & 0xffff;
@@ -148,14 +150,15 @@ impl Counters for U16s {
     unsafe fn store(self, to: *mut u16) {
         for (half, x) in [self.0, self.1].into_iter().enumerate() {
             for lane in 0..4 {
-                // SAFETY: valid for eight values by the caller's word.
-                unsafe { to.add(4 * half + lane).write((x >> (16 * lane)) as u16) }
+                let value = (x >> (16 * lane)) as u16;
+                // SAFETY: the caller vouches for room for eight values, and 4 * half + lane < 8.
+                unsafe { to.add(4 * half + lane).write_unaligned(value) }
             }
         }
     }
 }
 
-/// Eight counters of a byte in one integer.
+/// Eight 8-bit counters in one integer.
 #[derive(Clone, Copy)]
 pub(super) struct U8s(u64);
 
@@ -168,7 +171,7 @@ static SPREAD_8: [u64; 256] = {
     table
 };
 
-impl Counters for U8s {
+impl CounterVector for U8s {
     type Count = u8;
     const LANES: usize = 8;
 
@@ -178,15 +181,15 @@ impl Counters for U8s {
     }
 
     #[inline(always)]
-    unsafe fn add_where(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: valid for LANES / 8 = 1 byte by the caller's word.
+    unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
+        // SAFETY: the caller vouches for 8 / 8 = 1 byte at `bits`.
         let set = SPREAD_8[usize::from(unsafe { bits.read() })];
         Self(self.0.wrapping_add(set * (weight.0 & 0xff)))
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: valid for eight values by the caller's word.
+        // SAFETY: the caller vouches for room for eight values; byte arrays have no alignment.
         unsafe { to.cast::<[u8; 8]>().write(self.0.to_le_bytes()) }
     }
 }

@@ -1,12 +1,14 @@
 //! Unpacking integers of a fixed number of bits.
 //!
 //! Value i takes the bits from i·w up to (i + 1)·w of the little-endian bit string: bit b is bit b % 8 of byte
-//! b / 8. What lies past the end reads as zeros. Eight values take exactly w bytes, so the AVX-512 code
-//! repeats one byte permutation and one row of shifts every eight values.
+//! b / 8. Bits past the end read as zeros. Eight values take exactly w bytes, so the AVX-512 code repeats one
+//! byte permutation and one vector of shifts every eight values.
 
-use super::dispatch::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::level::InstructionSet;
+use crate::level::Level;
 
-/// Unpacks `out.len()` values from value `first` on. `width` is 1..=64 here.
+/// Unpacks `out.len()` values of `width` bits (1..=64) from value `first` on.
 pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out: &mut [u64]) {
     let start = first as u128 * u128::from(width);
     let bytes = usize::try_from(start / 8)
@@ -15,12 +17,13 @@ pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out:
         .unwrap_or_default();
     let shift = (start % 8) as u32;
     #[cfg(target_arch = "x86_64")]
-    let done = match level.kind() {
-        // SAFETY: the level exists only where its instructions were detected.
-        super::dispatch::Kind::Avx512 => unsafe { avx512(bytes, width, shift, out) },
+    let done = match level.instruction_set() {
+        // SAFETY: the level exists only where its instructions were detected, and detection tests every feature
+        // that `avx512` enables.
+        InstructionSet::Avx512 => unsafe { avx512(bytes, width, shift, out) },
         _ => 0,
     };
-    // Elsewhere one load, one shift and one mask a value are hard to beat.
+    // Other levels use the scalar code: one load, one shift and one mask a value are hard to beat there.
     #[cfg(not(target_arch = "x86_64"))]
     let (done, _) = (0, level);
     scalar(
@@ -31,17 +34,17 @@ pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out:
     );
 }
 
-/// Unpacks from bit `at` of `bytes` on.
-fn scalar(bytes: &[u8], width: u32, at: usize, out: &mut [u64]) {
+/// Unpacks values of `width` bits from bit `start` of `bytes` on.
+fn scalar(bytes: &[u8], width: u32, start: usize, out: &mut [u64]) {
     let mask = u64::MAX >> (64 - width);
-    for (bit, value) in (at..).step_by(width as usize).zip(out) {
+    for (bit, value) in (start..).step_by(width as usize).zip(out) {
         let (byte, shift) = (bit / 8, bit % 8);
-        // Up to 57 bits always lie in the eight bytes; a ninth is needed above.
+        // Eight bytes always have up to 57 bits of the value; wider values need a ninth.
         *value = match bytes.get(byte..) {
             Some([b0, b1, b2, b3, b4, b5, b6, b7, rest @ ..]) => {
                 let low = u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, *b6, *b7]) >> shift;
                 let ninth = u64::from(rest.first().copied().unwrap_or(0));
-                // Shifted in two steps, because a shift by 64 (where shift is 0) is not one.
+                // Shifted in two steps, because a shift by 64 (if `shift` is 0) is not defined.
                 low | ninth << 1 << (63 - shift)
             }
             Some(rest) => {
@@ -53,7 +56,11 @@ fn scalar(bytes: &[u8], width: u32, at: usize, out: &mut [u64]) {
     }
 }
 
-/// Unpacks as many whole groups of eight values as can be read without leaving `bytes`; the number of values.
+/// Unpacks the whole groups of eight values that can be read without leaving `bytes`. Returns the number of
+/// values unpacked.
+///
+/// # Safety
+/// The CPU has the enabled features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
@@ -63,8 +70,8 @@ fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
     };
 
     let stride = width as usize;
-    // Lane i takes the eight bytes from byte `from` on, and `over` the one after them; both lie in the 64 bytes
-    // loaded wherever a bit of theirs is used: (shift + 7·width) / 8 <= (7 + 441) / 8 = 56 up to width 63.
+    // `eight` selects for each lane the eight bytes from the one in which its value starts, and `over` the byte
+    // after them. Every byte of which a bit is used is in the 64 bytes loaded, because shift + 8·width <= 512.
     let (mut eight, mut over, mut shifts) = ([0u8; 64], [0u8; 64], [0u64; 8]);
     for lane in 0..8 {
         let bit = shift as usize + lane * stride;
@@ -74,14 +81,14 @@ fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
             over[8 * lane + b] = (bit / 8 + 8 + b) as u8;
         }
     }
-    // At these widths the last lane's bits can leave the 64 bytes.
+    // The bits of the last lane can leave the 64 bytes otherwise.
     if shift as usize + 8 * stride > 512 {
         return 0;
     }
     let groups = out.len() / 8;
     let readable = (bytes.len().checked_sub(64)).map_or(0, |spare| spare / stride + 1);
     let groups = groups.min(readable);
-    // SAFETY: the loads of constants take arrays of 64 bytes.
+    // SAFETY: each of the three arrays has 64 bytes; the loads may be unaligned.
     let (eight, over, shifts): (__m512i, __m512i, __m512i) = unsafe {
         (
             _mm512_loadu_epi8(eight.as_ptr().cast()),
@@ -91,7 +98,8 @@ fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
     };
     let mask = _mm512_set1_epi64((u64::MAX >> (64 - width)).cast_signed());
     for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().take(groups).enumerate() {
-        // SAFETY: group <= (bytes.len() - 64) / stride, so 64 bytes can be read; `out` has eight values.
+        // SAFETY: group < groups <= (bytes.len() - 64) / stride + 1, so that group * stride + 64 <= bytes.len();
+        // `out` has eight values. Loads and stores may be unaligned.
         unsafe {
             let window = _mm512_loadu_epi8(bytes.as_ptr().add(group * stride).cast());
             let low = _mm512_permutexvar_epi8(eight, window);

@@ -1,33 +1,38 @@
-//! The bit vote: how much weight has bit i set, for every i.
+//! The bit vote: the total weight of the features whose hash has bit i set, for every i.
 //!
-//! Votes are counted in lanes of 16 bits (8 for weight 1), one a bit, and flushed to 64-bit counters after
-//! each chunk. Invariant: no lane can overflow. A chunk has at most 256 features. Where its weights come to at most
-//! 65,535 together, one pass counts them; where they come to more, one pass counts their low bytes and another
-//! their high bytes, and 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
+//! Votes are counted in one lane a bit, of 16 bits (8 bits for weight 1), and flushed to 64-bit counters after
+//! each chunk. Invariant: no lane overflows. A chunk has at most 256 features. If its weights add up to at most
+//! 65,535, one pass counts them; else one pass counts their low bytes and another their high bytes, and
+//! 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
 //!
-//! Many features of weight 1 are first added up by bits: carry-save adders take the vectors of 16 at a time, as Harley and Seal count ones,
-//! and keep the sums of each bit and lane as binary digits, one plane a digit. A plane's words then vote with its power of two.
+//! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as
+//! the Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary
+//! digits, one plane a digit. The words of a plane then vote with its power of two.
 
-use super::dispatch::{Level, dispatch};
-use super::lanes::{Counters, Words};
+use super::dispatch::dispatch;
+use super::lanes::{CounterVector, WordVector};
+use crate::level::Level;
 
+/// Features in a chunk.
 const CHUNK: usize = 256;
+/// The largest count of a 16-bit lane.
 const LANE_MAX: u32 = 65_535;
 
 /// Binary digits of a sum.
 const PLANES: usize = 12;
-/// Words of a vector, at most.
-const MOST_LANES: usize = 8;
+/// The most lanes of a vector at any level.
+const MAX_LANES: usize = 8;
 /// Vectors added up between two carries into the upper planes.
-const ADDED: usize = 16;
-/// Such groups whose sums fit the planes: 16 · 255 < 2¹².
-const GROUPS: usize = 255;
-/// Fewer features of weight 1 are not worth the planes, whose words vote as some two hundred features do.
-const MANY: usize = 384;
+const VECTORS_PER_CARRY: usize = 16;
+/// The most such groups of vectors whose sums fit the planes: 16 · 255 < 2¹².
+const MAX_CARRIES: usize = 255;
+/// The fewest features of weight 1 that are added up by bits. The words of the planes cost as much as some two
+/// hundred features, so that fewer features are counted directly.
+const MIN_BIT_SUM_FEATURES: usize = 384;
 
 /// A feature hash of one or two 64-bit halves.
 trait HashWord: Copy {
-    /// The value whose bytes in memory are this one's in little-endian order.
+    /// The value whose bytes in memory are those of `self` in little-endian order.
     #[cfg(target_endian = "big")]
     fn little_endian(self) -> Self;
 }
@@ -46,17 +51,22 @@ impl HashWord for u128 {
     }
 }
 
-/// Adds `weight(i)` to counter b of half h where `hashes[i]` has bit 64 h + b set. The counts of each half are
-/// those of this call alone. The bytes of the hashes are in little-endian order.
+/// Counts one chunk: sets counter b of half h to the sum of `weight(i)` over the hashes i that have bit 64 h + b
+/// set. The hashes have their bytes in little-endian order.
+///
+/// # Safety
+/// The CPU has the instructions of `C`.
 #[inline(always)]
-unsafe fn count_body<C: Counters, T: HashWord, F: Fn(usize) -> C::Count, const HALVES: usize>(
+unsafe fn count_body<C: CounterVector, T: HashWord, F: Fn(usize) -> C::Count, const HALVES: usize>(
     hashes: &[T],
     weight: F,
     ones: &mut [[u64; 64]; HALVES],
 ) {
     const { assert!(HALVES * 8 <= size_of::<T>() && C::LANES >= 8 && 64 % C::LANES == 0) };
-    // SAFETY: the caller vouches for the instructions. Bits are read from the first 8 · HALVES bytes of a hash;
-    // counts of LANES lanes at a time are stored to 64 of them.
+    // SAFETY: the caller vouches for the instructions of C. Part p of half h reads LANES / 8 bytes from byte
+    // 8 h + p LANES / 8 of a hash on. As p < 64 / LANES and h < HALVES, these are within its first 8 · HALVES
+    // bytes, and the assertion above says that it has that many. Part p stores LANES of the 64 counts from
+    // p LANES on.
     unsafe {
         // Eight registers of lanes at most; wider lanes use fewer.
         let mut lanes = [[C::splat(C::Count::from(0)); 8]; HALVES];
@@ -65,7 +75,7 @@ unsafe fn count_body<C: Counters, T: HashWord, F: Fn(usize) -> C::Count, const H
             let bits = std::ptr::from_ref(hash).cast::<u8>();
             for (h, half) in lanes.iter_mut().enumerate() {
                 for (part, lanes) in half.iter_mut().take(64 / C::LANES).enumerate() {
-                    *lanes = lanes.add_where(bits.add(8 * h + part * C::LANES / 8), weight);
+                    *lanes = lanes.add_masked(bits.add(8 * h + part * C::LANES / 8), weight);
                 }
             }
         }
@@ -112,6 +122,7 @@ fn weighted<T: HashWord, const HALVES: usize>(
     }
 }
 
+/// Adds `counts << shift` to the sums.
 #[inline]
 fn add<const HALVES: usize>(counts: &[[u64; 64]; HALVES], shift: u32, ones: &mut [[u64; 64]; HALVES]) {
     for (sum, &count) in ones.as_flattened_mut().iter_mut().zip(counts.as_flattened()) {
@@ -134,43 +145,51 @@ pub(super) fn vote_64(level: Level, hashes: &[u64], weights: &[u16], ones: &mut 
     weighted(level, hashes, weights, std::array::from_mut(ones));
 }
 
-/// The sum of three digits, and what is carried.
+/// A full adder: the sum of three binary digits and the carry, for each bit.
 #[inline(always)]
-unsafe fn add_digits<V: Words>(a: V, b: V, c: V) -> (V, V) {
-    // SAFETY: the caller vouches for the instructions.
-    unsafe {
-        let differ = a.xor(b);
-        (differ.xor(c), a.xor(differ.and(a.xor(c))))
-    }
+fn add_digits<V: WordVector>(a: V, b: V, c: V) -> (V, V) {
+    let differ = a.xor(b);
+    (differ.xor(c), a.xor(differ.and(a.xor(c))))
 }
 
-/// Adds up the bits of vectors from the beginning of `hashes`, as many as fit, into `planes`; how many hashes those were.
+/// Adds up the bits of the vectors at the beginning of `hashes`, as many as fit into `planes`, and sets `taken`
+/// to the number of hashes added.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn add_up_body<V: Words>(hashes: &[u64], planes: &mut [[u64; MOST_LANES]; PLANES], taken: &mut usize) {
-    const { assert!(V::LANES <= MOST_LANES && 1 << PLANES > ADDED * GROUPS) };
-    // SAFETY: the caller vouches for the instructions. A group has ADDED vectors to load, and a plane room for every lane.
+unsafe fn add_up_body<V: WordVector>(
+    hashes: &[u64],
+    planes: &mut [[u64; MAX_LANES]; PLANES],
+    taken: &mut usize,
+) {
+    const { assert!(V::LANES <= MAX_LANES && 1 << PLANES > VECTORS_PER_CARRY * MAX_CARRIES) };
+    // SAFETY: the caller vouches for the instructions of V. A group has 16 vectors of LANES hashes, and
+    // `vector(i)` is called for i < 16. A plane has room for MAX_LANES values, at least LANES.
     unsafe {
         let zero = V::splat(0);
         let (mut ones, mut twos, mut fours, mut eights) = (zero, zero, zero, zero);
         let mut upper = [zero; PLANES - 4];
-        let groups = hashes.chunks_exact(ADDED * V::LANES).take(GROUPS);
-        *taken = groups.len() * ADDED * V::LANES;
+        let groups = hashes
+            .chunks_exact(VECTORS_PER_CARRY * V::LANES)
+            .take(MAX_CARRIES);
+        *taken = groups.len() * VECTORS_PER_CARRY * V::LANES;
         for group in groups {
             let vector = |i: usize| V::load(group.as_ptr().add(i * V::LANES));
-            let mut of_two = [zero; 2];
-            for (half, eight) in of_two.iter_mut().enumerate() {
-                let mut of_four = [zero; 2];
-                for (quarter, four) in of_four.iter_mut().enumerate() {
+            let mut half_carries = [zero; 2];
+            for (half, eight) in half_carries.iter_mut().enumerate() {
+                let mut quarter_carries = [zero; 2];
+                for (quarter, four) in quarter_carries.iter_mut().enumerate() {
                     let first = 8 * half + 4 * quarter;
                     let (sum, low) = add_digits(ones, vector(first), vector(first + 1));
                     let (sum, high) = add_digits(sum, vector(first + 2), vector(first + 3));
                     ones = sum;
                     (twos, *four) = add_digits(twos, low, high);
                 }
-                (fours, *eight) = add_digits(fours, of_four[0], of_four[1]);
+                (fours, *eight) = add_digits(fours, quarter_carries[0], quarter_carries[1]);
             }
             let mut carry;
-            (eights, carry) = add_digits(eights, of_two[0], of_two[1]);
+            (eights, carry) = add_digits(eights, half_carries[0], half_carries[1]);
             for plane in &mut upper {
                 let sum = plane.xor(carry);
                 carry = plane.and(carry);
@@ -184,7 +203,8 @@ unsafe fn add_up_body<V: Words>(hashes: &[u64], planes: &mut [[u64; MOST_LANES];
     }
 }
 
-dispatch!(add_up [] [] (hashes: &[u64], planes: &mut [[u64; MOST_LANES]; PLANES], taken: &mut usize) = add_up_body::<U64s>);
+dispatch!(add_up [] []
+    (hashes: &[u64], planes: &mut [[u64; MAX_LANES]; PLANES], taken: &mut usize) = add_up_body::<U64s>);
 
 /// Votes of weight 1 on 64-bit hashes.
 pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
@@ -193,14 +213,14 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     let ones = std::array::from_mut(ones);
     let mut rest: &[u64] = hashes;
     let mut counts = [[0; 64]];
-    while rest.len() >= MANY {
-        let (mut planes, mut taken) = ([[0; MOST_LANES]; PLANES], 0);
+    while rest.len() >= MIN_BIT_SUM_FEATURES {
+        let (mut planes, mut taken) = ([[0; MAX_LANES]; PLANES], 0);
         add_up(level, rest, &mut planes, &mut taken);
         // Eight lanes of sums below 2¹² come to less than 2¹⁵.
         count_u16(
             level,
             planes.as_flattened(),
-            |i| 1 << (i / MOST_LANES),
+            |i| 1 << (i / MAX_LANES),
             &mut counts,
         );
         add(&counts, 0, ones);

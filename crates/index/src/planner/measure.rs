@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use twinprint_fingerprint::kernel::{self, PackedRows, Run, prefetch_read};
+use twinprint_fingerprint::kernel::{self, PackedRows, RowRange, prefetch_read};
 
 use super::segment::LookupPrices;
 
@@ -50,7 +50,7 @@ pub fn measure(bytes: usize) -> LookupPrices {
             let range = u64::from(rows - count);
             starts.extend((0..BLOCK).map(|_| base.wrapping_add(next() % spread) % range));
         }
-        let (mut before, mut now): (Vec<Run>, Vec<Run>) = (Vec::new(), Vec::new());
+        let (mut before, mut now): (Vec<RowRange>, Vec<RowRange>) = (Vec::new(), Vec::new());
         let clock = Instant::now();
         for starts in starts.chunks_exact(BLOCK) {
             for &start in starts {
@@ -67,7 +67,7 @@ pub fn measure(bytes: usize) -> LookupPrices {
                     prefetch_read(&packed, at as usize);
                 }
                 let start = start as u32;
-                now.push(Run { start, end, slot: 0 });
+                now.push(RowRange { start, end, query: 0 });
             }
             near.clear();
             compare.within(&packed, &before, &[7u64], 3, &mut near);

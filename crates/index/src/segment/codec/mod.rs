@@ -14,7 +14,7 @@ pub(super) mod pages;
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
-use twinprint_fingerprint::kernel::Run;
+use twinprint_fingerprint::kernel::RowRange;
 
 pub(super) use self::packed::{Bounded, Packed};
 pub(super) use self::pages::{Paged, Pages};
@@ -112,7 +112,7 @@ pub(super) struct Probed<'p, W> {
     /// Addresses, and the slots of what is probed for.
     pub(super) probes: &'p [(u32, u32)],
     /// The span of each, and the slot again.
-    pub(super) runs: &'p [Run],
+    pub(super) runs: &'p [RowRange],
     /// By slot: the bits below the address.
     pub(super) rests: &'p [W],
 }

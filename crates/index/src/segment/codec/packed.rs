@@ -161,7 +161,7 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
             each(probe, row, unpack(self.packed, self.width, u64::from(row)));
         }
         let candidates =
-            |run: &twinprint_fingerprint::kernel::Run| u64::from(run.end.saturating_sub(run.start));
+            |run: &twinprint_fingerprint::kernel::RowRange| u64::from(run.end.saturating_sub(run.start));
         Ok(probed.runs.iter().map(candidates).sum())
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use twinprint_fingerprint::Width;
-use twinprint_fingerprint::kernel::Run;
+use twinprint_fingerprint::kernel::RowRange;
 
 use super::ids::{Found, NO_ROW};
 use super::search::Probing;
@@ -47,7 +47,7 @@ struct Block {
     /// Addresses, and the slots of the queries they are probed for.
     probes: Vec<(u32, u32)>,
     /// Where the rows of each lie, in the units of the codec.
-    runs: Vec<Run>,
+    runs: Vec<RowRange>,
 }
 
 impl Block {
@@ -194,7 +194,11 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         }
         runs.extend(probes.iter().map(|&(address, slot)| {
             let (start, end) = self.rows.locate(address);
-            Run { start, end, slot }
+            RowRange {
+                start,
+                end,
+                query: slot,
+            }
         }));
         Ok(())
     }

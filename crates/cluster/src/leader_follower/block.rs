@@ -1,0 +1,266 @@
+//! A block of items: verification against the placed items, then decisions level by level.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::Group;
+use super::gather::Gather;
+use super::neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
+use super::search::{Search, nearest_first};
+
+/// The fewest candidates inside the block with which the verification of one item is spread over the threads.
+const MIN_PARALLEL_CANDIDATES: usize = 64;
+/// The nearest of these candidates are verified one after another first: the similarity of the best of them lets
+/// the verification of the rest stop early.
+const SEQUENTIAL_CANDIDATES: usize = 8;
+
+/// The items that are being placed.
+pub(super) struct Block<'b> {
+    pub(super) range: Range<u32>,
+    pub(super) pairs: Pairs,
+    /// The groups of the items before the block.
+    pub(super) placed: &'b [Group],
+    /// For each item of the block, whether it leads; false until it is decided. Written between levels.
+    pub(super) leads: Vec<AtomicBool>,
+}
+
+/// An item, and an earlier item that it duplicates.
+pub(super) type Duplicate = (u32, Candidate, Similarity);
+
+/// The verified pairs of a block's items with the items before the block.
+pub(super) struct BlockPairs {
+    pub(super) verified: u64,
+    /// Sorted by item.
+    pub(super) duplicates: Vec<Duplicate>,
+    /// The item before which the block has to end because memory has no room for further duplicates.
+    pub(super) cut: Option<u32>,
+}
+
+/// An item whose group is decided.
+pub(super) struct Decided {
+    pub(super) item: u32,
+    pub(super) group: Group,
+    /// Its verified duplicates, by candidate.
+    pub(super) duplicates: Vec<(Candidate, Similarity)>,
+    /// Pairs verified inside the block.
+    pub(super) verified: u64,
+}
+
+/// The number of pairs of whole items among the first `fits` pairs; `fits` if these are all of one item.
+fn whole_items(pairs: &[(u32, Candidate)], fits: usize) -> usize {
+    let next = pairs.get(fits).map(|pair| pair.0);
+    match pairs.partition_point(|&(item, _)| Some(item) < next) {
+        0 => fits,
+        whole => whole,
+    }
+}
+
+impl Block<'_> {
+    /// Returns whether an item that is placed or decided leads.
+    fn leads(&self, item: u32) -> bool {
+        match item.checked_sub(self.range.start) {
+            Some(inside) => self.leads[inside as usize].load(Ordering::Relaxed),
+            None => self.placed[item as usize].leader == item,
+        }
+    }
+
+    /// Returns whether pairs with this earlier item are verified.
+    fn is_wanted(&self, item: u32) -> bool {
+        self.pairs == Pairs::All || self.leads(item)
+    }
+
+    /// Verifies the block's items against everything placed before the block, in slices that fit the memory.
+    pub(super) fn verify_against_placed<S: Neighbors + Verify + Sync>(
+        &self,
+        space: &mut S,
+        items: &[u32],
+        memory: usize,
+    ) -> BlockPairs {
+        let mut gather = Gather::new(items, memory);
+        let mut pairs: Vec<(u32, Candidate)> = Vec::new();
+        let (mut verified, mut duplicates) = (0, Vec::<Duplicate>::new());
+        let mut cut = None;
+        loop {
+            let mut cost = 0;
+            let over = pairs.iter().position(|(_, candidate)| {
+                cost += space.cost(candidate.id);
+                cost > memory
+            });
+            if over.is_none() && !gather.is_done() {
+                gather.more(space, self.range.start, &|id| self.is_wanted(id), &mut pairs);
+                continue;
+            }
+            if pairs.is_empty() {
+                break;
+            }
+            let fits = match over {
+                Some(over) if self.pairs == Pairs::All => whole_items(&pairs, over),
+                over => over.unwrap_or(pairs.len()),
+            };
+            let rest = pairs.split_off(fits.max(1));
+            verified += pairs.len() as u64;
+            space.load(&pairs);
+            let shared: &S = space;
+            let items = pairs.par_chunk_by(|a, b| a.0 == b.0);
+            duplicates.par_extend(items.flat_map_iter(|pairs| {
+                let mut search = Search::new(shared, pairs[0].0, self.pairs);
+                for &(_, candidate) in pairs {
+                    search.check(candidate);
+                }
+                let item = search.item;
+                search
+                    .found
+                    .into_iter()
+                    .map(move |(candidate, similarity)| (item, candidate, similarity))
+            }));
+            let is_full = duplicates.len() * size_of::<Duplicate>() > memory;
+            let next = rest.first().map(|pair| pair.0).or(gather.next_item());
+            if self.pairs == Pairs::All && is_full && next != pairs.last().map(|pair| pair.0) {
+                cut = next;
+                break;
+            }
+            pairs = rest;
+        }
+        BlockPairs {
+            verified,
+            duplicates,
+            cut,
+        }
+    }
+
+    /// Decides the block's connected items. The result is sorted by item.
+    pub(super) fn decide<S: Neighbors + Verify + Sync>(
+        &self,
+        space: &mut S,
+        items: &[u32],
+        before: &[Duplicate],
+    ) -> Vec<Decided> {
+        let mut decided: Vec<Decided> = Vec::with_capacity(items.len());
+        for level in self.levels(space, items) {
+            let shared: &S = space;
+            let first = decided.len();
+            match level.as_slice() {
+                [item] => decided.push(self.decide_one(shared, *item, before)),
+                level => {
+                    decided.par_extend(
+                        level
+                            .par_iter()
+                            .map(|&item| self.decide_one(shared, item, before)),
+                    );
+                }
+            }
+            for one in &decided[first..] {
+                self.leads[(one.item - self.range.start) as usize]
+                    .store(one.group.leader == one.item, Ordering::Relaxed);
+                if space.join_role(one.item) != JoinRole::None {
+                    space.place(one.item, one.group.leader == one.item);
+                }
+            }
+        }
+        decided.par_sort_unstable_by_key(|one| one.item);
+        decided
+    }
+
+    /// The items by level, from the lowest. The level of an item is above those of all its links inside the block,
+    /// and above those of all earlier open items that may be its candidates.
+    fn levels<S: Neighbors>(&self, space: &S, items: &[u32]) -> Vec<Vec<u32>> {
+        let mut above = vec![0usize; self.range.len()];
+        let (mut above_open, mut above_core) = (0, 0);
+        let mut links = Vec::new();
+        let mut levels: Vec<Vec<u32>> = Vec::new();
+        for &item in items {
+            links.clear();
+            space.links(item, self.range.start, &mut links);
+            let linked = links
+                .iter()
+                .map(|link| above[(link - self.range.start) as usize])
+                .max();
+            let linked = linked.unwrap_or(0);
+            let level = match space.join_role(item) {
+                JoinRole::None => linked,
+                JoinRole::Fringe => linked.max(above_core),
+                JoinRole::Core => linked.max(above_open),
+            };
+            match space.join_role(item) {
+                JoinRole::None => {}
+                JoinRole::Fringe => above_open = above_open.max(level + 1),
+                JoinRole::Core => (above_open, above_core) = (level + 1, level + 1),
+            }
+            above[(item - self.range.start) as usize] = level + 1;
+            if levels.len() <= level {
+                levels.resize_with(level + 1, Vec::new);
+            }
+            levels[level].push(item);
+        }
+        levels
+    }
+
+    /// Decides one item: verifies its candidates inside the block and selects its leader.
+    fn decide_one<S: Neighbors + Verify + Sync>(
+        &self,
+        space: &S,
+        item: u32,
+        before: &[Duplicate],
+    ) -> Decided {
+        let mut candidates = Vec::new();
+        space.candidates(
+            item,
+            self.range.start..item,
+            &|id| self.is_wanted(id),
+            &mut candidates,
+        );
+        nearest_first(&mut candidates);
+        let first = before.partition_point(|pair| pair.0 < item);
+        let own = before[first..].iter().take_while(|pair| pair.0 == item);
+        let mut search = Search::new(space, item, self.pairs);
+        for &(_, candidate, similarity) in own {
+            search.add(candidate, similarity);
+        }
+        if candidates.len() >= MIN_PARALLEL_CANDIDATES {
+            let (nearest, rest) = candidates.split_at(SEQUENTIAL_CANDIDATES);
+            for &candidate in nearest {
+                search.check(candidate);
+            }
+            let at_least = search.at_least;
+            let found = rest.par_iter().filter_map(|&candidate| {
+                space
+                    .verify(item, candidate, at_least)
+                    .map(|similarity| (candidate, similarity))
+            });
+            search.found.par_extend(found);
+        } else {
+            for &candidate in &candidates {
+                search.check(candidate);
+            }
+        }
+        let mut found = search.found;
+        found.sort_unstable_by_key(|(candidate, _)| candidate.id);
+        let group = self.nearest_leader(&found).unwrap_or(Group::leader(item));
+        Decided {
+            item,
+            group,
+            duplicates: found,
+            verified: candidates.len() as u64,
+        }
+    }
+
+    /// The leader of highest Jaccard among an item's verified duplicates; ties: smaller distance, then earlier.
+    fn nearest_leader(&self, found: &[(Candidate, Similarity)]) -> Option<Group> {
+        found
+            .iter()
+            .filter(|(candidate, _)| self.leads(candidate.id))
+            .min_by(|(a, x), (b, y)| {
+                y.jaccard
+                    .total_cmp(&x.jaccard)
+                    .then(a.distance.cmp(&b.distance))
+                    .then(a.rank.cmp(&b.rank))
+            })
+            .map(|(candidate, similarity)| Group {
+                leader: candidate.id,
+                distance: candidate.distance,
+                similarity: *similarity,
+            })
+    }
+}

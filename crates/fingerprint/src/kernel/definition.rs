@@ -1,0 +1,51 @@
+//! The Hamming kernels by their plain definition, for the narrow widths.
+//!
+//! Fingerprints of 16 and 32 bits serve small tables, for which the definition is fast enough. The order of hits
+//! here is the contract of the other widths too.
+
+use crate::level::Level;
+use crate::width::{HammingKernels, Width};
+
+/// Rows of `a` that [`hamming`](super::hamming) holds in registers. It decides the order of hits, so it is part
+/// of the contract.
+pub(super) const GROUP: usize = 4;
+
+/// Calls `hit(i, j, distance)` for every pair with distance ≤ k that `is_wanted` accepts, in the order of the
+/// contract.
+fn by_definition<W: Width>(
+    a: &[W],
+    b: &[W],
+    k: u32,
+    is_wanted: impl Fn(u32, u32) -> bool,
+    hit: &mut impl FnMut(u32, u32, u8),
+) {
+    for (group, first) in a.chunks(GROUP).zip((0u32..).step_by(GROUP)) {
+        for (&y, j) in b.iter().zip(0u32..) {
+            for (&x, i) in group.iter().zip(first..) {
+                let distance = x.distance(y);
+                if is_wanted(i, j) && distance <= k {
+                    hit(i, j, distance as u8);
+                }
+            }
+        }
+    }
+}
+
+macro_rules! plain_kernels {
+    ($($int:ident)*) => {$(
+        impl HammingKernels for $int {
+            fn one_to_many(self, _: Level, rows: &[Self], k: u32, mut hit: impl FnMut(u32, u8)) {
+                by_definition(&[self], rows, k, |_, _| true, &mut |_, j, distance| hit(j, distance));
+            }
+
+            fn many_to_many(_: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+                by_definition(a, b, k, |_, _| true, hit);
+            }
+
+            fn within(_: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+                by_definition(rows, rows, k, |i, j| i < j, hit);
+            }
+        }
+    )*};
+}
+plain_kernels!(u16 u32);
