@@ -7,8 +7,7 @@
 
 use twinprint_fingerprint::Width;
 
-/// Addresses are at most this wide, so that a directory stays below 2²⁸ entries.
-pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
+use crate::plan::MAX_ADDRESS_BITS;
 
 /// Reads the bits of one mask out of fingerprints.
 #[derive(Clone, Debug)]

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
-use twinprint::planner::{LookupPrices, scan_is_cheaper};
+use twinprint::planner::LookupPrices;
 use twinprint::raw::{Column, Kind, Value};
 use twinprint::segment::{Scratch, SegmentError, Stats};
+use twinprint::store::scan_is_cheaper;
 use twinprint::store::{Committed, StoreError};
 use twinprint::{ProfileLabel, Progress, Unit};
 

@@ -17,7 +17,7 @@ use twinprint_fingerprint::Width;
 
 pub use self::between::Between;
 pub use self::stored::StoredJoin;
-use crate::plan::{Plan, leading_bits};
+pub use crate::plan::{JoinPlan, JoinTables};
 
 /// Two rows within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,62 +50,6 @@ impl JoinStats {
         self.comparisons += other.comparisons;
         self.bucket_pairs += other.bucket_pairs;
         self
-    }
-}
-
-/// How a join finds its pairs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JoinPlan {
-    /// Compare everything.
-    Scan,
-    /// Take these parts in turn.
-    Parts(Parts),
-}
-
-/// The tables of a plan with the address bits of each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
-    name: String,
-    bits: u32,
-    k: u32,
-    list: Vec<Part>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) address: u128,
-    pub(crate) radius: u32,
-}
-
-impl JoinPlan {
-    /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
-    /// them, up to 28, where the list is short). Correct for any address widths; they decide the cost.
-    ///
-    /// # Errors
-    /// A plan that is not exact is refused with an error set it would miss.
-    pub fn from_plan(plan: &Plan, address_bits: &[u32]) -> Result<Self, crate::plan::check::Counterexample> {
-        crate::plan::check::is_exact(plan)?;
-        Ok(Self::from_exact(plan, address_bits))
-    }
-
-    /// As [`JoinPlan::from_plan`] for a plan known to be exact.
-    pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
-        let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
-        let list = plan
-            .tables
-            .iter()
-            .zip(widths)
-            .map(|(t, u)| Part {
-                address: leading_bits(t.mask, u.min(crate::address::MAX_ADDRESS_BITS)),
-                radius: t.radius,
-            })
-            .collect();
-        Self::Parts(Parts {
-            name: plan.name.clone(),
-            bits: plan.bits,
-            k: plan.k,
-            list,
-        })
     }
 }
 
@@ -153,7 +97,7 @@ pub fn self_join_until<W: Width>(
         "a join takes fewer than 2^32 rows"
     );
     match plan {
-        JoinPlan::Parts(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, stop, sink),
+        JoinPlan::Tables(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, stop, sink),
         _ => scan::join(rows, k, stop, sink),
     }
 }

@@ -9,10 +9,11 @@
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
 
-use super::{Batch, JoinStats, Pair, Parts};
+use super::{Batch, JoinStats, Pair};
 use crate::address::Address;
 use crate::bucket::Buckets;
 use crate::flips;
+use crate::plan::JoinTables;
 
 /// Rows of a tile: the unit of parallel work.
 const TILE: usize = 2048;
@@ -28,7 +29,7 @@ const STRETCH: usize = 4096;
 pub(super) fn join<W: Width>(
     rows: &[W],
     k: u32,
-    plan: &Parts,
+    plan: &JoinTables,
     stop: &(dyn Fn() -> bool + Sync),
     sink: &(impl Fn(&[Pair]) + Sync),
 ) -> JoinStats {
@@ -38,7 +39,7 @@ pub(super) fn join<W: Width>(
         plan: plan.name.clone(),
         ..JoinStats::default()
     };
-    for part in &plan.list {
+    for part in &plan.tables {
         if stop() {
             break;
         }

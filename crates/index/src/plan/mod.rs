@@ -13,6 +13,7 @@
 
 mod catalogue;
 pub mod check;
+mod join;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,10 @@ use std::fmt;
 
 pub use catalogue::MAX_TABLES;
 pub(crate) use catalogue::even_radii;
+pub use join::{JoinPlan, JoinTables};
+
+/// Addresses of tables in memory are at most this wide, so that a directory stays below 2²⁸ entries.
+pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
 
 /// One permuted table of a plan: the bits of its key and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

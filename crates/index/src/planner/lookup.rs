@@ -5,7 +5,7 @@ use twinprint_fingerprint::Width;
 use super::cost::{Load, Prices};
 use super::skew::Differences;
 use super::{CHOSEN, Choice, Priced, alternative, catalogue, memory};
-use crate::address::MAX_ADDRESS_BITS;
+use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
 /// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes; without bound where `memory` is

@@ -4,7 +4,6 @@
 //! each table the address width with the least cost is found; the scan is a candidate like any other. The model
 //! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
-mod batch;
 mod cost;
 mod lookup;
 mod measure;
@@ -18,15 +17,13 @@ use std::fmt;
 
 use twinprint_fingerprint::Width;
 
-pub use self::batch::scan_is_cheaper;
 use self::cost::{Load, Prices};
 pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;
 pub use self::segment::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_segment};
 use self::skew::Sample;
-use crate::address::MAX_ADDRESS_BITS;
-use crate::join::JoinPlan;
-use crate::plan::{Plan, PlanError, even_radii};
+use crate::plan::MAX_ADDRESS_BITS;
+use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 
 /// Plans with more tables are not considered: every table is an ordering of all rows.
 const MAX_CONSIDERED: usize = 64;

@@ -6,7 +6,8 @@
 
 use twinprint_fingerprint::Width;
 
-use crate::address::{Address, MAX_ADDRESS_BITS};
+use crate::address::Address;
+use crate::plan::MAX_ADDRESS_BITS;
 
 /// Rows sampled: enough to see 2^18 addresses' collisions, quick to sort.
 const SAMPLE: usize = 1 << 14;

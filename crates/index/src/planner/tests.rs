@@ -12,7 +12,7 @@ fn few_rows_are_scanned_and_many_are_not() {
         assert_eq!(plan_join_uniform(1000, 64, k).unwrap().plan, JoinPlan::Scan);
         assert!(matches!(
             plan_join_uniform(10_000_000, 64, k).unwrap().plan,
-            JoinPlan::Parts(_)
+            JoinPlan::Tables(_)
         ));
     }
     // Every pair is within the radius: nothing beats comparing them.

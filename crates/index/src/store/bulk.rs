@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use twinprint_fingerprint::Width;
 
-use super::flush::Moment;
+use super::locks::lock;
 use super::open::entry;
+use super::structure::Moment;
 use super::tombstones::Tombstones;
 use super::view::{Live, View};
-use super::writing::held;
 use super::{Index, StoreError};
 use crate::segment::Segment;
 
@@ -28,12 +28,12 @@ impl<W: Width> Index<W> {
     ) -> Result<u64, E> {
         let shared = &*self.shared;
         drop(shared.writing()?);
-        let number = held(&shared.structure).number();
+        let number = lock(&shared.structure).take_number();
         let segment = build(&shared.files.segment(number))?;
         let entry = entry(number, &segment)?;
         let rows = entry.rows;
 
-        let mut structure = held(&shared.structure);
+        let mut structure = lock(&shared.structure);
         let writing = shared.writing()?;
         shared.freeze(&writing);
         let now = shared.now();
@@ -66,7 +66,7 @@ impl<W: Width> Index<W> {
         drop(writing);
         shared.write_out(&mut structure, &moment, Some(entry))?;
         drop(structure);
-        shared.bell.ring();
+        shared.wakeup.notify();
         shared.compact_by_caller()?;
         Ok(rows)
     }

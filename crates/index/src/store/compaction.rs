@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering;
 
 use twinprint_fingerprint::Width;
 
+use super::locks::lock;
 use super::manifest::Entry;
 use super::tombstones::Tombstones;
 use super::view::{Live, View};
-use super::writing::{Shared, held};
+use super::writing::Shared;
 use super::{Index, StoreError, segment_options};
 use crate::segment::{Options, SegmentError};
 
@@ -28,7 +29,7 @@ impl<W: Width> Index<W> {
     /// As [`Index::commit`].
     pub fn compact(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
-        let _one = held(&self.shared.compacting);
+        let _one = lock(&self.shared.compacting);
         self.shared.compact(|entries| {
             let is_one = entries.len() <= 1 && entries.iter().all(|e| e.deleted.is_none());
             let all = entries.iter().map(|e| e.number).collect();
@@ -41,7 +42,7 @@ impl<W: Width> Index<W> {
 impl<W: Width> Shared<W> {
     /// Merges until nothing is due.
     pub(super) fn compact_where_due(&self) -> Result<(), StoreError> {
-        let _one = held(&self.compacting);
+        let _one = lock(&self.compacting);
         while self.compact(due)? {}
         Ok(())
     }
@@ -49,7 +50,7 @@ impl<W: Width> Shared<W> {
     /// Merges the committed segments that are chosen, by number; whether there were any.
     fn compact(&self, choose: impl FnOnce(&[Entry]) -> HashSet<u64>) -> Result<bool, StoreError> {
         let (inputs, number, stamp) = {
-            let mut structure = held(&self.structure);
+            let mut structure = lock(&self.structure);
             drop(self.writing()?);
             let chosen = choose(&structure.manifest.segments);
             let view = self.now().view;
@@ -61,7 +62,7 @@ impl<W: Width> Shared<W> {
             if inputs.is_empty() {
                 return Ok(false);
             }
-            (inputs, structure.number(), structure.stamp)
+            (inputs, structure.take_number(), structure.stamp)
         };
         let merged = self.merge(&inputs, number, stamp);
         match merged {
@@ -92,7 +93,7 @@ impl<W: Width> Shared<W> {
         };
         let merged = self.write_segment(number, &options, rows)?;
 
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         let is_input = |entry: &Entry| inputs.iter().any(|live| live.entry.number == entry.number);
         let mut manifest = structure.manifest.clone();
         let (gone, stay) = manifest.segments.into_iter().partition(is_input);
@@ -111,7 +112,7 @@ impl<W: Width> Shared<W> {
         self.replace_manifest(&mut structure, manifest)?;
 
         // No deletion is under way while this is held, so none is lost.
-        let writing = held(&self.writing);
+        let writing = lock(&self.writing);
         let merged = merged.map(|(entry, segment)| {
             let tombstones = later();
             Arc::new(Live {

@@ -9,41 +9,18 @@ use std::sync::Arc;
 use twinprint_fingerprint::Width;
 
 use super::StoreError;
+use super::locks::lock;
 use super::manifest::{Entry, Manifest, VERSION};
+use super::structure::{Moment, Structure};
 use super::tombstones::Tombstones;
 use super::view::{Frozen, Live, View};
-use super::writing::{Shared, held};
+use super::writing::Shared;
 use crate::segment::{Builder, Options, Segment, SegmentError};
-
-/// What is on disk.
-#[derive(Debug)]
-pub(super) struct Structure {
-    /// As last written.
-    pub(super) manifest: Manifest,
-    /// The moment of it.
-    pub(super) stamp: u64,
-    /// The number of the next file. Compactions take numbers before they have anything to write.
-    pub(super) next: u64,
-}
-
-impl Structure {
-    /// A number for a new file.
-    pub(super) fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
-    }
-}
-
-/// What a commit is bound to.
-pub(super) struct Moment {
-    pub(super) stamp: u64,
-    pub(super) checkpoint: u64,
-}
 
 impl<W: Width> Shared<W> {
     /// Commits everything up to now.
     pub(super) fn commit(&self) -> Result<(), StoreError> {
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         let moment = {
             let writing = self.writing()?;
             self.freeze(&writing);
@@ -57,7 +34,7 @@ impl<W: Width> Shared<W> {
 
     /// Commits what was there when the last memtable was full; nothing where none waits.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         {
             // Where memtables do not wait, the active one is full.
             let writing = self.writing()?;
@@ -114,7 +91,7 @@ impl<W: Width> Shared<W> {
         let rows = frozen
             .iter()
             .flat_map(|f| f.memtable.living(f.entries, moment.stamp));
-        let number = structure.number();
+        let number = structure.take_number();
         let most = frozen.iter().map(|f| u64::from(f.entries)).sum();
         let new = self.write_segment(number, &self.segment_options(most)?, rows.map(Ok))?;
         manifest
@@ -125,7 +102,7 @@ impl<W: Width> Shared<W> {
         structure.stamp = moment.stamp;
         self.files.remove(replaced);
 
-        let writing = held(&self.writing);
+        let writing = lock(&self.writing);
         let died = frozen
             .iter()
             .flat_map(|f| f.memtable.died_since(f.entries, moment.stamp));
@@ -164,7 +141,7 @@ impl<W: Width> Shared<W> {
         if ids.len() as u64 == entry.deleted_ids() {
             return Ok(());
         }
-        let number = structure.number();
+        let number = structure.take_number();
         let written = self.files.write_tombstones(number, &ids)?;
         let old = entry.deleted.replace(written);
         replaced.extend(old.map(|old| self.files.tombstones(old.number)));
@@ -195,7 +172,7 @@ impl<W: Width> Shared<W> {
 
     /// Writes the manifest again if an earlier version wrote it, which bound no file by a digest.
     pub(super) fn renew_manifest(&self) -> Result<(), StoreError> {
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         drop(self.writing()?);
         if structure.manifest.version == VERSION {
             return Ok(());

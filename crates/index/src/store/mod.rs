@@ -32,15 +32,20 @@ mod compaction;
 mod error;
 mod files;
 mod flush;
+mod locks;
 mod manifest;
 mod marker;
+mod marker_guard;
 mod memtable;
 mod open;
 mod scan;
+mod scan_cost;
+mod structure;
 #[cfg(test)]
 mod tests;
 mod tombstones;
 mod view;
+mod wakeup;
 mod writing;
 
 use std::fmt::Debug;
@@ -50,7 +55,7 @@ use std::sync::Arc;
 pub use check::{Checked, check};
 pub use error::StoreError;
 pub use open::{Committed, create_from, read, segment_options, width_of};
-pub(crate) use scan::PASSING;
+pub use scan_cost::scan_is_cheaper;
 pub use view::Snapshot;
 
 use self::background::Background;

@@ -8,9 +8,9 @@ use twinprint_fingerprint::Width;
 
 use super::background::Background;
 use super::files::{FIRST, FIRST_GENERATION, Files};
-use super::flush::Structure;
 use super::manifest::{self, Entry, MAX_LABEL, Manifest};
-use super::marker::Marked;
+use super::marker_guard::MarkerGuard;
+use super::structure::Structure;
 use super::tombstones::Tombstones;
 use super::view::{Live, Snapshot, View};
 use super::writing::{Shared, Writing};
@@ -70,7 +70,7 @@ impl<W: Width> Index<W> {
         // With the digests that a manifest of an earlier version lacks.
         manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
         files.remove_left_over(&manifest)?;
-        let marked = Marked::begin(&files, &manifest)?;
+        let marker = MarkerGuard::begin(&files, &manifest)?;
         let plan = plan_for::<W>(u64::from(options.memtable), manifest.radius)?;
         let shared = Arc::new(Shared {
             settings: settings(&manifest),
@@ -88,8 +88,8 @@ impl<W: Width> Index<W> {
             now: RwLock::new(snapshot(view)),
             compacting: Mutex::new(()),
             stop: Arc::default(),
-            bell: Arc::default(),
-            _marked: marked,
+            wakeup: Arc::default(),
+            _marker: marker,
             lock,
             files,
         });

@@ -13,7 +13,7 @@ use crate::join::{Between, Pair};
 use crate::segment::SegmentError;
 
 /// Rows that go past the tables at a time.
-pub(crate) const PASSING: usize = 1 << 20;
+pub(super) const PASS_ROWS: usize = 1 << 20;
 
 impl<W: Width> Snapshot<W> {
     /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of it, each pair once, in no particular order, as
@@ -34,12 +34,12 @@ impl<W: Width> Snapshot<W> {
         mut hit: impl FnMut(usize, u64, u32),
     ) -> Result<Scanned, StoreError> {
         let mut passing = Passing {
-            tables: Between::new(queries, PASSING, k).map_err(SegmentError::from)?,
+            tables: Between::new(queries, PASS_ROWS, k).map_err(SegmentError::from)?,
             scanned: Scanned::default(),
             stop,
             done,
         };
-        let mut rows: Vec<W> = Vec::with_capacity(PASSING);
+        let mut rows: Vec<W> = Vec::with_capacity(PASS_ROWS);
         for live in &self.view.segments {
             let mut base = 0;
             let mut flush = |rows: &mut Vec<W>, base: &mut u32| -> Result<(), StoreError> {
@@ -58,7 +58,7 @@ impl<W: Width> Snapshot<W> {
             };
             live.segment.stretches(|_, stretch| {
                 rows.extend_from_slice(stretch);
-                if rows.len() >= PASSING {
+                if rows.len() >= PASS_ROWS {
                     flush(&mut rows, &mut base)?;
                 }
                 Ok::<_, StoreError>(())

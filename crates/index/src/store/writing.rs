@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use twinprint_fingerprint::Width;
 
-use super::background::Bell;
 use super::files::Files;
-use super::flush::Structure;
-use super::marker::Marked;
+use super::locks::lock;
+use super::marker_guard::MarkerGuard;
 use super::memtable::Memtable;
+use super::structure::Structure;
 use super::view::{Frozen, Snapshot, View};
+use super::wakeup::Wakeup;
 use super::{Index, Lock, Options, Settings, StoreError, Upkeep};
 use crate::plan::Plan;
 
@@ -38,9 +39,9 @@ pub(super) struct Shared<W> {
     pub(super) compacting: Mutex<()>,
     /// Merges end early once this is set.
     pub(super) stop: Arc<AtomicBool>,
-    pub(super) bell: Arc<Bell>,
+    pub(super) wakeup: Arc<Wakeup>,
     /// Removed before the lock is.
-    pub(super) _marked: Marked,
+    pub(super) _marker: MarkerGuard,
     /// Locked as long as this lives.
     pub(super) lock: File,
 }
@@ -52,11 +53,6 @@ pub(super) struct Writing {
     pub(super) checkpoint: u64,
     /// Why there are no more changes.
     pub(super) refused: Option<String>,
-}
-
-/// A panic while a lock was held: what the locks guard is changed in steps that leave it whole.
-pub(super) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<W: Width> Index<W> {
@@ -80,7 +76,7 @@ impl<W: Width> Index<W> {
                 full_or_none => {
                     if full_or_none.is_some() {
                         shared.freeze(&writing);
-                        shared.bell.ring();
+                        shared.wakeup.notify();
                     }
                     shared.begin_memtable(&writing)?
                 }
@@ -143,7 +139,7 @@ impl<W: Width> Index<W> {
     /// or may not be durable, and further changes are refused.
     pub fn commit(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
-        self.shared.bell.ring();
+        self.shared.wakeup.notify();
         self.shared.compact_by_caller()
     }
 
@@ -164,12 +160,12 @@ impl<W: Width> Index<W> {
 
     /// The mark that was last committed: after a reopen, what came later is to be done again.
     pub fn checkpoint(&self) -> u64 {
-        held(&self.shared.structure).manifest.checkpoint
+        lock(&self.shared.structure).manifest.checkpoint
     }
 
     /// How often the index was committed or compacted.
     pub fn generation(&self) -> u64 {
-        held(&self.shared.structure).manifest.generation
+        lock(&self.shared.structure).manifest.generation
     }
 
     /// What was decided when the index was made.
@@ -184,14 +180,14 @@ impl<W: Width> Index<W> {
 
     /// Why changes are refused, if they are.
     pub fn refused(&self) -> Option<String> {
-        held(&self.shared.writing).refused.clone()
+        lock(&self.shared.writing).refused.clone()
     }
 }
 
 impl<W: Width> Shared<W> {
     /// The right to change something.
     pub(super) fn writing(&self) -> Result<MutexGuard<'_, Writing>, StoreError> {
-        let writing = held(&self.writing);
+        let writing = lock(&self.writing);
         match &writing.refused {
             None => Ok(writing),
             Some(because) => Err(StoreError::Refused {
@@ -203,7 +199,7 @@ impl<W: Width> Shared<W> {
 
     /// From now on changes are refused. Gives the error back.
     pub(super) fn refuse(&self, error: StoreError) -> StoreError {
-        held(&self.writing).refused.get_or_insert_with(|| reasons(&error));
+        lock(&self.writing).refused.get_or_insert_with(|| reasons(&error));
         error
     }
 

@@ -13,9 +13,10 @@ mod tests;
 
 use twinprint_fingerprint::{Width, kernel};
 
-use crate::address::{Address, MAX_ADDRESS_BITS};
+use crate::address::Address;
 use crate::bucket::Buckets;
 use crate::flips;
+use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 

@@ -8,6 +8,7 @@
 //! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps memory is asked for what comes next.
 //! `Segment::buckets` and [`each_codec`] choose the codec once for a whole batch of probes, so that nothing is chosen in the loops.
 
+mod kind;
 mod packed;
 pub(super) mod pages;
 
@@ -18,60 +19,9 @@ use twinprint_fingerprint::kernel::Run;
 
 pub(super) use self::packed::{Bounded, Packed};
 pub(super) use self::pages::{Paged, Pages};
-use super::directory::{Directory, EliasFano, Form, Plain};
+use super::directory::{Directory, EliasFano, Plain};
 use super::{Segment, SegmentError};
-
-/// How the rows of a segment are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Codec {
-    /// The bits below the address, and a directory: the fastest to search. With [`Form::EliasFano`] this is the Elias–Fano coding of a table.
-    Packed(Form),
-    /// Pages of so many rows, 1 to 65,536, of Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
-    /// probe. [`Codec::HUFFMAN`] has the size that is usual here; a number beyond the bounds is taken as the nearest.
-    Huffman {
-        /// Rows of a page: more take less space and more time.
-        page_rows: u32,
-    },
-}
-
-impl Default for Codec {
-    fn default() -> Self {
-        Self::Packed(Form::default())
-    }
-}
-
-impl Codec {
-    /// Pages of a size whose first and last rows and starts cost little more than a bit a row.
-    pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
-
-    /// With a size of pages that a reader takes.
-    pub(crate) fn bounded(self) -> Self {
-        match self {
-            Self::Huffman { page_rows } => Self::Huffman {
-                page_rows: page_rows.clamp(1, pages::MOST_ROWS),
-            },
-            packed @ Self::Packed(_) => packed,
-        }
-    }
-
-    /// As they stand in files: form of the directory, code of the rows, rows of a page.
-    pub(crate) fn numbers(self) -> [u32; 3] {
-        match self {
-            Self::Packed(form) => [form as u32, 1, 0],
-            Self::Huffman { page_rows } => [pages::FORM, 2, page_rows],
-        }
-    }
-
-    /// The codec of such numbers.
-    pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
-        match numbers {
-            [form, 1, 0] => Form::from(form).map(Self::Packed),
-            [pages::FORM, 2, page_rows @ 1..=pages::MOST_ROWS] => Some(Self::Huffman { page_rows }),
-            _ => None,
-        }
-    }
-}
+pub use kind::Codec;
 
 /// Where the rows of an address lie: from one row, or page, up to before another.
 pub(super) type Span = (u32, u32);
@@ -181,10 +131,12 @@ impl<W: Width> Segment<W> {
         let table = &self.tables[t];
         match &table.rows {
             Coded::Packed(packed) => match packed.directory(&self.data) {
-                Directory::Plain(bounds) => Reader::Plain(Bounded::new(self, table, packed, bounds)),
-                Directory::EliasFano(bounds) => Reader::EliasFano(Bounded::new(self, table, packed, bounds)),
+                Directory::Plain(bounds) => Reader::Plain(Bounded::new(self, &table.order, packed, bounds)),
+                Directory::EliasFano(bounds) => {
+                    Reader::EliasFano(Bounded::new(self, &table.order, packed, bounds))
+                }
             },
-            Coded::Pages(pages) => Reader::Pages(Paged::new(self, table, pages)),
+            Coded::Pages(pages) => Reader::Pages(Paged::new(self, &table.order, pages)),
         }
     }
 }

@@ -13,7 +13,6 @@ use crate::segment::bits::{packed_bytes, unpack};
 use crate::segment::directory::{Bounds, Directory, Form};
 use crate::segment::layout::{Footer, Kind};
 use crate::segment::order::Order;
-use crate::segment::table::Stored;
 use crate::segment::{Segment, SegmentError};
 
 /// Bytes of a line of the cache.
@@ -76,15 +75,15 @@ pub(in crate::segment) struct Bounded<'s, W, B> {
 
 impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
     #[inline]
-    pub(super) fn new(segment: &'s Segment<W>, table: &'s Stored<W>, stored: &'s Packed, bounds: B) -> Self {
+    pub(super) fn new(segment: &'s Segment<W>, order: &'s Order<W>, stored: &'s Packed, bounds: B) -> Self {
         Self {
             segment,
-            order: &table.order,
+            order,
             stored,
             packed: &segment.data[stored.rows.clone()],
             bounds,
             count: segment.footer.rows as u32,
-            width: table.order.rest_bits(),
+            width: order.rest_bits(),
         }
     }
 

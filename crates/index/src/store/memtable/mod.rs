@@ -22,9 +22,10 @@ use std::sync::{Mutex, MutexGuard};
 use twinprint_fingerprint::{Width, kernel};
 
 use self::slots::{Rows, numbers};
-use super::writing::held;
-use crate::address::{Address, MAX_ADDRESS_BITS};
+use super::locks::lock;
+use crate::address::Address;
 use crate::flips;
+use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::Plan;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::segment::Stats;
@@ -268,6 +269,6 @@ impl<W: Width> Memtable<W> {
 
     /// A panic elsewhere leaves nothing half done here that matters: entries count only once they are counted.
     fn appending(&self) -> MutexGuard<'_, Appending<W>> {
-        held(&self.appending)
+        lock(&self.appending)
     }
 }

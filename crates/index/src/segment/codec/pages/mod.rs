@@ -28,13 +28,8 @@ use crate::segment::bits::PADDING;
 use crate::segment::layout::{Footer, Kind};
 use crate::segment::order::Order;
 use crate::segment::sectors::Sectors;
-use crate::segment::table::Stored;
 use crate::segment::{Segment, SegmentError};
 
-/// The form of the directory in a footer: the ends of pages.
-pub(super) const FORM: u32 = 3;
-/// Most rows of a page.
-pub(in crate::segment) const MOST_ROWS: u32 = 1 << 16;
 /// Rows read at once, at least.
 const STRETCH: usize = 4096;
 /// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
@@ -140,10 +135,10 @@ pub(in crate::segment) struct Paged<'s, W> {
 
 impl<'s, W: Width> Paged<'s, W> {
     #[inline]
-    pub(super) fn new(segment: &'s Segment<W>, table: &'s Stored<W>, stored: &'s Pages) -> Self {
+    pub(super) fn new(segment: &'s Segment<W>, order: &'s Order<W>, stored: &'s Pages) -> Self {
         Self {
             segment,
-            order: &table.order,
+            order,
             stored,
             ends: stored.ends.read(&segment.data),
             rows: &segment.data[stored.rows.clone()],

@@ -1,12 +1,12 @@
-//! Many queries at once: a lookup of each, or one pass over all that is stored.
+//! The choice between a lookup of each of many queries and one pass over all stored rows.
 
 use twinprint_fingerprint::Width;
 
-use super::segment::{Ask, LookupPrices, Medium, Mode, plan_segment};
+use super::scan::PASS_ROWS;
 use crate::join::between;
 use crate::plan::PlanError;
+use crate::planner::{Ask, LookupPrices, Medium, Mode, plan_segment};
 use crate::segment::Codec;
-use crate::store::PASSING;
 
 /// True if one pass over `n` stored fingerprints answers `queries` queries sooner than a lookup of each, in memory and on one core, in an
 /// index of this codec.
@@ -32,7 +32,7 @@ pub fn scan_is_cheaper<W: Width>(
     };
     let choice = plan_segment(&ask, prices)?;
     let lookup = choice.alternatives.first().map_or(0.0, |chosen| chosen.cost);
-    let chunk = usize::try_from(n).unwrap_or(usize::MAX).clamp(1, PASSING);
+    let chunk = usize::try_from(n).unwrap_or(usize::MAX).clamp(1, PASS_ROWS);
     let rows = usize::try_from(queries).unwrap_or(usize::MAX);
     let scan = between::cost::<W>(rows, chunk, k) * (n as f64 / chunk as f64);
     Ok(scan < lookup * queries as f64)
