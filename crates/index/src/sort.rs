@@ -1,7 +1,7 @@
-//! Sorting more numbers than memory holds: runs that are sorted in memory, and one merge of all of them.
+//! An external sort of integers: runs are sorted in memory, then merged in one pass.
 //!
-//! Runs go to one unnamed file as memory fills, a fixed number of bytes for each number; without a full memory nothing is written. Memory is that
-//! of one run while numbers come, and a buffer for each run while they are merged, whatever the numbers are.
+//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into memory, nothing is written. Memory is that
+//! of one run while numbers are pushed, and one buffer for each run while they are merged, whatever the numbers are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ const MERGED: u64 = 64 << 20;
 /// Numbers given at once.
 const STRETCH: usize = 1 << 12;
 
-/// Gathers numbers and gives them back in order.
+/// An external sorter of integers.
 #[derive(Debug)]
 pub struct Sorter {
     directory: PathBuf,
@@ -31,7 +31,7 @@ pub struct Sorter {
     most: usize,
     held: Vec<u128>,
     file: Option<PositionedFile>,
-    /// Where each run ends in the file.
+    /// The end of each run in the file.
     ends: Vec<u64>,
     merged: u64,
 }
@@ -48,7 +48,7 @@ impl Sorter {
         merged.max(2 * HELD * LEAST).min(all)
     }
 
-    /// For numbers up to `top`, within about `memory` bytes; what does not fit goes to a file without a name in `directory`.
+    /// A sorter of numbers up to `top` within about `memory` bytes. Runs that do not fit go to an unnamed file in `directory`.
     pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
         // A sort of whole runs in place, and room for the bytes that are written.
         let most = (memory / 2 / HELD).max(LEAST);
@@ -63,10 +63,10 @@ impl Sorter {
         }
     }
 
-    /// Adds a number up to the largest that was named.
+    /// Adds a number, which must not exceed the `top` of [`Sorter::new`].
     ///
     /// # Errors
-    /// What the system refuses.
+    /// `Io` if the file cannot be written.
     #[inline]
     pub fn push(&mut self, number: u128) -> Result<(), SegmentError> {
         if self.held.len() >= self.most {
@@ -106,7 +106,7 @@ impl Sorter {
     /// Calls `each` with all numbers in ascending order, equal ones as often as they were added, some thousand at a time.
     ///
     /// # Errors
-    /// What the system refuses; whatever `each` gives.
+    /// `Io` if the file cannot be read or written; any error of `each`.
     pub fn finish<E: From<SegmentError>>(
         mut self,
         mut each: impl FnMut(&[u128]) -> Result<(), E>,
@@ -164,18 +164,18 @@ impl Sorter {
     }
 }
 
-/// A run on its way.
+/// A sorted run while it is merged.
 struct Run<'s> {
     file: &'s PositionedFile,
     directory: &'s Path,
     width: usize,
     /// Bytes read at once.
     at_once: usize,
-    /// What is still to be read.
+    /// The bytes of the file that are still to be read.
     from: u64,
     to: u64,
     bytes: Vec<u8>,
-    /// Where the next number begins in `bytes`.
+    /// The position of the next number in `bytes`.
     next: usize,
 }
 

@@ -118,7 +118,7 @@ impl<W: Width> GrowingIndex<W> {
         self.rows_stored().saturating_sub(self.removed.len() + dropped)
     }
 
-    /// Whether there are no rows.
+    /// Returns `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

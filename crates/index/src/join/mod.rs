@@ -1,10 +1,10 @@
 //! Self-join: every pair of rows within Hamming distance k, each exactly once.
 //!
-//! Two ways. The *scan* compares everything with everything, block against block in cache. The *parts* way takes the
+//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts* method takes the
 //! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
 //! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
 //! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
-//! Which way and which plan: [`crate::planner`]. Two sets are joined by [`Between`], segments on disk by [`StoredJoin`].
+//! The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`Between`], segments on disk by [`StoredJoin`].
 
 pub(crate) mod between;
 mod parts;
@@ -30,7 +30,7 @@ pub struct Pair {
     pub distance: u8,
 }
 
-/// What a join did.
+/// Statistics of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinStats {
     /// The plan followed.
@@ -53,10 +53,10 @@ impl JoinStats {
     }
 }
 
-/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan the planner thinks cheapest.
+/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the least estimated cost.
 ///
 /// Runs on the current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular
-/// order; the set of pairs is exact and each comes once. Memory beside the rows: two copies of rows and ids while
+/// order; the set of pairs is exact and each comes once. Memory in addition to the rows: two copies of rows and ids while
 /// ordering, plus a directory. Rows that are equal are pairs at distance 0, so callers collapse equal rows first: m equal
 /// rows are m²/2 pairs.
 ///
@@ -81,7 +81,7 @@ pub fn self_join_with<W: Width>(
     self_join_until(rows, k, plan, &|| false, sink)
 }
 
-/// As [`self_join_with`], but what is left once `stop` says so is not joined.
+/// As [`self_join_with`], but ends early once `stop` returns `true`.
 ///
 /// # Panics
 /// With 2³² rows or more.
@@ -102,7 +102,7 @@ pub fn self_join_until<W: Width>(
     }
 }
 
-/// Pairs on their way to the sink.
+/// A buffer of pairs for the sink.
 struct Batch<'s, S> {
     pairs: Vec<Pair>,
     sent: u64,

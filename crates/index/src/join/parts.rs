@@ -4,7 +4,7 @@
 //! parallel as many small ones. A tile walks its runs of equal address. Each run meets itself, what follows it in its
 //! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one falls on a 0 of the
 //! address. Small partner buckets are first copied side by side, so that one kernel call pays for many of them; large
-//! ones are met where they lie.
+//! ones are met in place.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
@@ -21,7 +21,7 @@ const TILE: usize = 2048;
 const GATHER: usize = 1024;
 /// Rows copied at once when gathering.
 const COPY: usize = 8;
-/// Buckets of this many rows are joined where they lie.
+/// Buckets of this many rows are joined in place.
 const LARGE: usize = 128;
 /// Rows of a large bucket met at once, to stay in cache over the run's rows.
 const STRETCH: usize = 4096;
@@ -73,7 +73,7 @@ struct Walker<'p, W, S> {
     /// Copies of small buckets; the first `filled` rows count.
     gathered: Vec<W>,
     filled: usize,
-    /// Where each gathered bucket starts: in `gathered`, and in the ordered rows.
+    /// The start of each gathered bucket: in `gathered`, and in the ordered rows.
     pieces: Vec<(u32, u32)>,
 }
 
@@ -198,7 +198,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
-    /// Joins a run with what has been gathered, and forgets that.
+    /// Joins a run with the gathered buckets, and clears them.
     fn meet_gathered(&mut self, start: usize, run: &[W]) {
         let (emit, pieces) = (&mut self.emit, &self.pieces);
         kernel::hamming_many_to_many(run, &self.gathered[..self.filled], self.k, &mut |i, j, d| {

@@ -1,8 +1,7 @@
-//! Joins of segments on disk: every pair of rows of one, or of one row of each of two, within k.
+//! Joins of segments on disk: every pair of rows of one segment, or of one row of each of two, within k.
 //!
-//! Rows are taken a chunk at a time, as many as memory allows. A chunk is joined with itself in memory, and with what comes after it by tables
-//! over the chunk, past which the other rows go in one pass. So what fits memory is read once, and twice the rows in the same memory take four
-//! times the work.
+//! Rows are read in chunks as large as memory allows. A chunk is joined with itself in memory, and with all later rows in one pass, by tables
+//! over the chunk. A segment that fits into memory is read once; twice the rows in the same memory take four times the work.
 
 use twinprint_fingerprint::Width;
 
@@ -11,21 +10,21 @@ use super::{Pair, self_join_until};
 use crate::planner::plan_join;
 use crate::segment::{Segment, SegmentError};
 
-/// Rows that go past the tables at a time.
+/// The number of rows joined with the tables at a time.
 const PASSING: usize = 1 << 20;
 /// Rows of a chunk, at least.
 const LEAST: usize = 1 << 12;
 
-/// How segments are joined.
+/// A join of segments on disk.
 #[derive(Clone, Copy)]
 pub struct StoredJoin<'j> {
-    /// Most bits that may differ.
+    /// The radius.
     pub k: u32,
     /// Bytes of memory to stay within, about; the rows that [`Segment::stretches`] maps are not counted.
     pub memory: u64,
-    /// Once this says so, the join ends with [`SegmentError::Stopped`].
+    /// Once this returns `true`, the join ends with [`SegmentError::Stopped`].
     pub stop: &'j (dyn Fn() -> bool + Sync),
-    /// Told of rows that have been read and joined.
+    /// Called with the number of rows that have been read and joined since the last call.
     pub done: &'j (dyn Fn(u64) + Sync),
 }
 
@@ -52,7 +51,7 @@ impl StoredJoin<'_> {
         at_once.min(by_chunks)
     }
 
-    /// How many rows [`done`](Self::done) will be told of when a segment of so many is joined with itself.
+    /// The number of rows reported to [`done`](Self::done) in all when a segment of `rows` rows is joined with itself.
     pub fn work_with_itself<W: Width>(&self, rows: u64) -> u64 {
         let chunk = self.self_chunk::<W>(rows) as u64;
         (0..rows.div_ceil(chunk)).map(|c| rows - c * chunk).sum()
@@ -188,7 +187,7 @@ impl<W: Width> Held<W> {
         }
     }
 
-    /// Takes those of a stretch that belong to the chunk, and gives back those behind it.
+    /// Takes the rows of a stretch that belong to the chunk, and returns those after it.
     fn take<'s>(&mut self, first: u32, stretch: &'s [W]) -> &'s [W] {
         let at = |number: u64| {
             let before = number.saturating_sub(first.into());
@@ -200,14 +199,14 @@ impl<W: Width> Held<W> {
     }
 }
 
-/// Rows on their way past the tables of a chunk, one behind the other.
+/// A buffer of consecutive rows to be joined with the tables of a chunk.
 struct Passing<W> {
     /// Made with the first rows, when the chunk is whole.
     tables: Option<Between<W>>,
     rows: Vec<W>,
     /// The number of the first of them.
     first: u32,
-    /// Whether the rows of the chunk are those of b.
+    /// True if the rows of the chunk are those of b.
     swapped: bool,
 }
 

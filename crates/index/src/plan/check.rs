@@ -32,7 +32,7 @@ impl fmt::Display for Counterexample {
 
 impl std::error::Error for Counterexample {}
 
-/// Whether every pair of fingerprints within the plan's k shares a probe of some table.
+/// Checks that every pair of fingerprints within the plan's k shares a probe of some table.
 ///
 /// Exact for every plan; fast (well under a second) for the families of this crate. The worst case is exponential in k.
 ///
@@ -96,7 +96,7 @@ struct Search {
     taken: Vec<u32>,
 }
 
-/// What the bounds say of a state.
+/// The result of the bounds for a search state.
 enum Outlook {
     /// Every demand is met.
     Missed,
@@ -121,7 +121,7 @@ impl Search {
         true
     }
 
-    /// Whether `left` more errors can satisfy every demand; on success `taken` holds them.
+    /// Returns `true` if `left` more errors can satisfy every demand; `taken` then holds them.
     fn descend(&mut self, left: u32) -> bool {
         let table = match self.outlook(left) {
             Outlook::Missed => return true,

@@ -55,7 +55,7 @@ pub(super) struct Load {
     pub(super) u: u32,
     /// Flips probed.
     pub(super) radius: u32,
-    /// How much likelier two rows share an address than uniform rows would: 2^(u − H₂).
+    /// The probability that two rows share an address, relative to uniform rows: 2^(u − H₂).
     pub(super) skew: f64,
 }
 

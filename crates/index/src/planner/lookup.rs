@@ -17,7 +17,7 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
     choose(n, bits, k, memory, None)
 }
 
-/// As [`plan_lookup`] for rows at hand, of which a sample tells how many share an address: fingerprints of texts in one language lie
+/// As [`plan_lookup`] for given rows, of which a sample shows how many share an address: fingerprints of texts in one language are
 /// nearer to one another than uniform ones, by the words that all texts have, and fewer, wider tables suit them better. Queries are taken
 /// to be like the rows. O(1) in their number.
 ///
@@ -49,7 +49,7 @@ fn choose(
         .collect();
     by_cost(&mut priced);
     if let Some(differences) = differences {
-        // A plan that is too dear for uniform rows need not be priced again: with others it only gets dearer.
+        // A plan that is too dear for uniform rows need not be considered again: its cost only grows with other rows.
         let mut least = scan.cost;
         for p in &mut priced {
             if p.cost >= least {

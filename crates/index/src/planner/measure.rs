@@ -15,12 +15,12 @@ const BLOCK: usize = 64;
 const WIDTH: u32 = 40;
 /// Blocks that are timed.
 const ROUNDS: usize = 4000;
-/// Rows among which queries lie that are probed together.
+/// The range of rows that queries probed together are near to.
 const TOGETHER: u64 = 1 << 14;
 /// Rows of a full bucket.
 const MANY: u32 = 64;
 
-/// The prices with `bytes` of rows; a read from disk stays as it is by default, since where the file will lie is not known.
+/// Measures the costs with `bytes` of rows. A read from disk keeps its default, since the disk of the file is not known.
 pub fn measure(bytes: usize) -> LookupPrices {
     let words = (bytes / 8).clamp(1 << 12, 1 << 30);
     let mut random = 1u64;

@@ -1,4 +1,4 @@
-//! Chooses among plans by cost, and says why the others lost.
+//! Chooses among plans by estimated cost, and reports why the others were not chosen.
 //!
 //! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
 //! each table the address width with the least cost is found; the scan is a candidate like any other. The model
@@ -41,13 +41,13 @@ pub struct Alternative {
     pub tables: usize,
     /// Estimated nanoseconds of one core: of the whole join, or of one lookup.
     pub cost: f64,
-    /// Estimated bytes of memory beside the rows given.
+    /// Estimated bytes of memory in addition to the given rows.
     pub bytes: f64,
-    /// `chosen`, or why not.
+    /// `chosen`, or the reason it was not.
     pub verdict: String,
 }
 
-/// What the planner chose, and what it weighed.
+/// The planner's choice and the plans it compared.
 #[derive(Clone, Debug)]
 pub struct Choice<P> {
     /// The plan chosen.
@@ -95,7 +95,7 @@ fn memory(bytes: f64) -> String {
     scaled(bytes, ["B", "kB", "MB", "GB"])
 }
 
-/// A plan with its price.
+/// A plan with its cost.
 #[derive(Clone, Debug)]
 struct Priced {
     plan: Plan,
@@ -109,7 +109,7 @@ pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
 
-/// As [`plan_join`] for `n` uniform rows of `bits` bits, without looking at them.
+/// As [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -132,7 +132,7 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<J
             .collect();
         priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         if let Some(sample) = sample {
-            // Skew only adds to a cost, so a plan that is too dear for uniform rows need not be priced again.
+            // Skew only adds to a cost, so a plan that is too expensive for uniform rows need not be considered again.
             let mut least = scan;
             for p in &mut priced {
                 if p.cost >= least {

@@ -1,6 +1,6 @@
-//! Which tables a segment should have: lookups of one query or of many, in memory or on disk.
+//! The choice of a segment's tables: for lookups of one query or of many, in memory or on disk.
 //!
-//! Cost of a lookup = Σ over the tables of probes · price of a probe + candidates · price of a candidate, with V(u, ρ) probes and
+//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ) probes and
 //! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
 //! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
@@ -10,7 +10,7 @@
 //! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
 //!
 //! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
-//! their order. The designs and the naive ways are priced beside them, so that the choice can be seen to be one.
+//! their order. The cost of the other designs and of the naive methods is listed next to them, so that users can compare.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use super::{Alternative, CHOSEN, Choice, catalogue, duration, memory};
 use crate::plan::{Plan, PlanError};
 use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
-/// What a segment is for.
+/// The requirements of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ask {
     /// Distinct fingerprints.
@@ -29,19 +29,19 @@ pub struct Ask {
     pub bits: u32,
     /// Radius of lookups.
     pub k: u32,
-    /// Bytes that it may take.
+    /// The largest size of the segment in bytes.
     pub memory: Option<u64>,
-    /// Where it is read.
+    /// The medium it is read from.
     pub medium: Medium,
-    /// How it is asked.
+    /// The kind of lookups.
     pub mode: Mode,
-    /// How many bits of entropy an address lacks: u − H₂, 0 for uniform fingerprints.
+    /// The bits of entropy that an address lacks: u − H₂, 0 for uniform fingerprints.
     pub skew_bits: f64,
     /// The storage format of rows.
     pub codec: Codec,
 }
 
-/// Where a segment is read.
+/// The medium a segment is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// Cached.
@@ -50,7 +50,7 @@ pub enum Medium {
     Disk,
 }
 
-/// How a segment is asked.
+/// The kind of lookups a segment is planned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One query at a time.
@@ -75,7 +75,7 @@ pub struct LookupPrices {
 }
 
 impl Default for LookupPrices {
-    /// What fits the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
+    /// Constants fitted to the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
     /// with AVX-512; a read as from a solid-state disk with 32 under way.
     fn default() -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Default for LookupPrices {
     }
 }
 
-/// What a segment is built with.
+/// The tables of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentPlan {
     /// The tables.
@@ -97,7 +97,7 @@ pub struct SegmentPlan {
     pub address_bits: Vec<u32>,
 }
 
-/// A way to look up with its price.
+/// A plan with its cost.
 struct Priced {
     plan: SegmentPlan,
     cost: f64,
@@ -106,7 +106,7 @@ struct Priced {
     eligible: bool,
 }
 
-/// What is made least.
+/// The quantity that the choice minimises.
 fn aim(ask: &Ask, cost: f64, bytes: f64) -> f64 {
     match ask.medium {
         Medium::Memory => cost * bytes,
@@ -114,7 +114,7 @@ fn aim(ask: &Ask, cost: f64, bytes: f64) -> f64 {
     }
 }
 
-/// The best tables for a segment, beside everything else that was considered.
+/// Chooses the tables of a segment, and lists everything else that was considered.
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -192,7 +192,7 @@ fn row(p: &Priced, verdict: String) -> Alternative {
     }
 }
 
-/// The price of a probe.
+/// The cost of a probe.
 fn probe(ask: &Ask, prices: &LookupPrices) -> f64 {
     match (ask.medium, ask.mode) {
         (Medium::Disk, _) => prices.read,
@@ -255,7 +255,7 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
     }
 }
 
-/// The ways that need no plan, and the one that is not exact.
+/// The methods that need no plan, and random permutations, which are not exact.
 fn naive(ask: &Ask, prices: &LookupPrices, best: f64) -> Vec<Alternative> {
     let n = ask.n.max(1) as f64;
     let ball = crate::flips::ball_size(ask.bits, ask.k);

@@ -1,4 +1,4 @@
-//! How clumped the rows are, from a sample.
+//! An estimate from a sample of how clumped the rows are.
 //!
 //! H₂ = −log₂ Σ p² over the addresses is the collision entropy of an address; for uniform bits it equals the width. The
 //! sample estimates Σ p² by its share of colliding pairs. Pairs whose addresses differ by a given flip are at most as

@@ -1,4 +1,4 @@
-//! Sizes of tables and prices of probes, by codec.
+//! Sizes of tables and costs of probes, by codec.
 //!
 //! Sizes are those of uniform fingerprints. A row of pages takes the entropy of the difference to the one before and about two bits more, which the code
 //! loses; fitted to `docs/scale.md` at 10⁶ to 10⁹. On clumped fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.

@@ -69,13 +69,13 @@ impl Packer {
     }
 }
 
-/// Number `i` of `width` bits; zero where it lies outside `bytes`.
+/// Number `i` of `width` bits; zero if it is outside `bytes`.
 #[inline]
 pub(crate) fn unpack<W: Width>(bytes: &[u8], width: u32, i: u64) -> W {
     number_at(bytes, i.wrapping_mul(u64::from(width)), width)
 }
 
-/// The number of `width` bits from bit `bit` on; zero where it lies outside `bytes`.
+/// The number of `width` bits from bit `bit` on; zero if it is outside `bytes`.
 #[inline]
 pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     if width <= 57 {

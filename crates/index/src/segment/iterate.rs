@@ -53,7 +53,7 @@ impl<W: Width> Segment<W> {
         Ok(unpack(&self.data[section.clone()], width, i))
     }
 
-    /// Posting `i`: its row, and how many ids beyond one a row lie before it.
+    /// Posting `i`: its row, and the number of ids beyond one for each row before it.
     pub(super) fn posting(&self, i: u64) -> Result<(u64, u64), SegmentError> {
         Ok((
             self.number(&self.posting_rows, super::build::ROW_BITS, i)?,

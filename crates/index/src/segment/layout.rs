@@ -1,15 +1,15 @@
-//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` beside the crate shows it byte by byte.
+//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! ```text
 //! header     64 bytes: magic, version, width
 //! sections   each from a multiple of 64 on, zeros between: directories, rows, ids, postings
 //! sums       CRC-32 of every sector of 4096 bytes before this section
-//! footer     what the sections are
-//! tail       32 bytes: where the footer lies, its CRC-32, the length of the file, magic
+//! footer     the list of sections
+//! tail       32 bytes: the offset of the footer, its CRC-32, the length of the file, magic
 //! ```
 //!
 //! Every byte is under some checksum: those before the sums under a sector's, the sums under one in the footer, the footer under
-//! one in the tail, and the tail says where it lies itself.
+//! one in the tail, and the tail holds the length of the file.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(crate) const ALIGN: u64 = 64;
 /// Bytes under one checksum, a page of the system.
 pub(crate) const SECTOR: usize = 4096;
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Ids = 4,
     /// Rows that have several ids.
     PostingRows = 5,
-    /// How many ids lie before each of those beyond one a row.
+    /// The number of ids before each posting beyond one for each row.
     PostingSums = 6,
     /// Checksums of the sectors.
     Sums = 7,
@@ -94,7 +94,7 @@ impl TableMeta {
     }
 }
 
-/// What the footer says.
+/// The content of the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) plan: Plan,
@@ -121,7 +121,7 @@ impl Footer {
             .find(|s| s.kind == kind && s.table == table)
     }
 
-    /// Where that section lies, in a file that holds all sections.
+    /// The bytes of that section, in a file that holds all sections.
     pub(crate) fn range(&self, kind: Kind, table: usize) -> Option<Range<usize>> {
         let section = self.section(kind, table)?;
         Some(section.offset as usize..(section.offset + section.length) as usize)
@@ -162,7 +162,7 @@ impl Footer {
         out
     }
 
-    /// From bytes; `None` where they are none of ours.
+    /// From bytes; `None` if they are not a footer.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(bytes);
         let [bits, k, id_bits, sums_crc] = [from.u32()?, from.u32()?, from.u32()?, from.u32()?];

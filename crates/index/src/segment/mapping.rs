@@ -1,8 +1,8 @@
-//! The bytes of a file in memory: mapped where it lies, or read into large pages.
+//! The bytes of a file in memory: mapped, or read into large pages.
 //!
 //! The one place with unsafe code in this crate. A mapped file that another program writes to would change under us; segments
 //! are written under another name, renamed, and never touched again, which is what the argument below rests on. One that is not whole
-//! yet is mapped only by the build that will go on writing it, and not while that writes.
+//! yet is mapped only by the build that will continue it, and not while that writes.
 
 use std::fs::File;
 use std::ops::Deref;

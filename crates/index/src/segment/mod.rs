@@ -1,4 +1,4 @@
-//! Segments: immutable files of fingerprints and ids, searched where they lie.
+//! Segments: immutable files of fingerprints and ids, searched in place.
 //!
 //! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, stored in one
 //! of several ways ([`codec`]): packed with a directory over them ([`directory`]), or in pages. Ids are held once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
@@ -45,7 +45,7 @@ pub(crate) use open::digest_of;
 /// The widest address of a table: its directory has that many bits' worth of entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
-/// The files that an interrupted build of the segment `path` may have left: the file so far, and the journal from which the next build resumes.
+/// The files that an interrupted build of the segment `path` may leave: the file so far, and the journal from which the next build resumes.
 pub fn unfinished(path: &Path) -> [PathBuf; 2] {
     [write::temporary(path), journal::place(path)]
 }

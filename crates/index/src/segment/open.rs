@@ -1,4 +1,4 @@
-//! Opening a segment, and checking all of it.
+//! Opens segments, and checks whole files.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,10 +20,10 @@ use crate::plan::check::is_exact;
 /// Files up to this size are verified when opened; larger ones sector by sector as they are touched.
 const VERIFIED_AT_ONCE: usize = 64 << 20;
 
-/// The digest of the segment in a file, of whatever width, without a look at its pages; see [`Segment::digest`].
+/// The digest of the segment in a file, of any width, without reading its rows; see [`Segment::digest`].
 ///
 /// # Errors
-/// The file cannot be read, or has not the end of a segment.
+/// The file cannot be read, or does not end like a segment.
 pub(crate) fn digest_of(path: &Path) -> Result<Digest, SegmentError> {
     let data = Mapping::map(path)?;
     let footer = footer(&data).ok_or_else(|| SegmentError::NotSegment {
@@ -63,10 +63,10 @@ fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
 }
 
 impl<W: Width> Segment<W> {
-    /// Opens a segment where it lies on disk: the system reads pages as lookups touch them.
+    /// Opens a segment by mapping its file: the system reads pages as lookups touch them.
     ///
     /// # Errors
-    /// The file cannot be read, is no whole segment, is of another version or width, or is damaged in what was looked at.
+    /// The file cannot be read, is no whole segment, is of another version or width, or the part that opening reads is damaged.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::map(path)?)?;
         if segment.data.len() <= VERIFIED_AT_ONCE {
@@ -117,7 +117,7 @@ impl<W: Width> Segment<W> {
         Ok(segment)
     }
 
-    /// The segment that a footer describes, whose sections lie within `data`.
+    /// The segment that a footer describes, whose sections are within `data`.
     pub(super) fn of(
         path: &Path,
         data: Mapping,
@@ -166,7 +166,7 @@ impl<W: Width> Segment<W> {
         })
     }
 
-    /// Reads and verifies all of the file.
+    /// Reads and verifies the whole file.
     ///
     /// # Errors
     /// `Damaged` with the first place that does not match its checksum.
@@ -199,17 +199,17 @@ impl<W: Width> Segment<W> {
         digest(&self.data, &self.footer)
     }
 
-    /// How many distinct fingerprints there are.
+    /// The number of distinct fingerprints.
     pub fn rows(&self) -> u64 {
         self.footer.rows
     }
 
-    /// How many ids there are; at least as many as [`Segment::rows`].
+    /// The number of ids, at least [`Segment::rows`].
     pub fn len(&self) -> u64 {
         self.footer.ids
     }
 
-    /// Whether there is nothing in it.
+    /// Returns `true` if there are no ids.
     pub fn is_empty(&self) -> bool {
         self.footer.ids == 0
     }
@@ -224,7 +224,7 @@ impl<W: Width> Segment<W> {
         &self.footer.plan
     }
 
-    /// How the rows of its tables are stored, those of the first if they differ.
+    /// The storage format of its tables; that of the first if they differ.
     pub fn codec(&self) -> Codec {
         let meta = self.tables.first().map(|table| table.meta);
         let numbers = meta.map(|meta| [meta.directory, meta.codec, meta.page_rows]);

@@ -17,7 +17,7 @@ pub(crate) struct Order<W> {
 enum Moves<W> {
     /// Left by this many bits, below the width.
     Rotate(u32),
-    /// What each value of each byte contributes, there and back.
+    /// The contribution of each value of each byte, in both directions.
     Bytes(Vec<[W; 256]>, Vec<[W; 256]>),
 }
 
@@ -54,7 +54,7 @@ impl<W: Width> Order<W> {
         }
     }
 
-    /// How many bits the address has.
+    /// The number of bits of the address.
     pub(crate) fn address_bits(&self) -> u32 {
         self.address_bits
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::layout::SECTOR;
 
-/// Which sectors of a file have been verified.
+/// The sectors of a file, with a bit for each that has been verified.
 #[derive(Debug)]
 pub(crate) struct Sectors {
     /// Bytes under checksums.
@@ -54,7 +54,7 @@ impl Sectors {
         })
     }
 
-    /// Whether every sector has been verified.
+    /// Returns `true` if every sector has been verified.
     #[inline]
     pub(crate) fn all(&self) -> bool {
         self.all.load(Ordering::Relaxed)
@@ -108,7 +108,7 @@ impl Sectors {
         Ok(())
     }
 
-    /// Verifies the sectors of these bytes anew, in parallel; the offset of the first wrong one.
+    /// Verifies the sectors of these bytes again, in parallel; the offset of the first wrong one.
     pub(crate) fn verify_each(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         (bytes.start / SECTOR..bytes.end.div_ceil(SECTOR))
             .into_par_iter()

@@ -18,7 +18,7 @@ pub(crate) struct Stored<W> {
 }
 
 impl<W: Width> Stored<W> {
-    /// Table `t` of a footer whose sections lie within the file; what does not fit, if anything.
+    /// Table `t` of a footer whose sections are within the file; the first mismatch is the error.
     pub(super) fn open(footer: &Footer, t: usize, data: &[u8], sectors: &Sectors) -> Result<Self, Wrong> {
         let meta = *footer.tables.get(t).ok_or(Wrong(0, "a table is missing"))?;
         let mask = crate::plan::leading_bits(meta.spec.mask, meta.address_bits);

@@ -58,7 +58,7 @@ impl Unfinished {
         Ok(unfinished)
     }
 
-    /// Goes on with the file of which there is a journal. What lies before the length that it names must have been verified; what lies
+    /// Continues a file that has a journal. The bytes before the length that the journal names must have been verified; the bytes
     /// behind is cut off.
     pub(crate) fn cut(
         path: &Path,
@@ -73,7 +73,7 @@ impl Unfinished {
         if let Some((whole, &sum)) = sums.split_last_chunk()
             && !journal.length.is_multiple_of(SECTOR as u64)
         {
-            // The checksum of the beginning of a sector, from which that of the whole one goes on.
+            // The checksum of the beginning of a sector, from which that of the whole sector is continued.
             sector = crc32fast::Hasher::new_with_initial(u32::from_le_bytes(sum));
             sums.truncate(whole.len());
         }
@@ -221,19 +221,19 @@ impl Unfinished {
             .sync_dir(directory)
             .map_err(SegmentError::io(directory))?;
         if self.kept {
-            // One that stays tells of a file that is not there any more, and is not believed.
+            // A journal that stays names a file that no longer exists, and is ignored.
             let _ = self.storage.remove(&journal::place(&self.path));
         }
         Ok(())
     }
 }
 
-/// What a file is called until it is whole.
+/// The name of a file until it is whole.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     journal::with_ending(path, ".tmp")
 }
 
-/// Removes what an interrupted build of the file left: nothing goes on from it any more.
+/// Removes the files of an interrupted build, which can then no longer be resumed.
 pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
     // In this order, so that no journal is left without its file. What cannot be removed is overwritten.

@@ -5,7 +5,7 @@
 //! its elder otherwise. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and many tiny blocks
 //! cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard a thread.
 //!
-//! What a caller calls sealed is told by the document number, not by the structure an entry is in.
+//! The document number decides whether an entry is sealed for the caller, not the structure it is in.
 
 use super::place::{Place, class};
 use super::run::Run;
@@ -36,7 +36,7 @@ pub struct PrefixIndex {
     least_run: usize,
 }
 
-/// Sizes that the threshold allows beside a given one.
+/// The sizes that the threshold allows with a given one.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     low: u32,
@@ -79,7 +79,7 @@ impl PrefixIndex {
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
     }
 
-    /// How many of a set's `size` tokens make its prefix: size − ⌈t·size⌉ + 1, at most all of them. 0 for the empty set,
+    /// The length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1, at most all of them. 0 for the empty set,
     /// which has no token to be found by: callers match empty sets with one another directly.
     pub fn prefix_len(&self, size: usize) -> usize {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
@@ -117,7 +117,7 @@ impl PrefixIndex {
         (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
     }
 
-    /// Whether a set of `other` tokens may share the probe's token number `at` first; as exact as classes of sizes are.
+    /// Returns `true` if a set of `other` tokens may share the probe's token number `at` first; as exact as classes of sizes are.
     #[cfg(test)]
     pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
         let most = self.reach(size, at);
@@ -137,7 +137,7 @@ impl PrefixIndex {
             .collect()
     }
 
-    /// Whether a document's size is in a class up to `most`.
+    /// Returns `true` if a document's size is in a class up to `most`.
     fn is_within(&self, document: u32, most: u8) -> bool {
         self.documents
             .get(document as usize)
@@ -248,7 +248,7 @@ impl PrefixIndex {
         self.documents.len()
     }
 
-    /// Whether nothing was inserted.
+    /// Returns `true` if nothing was inserted.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }

@@ -4,7 +4,7 @@
 //! run     1024 parts, one for each shard
 //! part    entries, ascending by section and value: | tag, low 24 bits | size class, 8 | document, 32 |
 //!         directory: 2^b + 1 positions, by the leading b bits of the tag (its section comes first)
-//! section one of 16, by the leading 4 bits of the tag, which are not stored: the position tells them
+//! section one of 16, by the leading 4 bits of the tag, which are not stored: the position gives them
 //! ```
 //!
 //! b is at least 4 and leaves 8 to 16 entries an address, so the directory costs at most half a byte an entry. Within a token
@@ -19,7 +19,7 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use super::place::{Place, SHARDS, TAG_BITS, class};
 use super::young::{Shard, Young};
 
-/// Bits of the tag told by the position alone.
+/// Bits of the tag that the position gives.
 const SECTION_BITS: u32 = 4;
 const SECTIONS: usize = 1 << SECTION_BITS;
 /// Bits of the tag in an entry.
@@ -40,7 +40,7 @@ pub(super) struct Run {
 #[derive(Clone, Debug, Default)]
 struct Part {
     entries: Box<[u64]>,
-    /// Where each address begins, and the end. Empty without entries.
+    /// The begin of each address, and the end. Empty without entries.
     bounds: Box<[u32]>,
     /// Bits of the tag below its address.
     shift: u32,
@@ -147,7 +147,7 @@ impl Part {
     /// The documents of a tag with classes in `low..=high`, where the tag's address holds `range`.
     fn documents(&self, range: Range<usize>, tag: u32, low: u8, high: u8) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[range];
-        // An address lies within one section, so the stored bits tell the tag.
+        // An address is within one section, so the stored bits give the tag.
         let (first, last) = (entry(tag, low, 0), entry(tag, high, u32::MAX));
         entries[entries.partition_point(|&e| e < first)..]
             .iter()
@@ -173,7 +173,7 @@ impl Run {
         self.entries
     }
 
-    /// Takes the entries of another run, part by part: beside both, memory is held for one new part a thread. The sum must
+    /// Takes the entries of another run, part by part: in addition to both runs, memory is needed for one new part for each thread. The sum must
     /// be below 2³².
     pub(super) fn absorb(&mut self, newer: Self) {
         self.entries += newer.entries;

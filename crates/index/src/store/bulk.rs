@@ -1,4 +1,4 @@
-//! Adding very many fingerprints at once: a segment built elsewhere becomes part of the index.
+//! Bulk additions: a segment built by the caller becomes part of the index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::{Index, StoreError};
 use crate::segment::Segment;
 
 impl<W: Width> Index<W> {
-    /// Adds all ids of a segment, which `build` writes to the path it is given, each in place of the fingerprint it had, and commits. All of
-    /// them are there afterwards, or none. Returns how many ids there were; they must be distinct.
+    /// Adds all ids of a segment, which `build` writes to the given path, and commits. Each id replaces its earlier fingerprint. Either all ids
+    /// are added or none. Returns the number of ids, which must be distinct.
     ///
-    /// Nothing waits while `build` works. Ids that may have been there before take 8 bytes on disk and about 20 in memory until a
-    /// compaction; new ids beyond the largest take none.
+    /// Other changes do not wait while `build` runs. An id within the range of stored ids takes 8 bytes on disk and about 20 in memory until a
+    /// compaction; an id beyond the largest takes none.
     ///
     /// # Errors
-    /// Whatever `build` gives, after which the index is as before; as [`Index::commit`].
+    /// Any error of `build`, after which the index is unchanged; as [`Index::commit`].
     pub fn add_segment<E: From<StoreError>>(
         &self,
         build: impl FnOnce(&Path) -> Result<Segment<W>, E>,

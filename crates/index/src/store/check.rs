@@ -1,4 +1,4 @@
-//! Checking all of an index: every byte of every file that the manifest names.
+//! A full check of an index: every byte of every file that the manifest names.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::files::Files;
 use super::open::{required, view};
 use super::{Options, StoreError};
 
-/// What a check found right.
+/// The result of a successful check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// How often the index was committed or compacted.
+    /// The number of commits and compactions so far.
     pub generation: u64,
     /// Segments.
     pub segments: usize,
@@ -26,10 +26,10 @@ pub struct Checked {
     pub left_over: Vec<PathBuf>,
 }
 
-/// Reads all of what was last committed to an index that nobody writes to. O(rows) time.
+/// Reads and verifies the whole last commit of an index without a writer. O(rows) time.
 ///
 /// # Errors
-/// The first thing that is wrong, with its file.
+/// The first mismatch, with its file.
 pub fn check<W: Width>(directory: &Path) -> Result<Checked, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let manifest = required(&files)?;

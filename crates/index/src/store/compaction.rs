@@ -1,8 +1,8 @@
-//! Compaction: several segments become one without what was deleted from them.
+//! Compaction: several segments become one without their deleted ids.
 //!
 //! Size-tiered: a segment is merged with all smaller ones once these outweigh it together. So the sizes that stay at least double, there are
 //! at most about log₂ of them, and a row is written again only when the segment it is in grows by half or more. A segment of which
-//! a quarter is deleted is written anew by itself.
+//! a quarter is deleted is rewritten by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// Merges the committed segments that are chosen, by number; whether there were any.
+    /// Merges the committed segments that `choose` returns, by number; `false` if it returns none.
     fn compact(&self, choose: impl FnOnce(&[Entry]) -> HashSet<u64>) -> Result<bool, StoreError> {
         let (inputs, number, stamp) = {
             let mut structure = lock(&self.structure);
@@ -138,7 +138,7 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// How a segment of so many ids is built.
+    /// The build options of a segment of `rows` ids.
     pub(super) fn segment_options(&self, rows: u64) -> Result<Options, StoreError> {
         Ok(Options {
             storage: Some(self.options.storage.clone()),

@@ -1,14 +1,14 @@
 //! The directory of an index and the files in it.
 //!
 //! ```text
-//! manifest             which of the others are the index
+//! manifest             the list of the files of the index
 //! 00000007.seg         a segment
 //! 00000009.del         ids deleted from one
 //! lock                 locked by the process that writes
 //! writing              the marker of that process
 //! *.tmp                a file that is not whole
 //! 00000001.seg.new     the only segment of an index that has no manifest yet
-//! *.resume             how far a segment is that is being built
+//! *.resume             the journal of a segment that is being built
 //! ```
 //!
 //! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so whatever it names is durable
@@ -44,15 +44,15 @@ const MANIFEST: &str = "manifest";
 const LOCK: &str = "lock";
 /// The name of the marker of a writer.
 const MARKER: &str = "writing";
-/// How names of files that are not whole end.
+/// The ending of names of unfinished files.
 const TEMPORARY: &str = "tmp";
-/// How names of journals of builds end, behind the segment's.
+/// The ending of names of build journals, after the segment's name.
 const JOURNAL: &str = "resume";
-/// How names of segments end.
+/// The ending of names of segments.
 const SEGMENT: &str = "seg";
 /// The ending of the only segment of a new index, after its later name, until the manifest is there.
 const NEW: &str = "new";
-/// How names of files of deleted ids end.
+/// The ending of names of files of deleted ids.
 const TOMBSTONES: &str = "del";
 
 /// The content of a file of deleted ids.
@@ -83,7 +83,7 @@ impl Files {
         &self.root
     }
 
-    /// Where the segment of a number is.
+    /// The path of the segment with a number.
     pub(super) fn segment(&self, number: u64) -> PathBuf {
         self.root.join(format!("{number:08}.{SEGMENT}"))
     }
@@ -120,17 +120,17 @@ impl Files {
         Ok(whole.find(|path| Some(path) != claimed.as_ref()))
     }
 
-    /// Where the tombstones of a number are.
+    /// The path of the tombstones with a number.
     pub(super) fn tombstones(&self, number: u64) -> PathBuf {
         self.root.join(format!("{number:08}.{TOMBSTONES}"))
     }
 
-    /// Where the manifest is.
+    /// The path of the manifest.
     pub(super) fn manifest(&self) -> PathBuf {
         self.root.join(MANIFEST)
     }
 
-    /// Makes the directory where it is not there.
+    /// Creates the directory if it does not exist.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         let made = self.storage.create_dir_all(&self.root);
         made.map_err(StoreError::io(&self.root, "make it"))
@@ -264,7 +264,7 @@ impl Files {
         synced.map_err(StoreError::io(&self.root, "make its new names durable"))
     }
 
-    /// Removes what no manifest names any more. What cannot be removed is left to the next writer.
+    /// Removes files that no manifest names any more. Files that cannot be removed are left to the next writer.
     pub(super) fn remove(&self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             let _left_over = self.storage.remove(&path);
@@ -380,12 +380,12 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension(TEMPORARY)
 }
 
-/// True if this is a name that this module gives to a segment or a file of deleted ids.
+/// Returns `true` if this is a name that this module gives to a segment or a file of deleted ids.
 fn is_whole(name: &str) -> bool {
     is_segment(name) || stem(name, TOMBSTONES).is_some_and(is_number)
 }
 
-/// True if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
+/// Returns `true` if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
 fn is_temporary(name: &str) -> bool {
     // The files of an unfinished build have their ending after the segment's name.
     let is_built = |name: &str| is_segment(name) || stem(name, NEW).is_some_and(is_segment);

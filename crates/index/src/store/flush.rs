@@ -1,7 +1,7 @@
 //! Commits: memtables become a segment, deletions files of tombstones, and the manifest names them.
 //!
-//! A commit is bound to a moment, that of the last change before it or of the memtable that was full. What is added and deleted while it
-//! writes has later stamps and is left to the next one.
+//! A commit is bound to a moment, that of the last change before it or of the full memtable. Changes made while it writes have later stamps
+//! and belong to the next commit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl<W: Width> Shared<W> {
         self.write_out(&mut structure, &moment, None)
     }
 
-    /// Commits what was there when the last memtable was full; nothing where none waits.
+    /// Commits the state at which the last frozen memtable was full; does nothing if none waits.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
         let mut structure = lock(&self.structure);
         {
@@ -54,7 +54,7 @@ impl<W: Width> Shared<W> {
         })
     }
 
-    /// Commits what there was at a moment, with a segment that is whole already.
+    /// Commits the state at a moment, with a segment that the caller has written.
     pub(super) fn write_out(
         &self,
         structure: &mut Structure,
@@ -124,7 +124,7 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// Writes what was deleted from a segment up to a moment, where that has grown, and notes the file that it replaces.
+    /// Writes the tombstones of a segment up to a moment if they have grown, and appends the file that they replace to `replaced`.
     pub(super) fn write_tombstones(
         &self,
         structure: &mut Structure,
@@ -182,7 +182,7 @@ impl<W: Width> Shared<W> {
         written.map_err(|error| self.refuse(error))
     }
 
-    /// Makes a manifest the one that counts.
+    /// Replaces the manifest.
     pub(super) fn replace_manifest(
         &self,
         structure: &mut Structure,

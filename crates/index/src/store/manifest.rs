@@ -1,4 +1,4 @@
-//! The manifest: which files are the index. Replaced as a whole, by a rename; `FORMAT.md` beside the crate shows it byte by byte.
+//! The manifest: the list of the files of an index. It is replaced as a whole, by a rename; `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
 //! use; the checksum holds, so that it is what was written, to the byte.
@@ -22,7 +22,7 @@ pub(super) const VERSION: u32 = 3;
 /// Longest label.
 pub(super) const MAX_LABEL: usize = 255;
 
-/// What an index is made of.
+/// The content of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
     /// The version of the format in which it was read; always [written](Self::encode) in the latest.
@@ -31,13 +31,13 @@ pub(super) struct Manifest {
     pub(super) bits: u32,
     /// The radius its tables are planned for.
     pub(super) radius: u32,
-    /// How rows are stored in what is written from now on.
+    /// The storage format of rows of segments written from now on.
     pub(super) codec: Codec,
-    /// What the caller wants to find again, such as a profile.
+    /// The caller's label, such as a profile.
     pub(super) label: String,
-    /// How often the index was committed.
+    /// The number of commits and compactions so far.
     pub(super) generation: u64,
-    /// How far the caller had come; see `Index::mark`.
+    /// The caller's mark; see `Index::mark`.
     pub(super) checkpoint: u64,
     /// The number that the next file gets.
     pub(super) next: u64,
@@ -53,9 +53,9 @@ pub(super) struct Entry {
     pub(super) bytes: u64,
     /// Ids in it, the deleted ones included.
     pub(super) rows: u64,
-    /// All ids lie in it.
+    /// The range of all ids.
     pub(super) ids: RangeInclusive<u64>,
-    /// That of [`Segment::digest`]; `None` where a manifest before version 3 named the file.
+    /// [`Segment::digest`]; `None` if a manifest before version 3 named the file.
     pub(super) digest: Option<Digest>,
     /// The file of deleted ids, where there are any.
     pub(super) deleted: Option<Deleted>,
@@ -160,7 +160,7 @@ impl Manifest {
         }
     }
 
-    /// What follows the version.
+    /// Decodes the fields after the version.
     fn fields(version: u32, from: &mut Reader<'_>) -> Option<Self> {
         let [bits, radius, label] = [from.u32()?, from.u32()?, from.u32()?];
         let [generation, checkpoint, next, count] = [from.u64()?, from.u64()?, from.u64()?, from.u64()?];

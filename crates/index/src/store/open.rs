@@ -19,31 +19,31 @@ use crate::plan::{Plan, PlanError};
 use crate::planner::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_lookup, plan_segment};
 use crate::segment::{self, Segment, unfinished};
 
-/// How often a reader begins again when a writer replaced files under it.
+/// The number of attempts of a reader while a writer replaces files.
 const READ_ATTEMPTS: usize = 100;
 
-/// What was committed to an index, opened for reading.
+/// The last commit of an index, opened for reading.
 #[derive(Debug)]
 pub struct Committed<W> {
-    /// What it holds.
+    /// Its content.
     pub snapshot: Snapshot<W>,
-    /// What was decided when it was made.
+    /// The settings it was created with.
     pub settings: Settings,
-    /// How often it was committed or compacted.
+    /// The number of commits and compactions so far.
     pub generation: u64,
-    /// How far the writer had come; see [`Index::mark`].
+    /// The writer's last committed mark; see [`Index::mark`].
     pub checkpoint: u64,
     /// Bytes of its segments.
     pub bytes: u64,
-    /// Deleted ids that a compaction will take from the disk; some of them may never have been there.
+    /// Deleted ids that a compaction will drop; some of them may never have been stored.
     pub tombstones: u64,
 }
 
 impl<W: Width> Index<W> {
-    /// Makes an empty index in `directory`, which is made too where it is not there, and opens it for writing.
+    /// Creates an empty index in `directory`, which is created if it does not exist, and opens it for writing.
     ///
     /// # Errors
-    /// `Exists`; `Occupied`; `InUse`; a label that is too long; what the system refuses.
+    /// `Exists`; `Occupied`; `InUse`; a label that is too long; `Io`.
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         let lock = begin::<W>(&files, settings)?;
@@ -52,7 +52,7 @@ impl<W: Width> Index<W> {
         Self::start(files, lock, options)
     }
 
-    /// Opens an index for writing, as the only one to do so. What an interrupted writer left is removed.
+    /// Opens an index as its only writer. Files that an interrupted writer left are removed.
     ///
     /// # Errors
     /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
@@ -104,12 +104,12 @@ impl<W: Width> Index<W> {
     }
 }
 
-/// Makes an index in `directory` of one segment, which `build` writes to the path it is given, and gives back with a checkpoint as for
-/// [`Index::mark`]. The path is temporary. What an interrupted build left of that segment is there for [`segment::Interrupted::find`]; what `build`
-/// does not use is removed at the end.
+/// Creates an index in `directory` from one segment. `build` writes the segment to the given path, which is temporary, and returns it with a
+/// checkpoint as for [`Index::mark`]. [`segment::Interrupted::find`] finds an interrupted earlier build at that path; files that `build` does not
+/// use are removed at the end.
 ///
 /// # Errors
-/// As [`Index::create`], and whatever `build` gives.
+/// As [`Index::create`], and any error of `build`.
 pub fn create_from<W: Width, E: From<StoreError>>(
     directory: &Path,
     settings: &Settings,
@@ -132,7 +132,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     Ok(())
 }
 
-/// Opens what was last committed to an index, while a writer may go on. Files are mapped, and read as lookups touch them.
+/// Opens the last commit of an index for reading; a writer may continue meanwhile. Files are mapped, and read as lookups touch them.
 ///
 /// # Errors
 /// As [`Index::open`], `InUse` aside.
@@ -173,7 +173,7 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
     Ok(required(&files)?.bits)
 }
 
-/// How a segment of `rows` fingerprints is built for an index: the tables that are quickest for many queries at once within its radius.
+/// The options of a segment of `rows` fingerprints of an index: the tables that are fastest for batches of queries within its radius.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.
@@ -197,8 +197,8 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
     })
 }
 
-/// The plan of a memtable of `rows` fingerprints: the quickest to look up that takes no more than four tables, or none that serves the
-/// radius, in which case everything is compared.
+/// The plan of a memtable of `rows` fingerprints: the fastest lookup with at most four tables. If no such plan serves the radius, a lookup compares
+/// every row.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.
@@ -256,7 +256,7 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
     })
 }
 
-/// What the manifest says of a segment that others wrote.
+/// The manifest's entry for a segment that the caller wrote.
 pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<Entry, StoreError> {
     let (mut first, mut last) = (u64::MAX, 0);
     for id in segment.ids() {

@@ -1,5 +1,5 @@
-//! One pass over everything that is stored, past tables over the queries: the answers of lookups, cheaper where queries are very many or the
-//! disk is slow.
+//! A scan: one pass over all stored rows, joined with tables over the queries. Its answers are those of lookups; it is cheaper for very many
+//! queries or a slow disk.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -12,13 +12,13 @@ use super::{Scanned, StoreError};
 use crate::join::{Between, Pair};
 use crate::segment::SegmentError;
 
-/// Rows that go past the tables at a time.
+/// The number of rows joined with the tables at a time.
 pub(super) const PASS_ROWS: usize = 1 << 20;
 
 impl<W: Width> Snapshot<W> {
     /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of it, each pair once, in no particular order, as
-    /// [`Snapshot::lookup_batch`] does, but reads all that is stored once. Takes some 50 to 150 bytes of memory a query, and all threads of the
-    /// current rayon pool. `done` is told of rows that were read.
+    /// [`Snapshot::lookup_batch`] does, but reads all stored rows once. Takes 50 to 150 bytes of memory for each query, and all threads of the
+    /// current rayon pool. `done` is called with the number of rows of each step.
     ///
     /// # Errors
     /// A file is damaged; `Stopped` of the segment's errors once `stop` is set.
@@ -79,7 +79,7 @@ impl<W: Width> Snapshot<W> {
     }
 }
 
-/// Tables over the queries, and what went past them.
+/// Tables over the queries, and the statistics so far.
 struct Passing<'s, W> {
     tables: Between<W>,
     scanned: Scanned,

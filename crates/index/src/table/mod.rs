@@ -22,9 +22,9 @@ use crate::plan::{Plan, leading_bits};
 
 /// Candidates gathered for one kernel call.
 const GATHER: usize = 256;
-/// Candidates of one bucket from which on they are compared where they stand.
+/// Candidates of one bucket from which on they are compared in place.
 const DIRECT: usize = 32;
-/// How many probes ahead a bucket's rows are asked of memory, and half as far as its bounds.
+/// The number of probes by which a bucket's rows are prefetched; its bounds are prefetched twice as early.
 const AHEAD: usize = 8;
 
 /// A row within the radius of a query.
@@ -36,7 +36,7 @@ pub struct Match {
     pub distance: u8,
 }
 
-/// What lookups did.
+/// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Addresses visited.
@@ -45,7 +45,7 @@ pub struct Stats {
     pub candidates: u64,
 }
 
-/// Rows arranged for lookup by a plan.
+/// Permuted tables in memory.
 #[derive(Clone, Debug)]
 pub struct Tables<W> {
     tables: Vec<Table<W>>,
@@ -59,7 +59,7 @@ struct Table<W> {
 }
 
 impl<W: Width> Tables<W> {
-    /// Arranges `rows` by an exact plan; each table is addressed by about log₂ n of its leading key bits.
+    /// Builds the tables of an exact plan over `rows`; each table is addressed by about log₂ n of its leading key bits.
     /// O(tables · n) time.
     ///
     /// # Errors

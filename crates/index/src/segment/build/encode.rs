@@ -4,7 +4,7 @@
 //! the first row can be coded, and divisions of a table are sorted one after the other; so sorted rows wait in a [`Spool`], whole, while
 //! they are counted, and are coded in a second pass. A code for each bounded chunk of rows would need no second pass, but lookups
 //! would then read a code's table of 4 KiB for nearly every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or
-//! 16 bytes lies on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
+//! 16 bytes is on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
 
 use std::path::Path;
 
@@ -118,7 +118,7 @@ fn write_some(packer: &mut Packer, file: &mut Unfinished) -> Result<u64, Segment
 pub(super) struct Waiting<W> {
     page_rows: u32,
     sorted: Spool,
-    /// How often rows of one page first differ in each bit.
+    /// The number of rows of pages that first differ from the row before in each bit.
     counts: Vec<u64>,
     /// Rows of the page so far, and the last of them.
     filled: u32,

@@ -1,8 +1,8 @@
-//! Going on with a build that was interrupted.
+//! Resumes an interrupted build.
 //!
-//! The journal says how far the file has come. What it tells of is verified, all of it; the rows of the last whole table are read back and divided for
-//! the tables to come, and the build goes on as if it had just written that table. A table depends on nothing but the set of rows, so that
-//! the finished file is, byte for byte, that of a build which was not interrupted. Input is not read again.
+//! The journal names the tables that are whole. All their bytes are verified; the rows of the last whole table are read back and divided for
+//! the remaining tables, and the build continues as if it had just written that table. A table depends on the set of rows only, so
+//! the finished file is, byte for byte, that of an uninterrupted build. Input is not read again.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -21,21 +21,21 @@ use crate::segment::write::Unfinished;
 use crate::segment::{Segment, SegmentError};
 use crate::storage::folder;
 
-/// Bytes verified between two looks at [`Options::stop`].
+/// Bytes verified between two checks of [`Options::stop`].
 const STRETCH: usize = 64 << 20;
 
-/// What an interrupted build left of itself.
+/// The files of an interrupted build.
 #[derive(Debug)]
 pub enum Left<W> {
-    /// Nothing to go on from.
+    /// There is no journal.
     Nothing,
-    /// Something that is of other work, damaged, or of another version, and how it is. A build that begins anew removes it.
+    /// The files are of other work, damaged, or of another version; the error says which. A new build removes them.
     Unusable(SegmentError),
     /// Whole tables.
     Tables(Box<Interrupted<W>>),
 }
 
-/// A build that was interrupted after one of its tables and can be gone on with.
+/// An interrupted build with at least one whole table, which can be resumed.
 #[derive(Debug)]
 pub struct Interrupted<W> {
     path: PathBuf,
@@ -46,11 +46,11 @@ pub struct Interrupted<W> {
 }
 
 impl<W: Width> Interrupted<W> {
-    /// Looks for what a build of a file at `path` left. It must have been built with the same plan, address bits and codec, and the same
-    /// [`Options::resume`], without which nothing is looked for. Reads and verifies all that was written.
+    /// Looks for an interrupted build of a file at `path`. It must have been built with the same plan, address bits, codec and
+    /// [`Options::resume`]; without the latter, returns [`Left::Nothing`]. Reads and verifies all whole tables.
     ///
     /// # Errors
-    /// `Stopped` when [`Options::stop`] was set. What cannot be read or believed is no error, but [`Left::Unusable`].
+    /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Left::Unusable`].
     pub fn find(path: &Path, options: &Options) -> Result<Left<W>, SegmentError> {
         let Some(work) = &options.resume else {
             return Ok(Left::Nothing);
@@ -100,27 +100,27 @@ impl<W: Width> Interrupted<W> {
         })
     }
 
-    /// How many tables are whole.
+    /// The number of whole tables.
     pub fn whole(&self) -> usize {
         self.journal.whole as usize
     }
 
-    /// How many tables there will be.
+    /// The number of all tables.
     pub fn tables(&self) -> usize {
         self.journal.footer.tables.len()
     }
 
-    /// What [`super::Builder::note`] was told.
+    /// The notes given to [`super::Builder::note`].
     pub fn notes(&self) -> &[u8] {
         &self.journal.notes
     }
 
-    /// How many ids were pushed.
+    /// The number of ids pushed.
     pub fn len(&self) -> u64 {
         self.so_far.len()
     }
 
-    /// Whether no id was pushed.
+    /// Returns `true` if no id was pushed.
     pub fn is_empty(&self) -> bool {
         self.so_far.is_empty()
     }
@@ -169,7 +169,7 @@ impl<W: Width> Interrupted<W> {
     }
 }
 
-/// Whether a build with these options would make such tables.
+/// Returns `true` if a build with these options would make such tables.
 fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, SegmentError> {
     let plan = options.plan::<W>()?;
     let footer = &journal.footer;

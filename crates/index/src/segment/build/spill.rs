@@ -15,14 +15,14 @@ pub(super) const DIVISION_BITS: u32 = 8;
 /// Bytes of the last block of every division of a table. They stay in memory, whatever the budget.
 pub(super) const OPEN: u64 = (BLOCK as u64) << DIVISION_BITS;
 
-/// Where blocks lie.
+/// The place of a block.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: PathBuf,
     /// Bytes that may stay in memory.
     budget: usize,
     held: usize,
-    /// Blocks to be filled again. Left to the allocator, those that one thread filled would lie beside those that another fills later.
+    /// Blocks to be filled again. Left to the allocator, those that one thread filled would be adjacent to those that another fills later.
     spare: Vec<Vec<u8>>,
     file: Option<PositionedFile>,
     free: Vec<u64>,

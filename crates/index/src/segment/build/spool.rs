@@ -1,4 +1,4 @@
-//! Bytes that are made beside a section and follow it in the file: in memory while they are few, in an unnamed file beyond.
+//! A buffer of bytes that are produced together with a section and follow it in the file: in memory up to a limit, in an unnamed file beyond.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};

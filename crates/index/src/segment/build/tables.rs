@@ -102,7 +102,7 @@ pub(super) fn orders<W: Width>(plan: &Plan, options: &Options, count: u64) -> Ve
         .collect()
 }
 
-/// What the footer says of tables that are not written yet.
+/// The footer's entries of tables that are not written yet.
 pub(super) fn metas<W: Width>(plan: &Plan, orders: &[Order<W>], codec: Codec) -> Vec<TableMeta> {
     let [directory, codec, page_rows] = codec.bounded().numbers();
     let tables = plan.tables.iter().zip(orders);
@@ -199,7 +199,7 @@ impl<W: Width> Tables<W> {
         self.file.finish(self.footer)
     }
 
-    /// Makes the first `whole` tables such that another process can go on, if it may and more are to come.
+    /// Writes a journal after the first `whole` tables, if the build can be resumed and more tables follow.
     fn keep(&mut self, whole: usize) -> Result<(), SegmentError> {
         match &self.options.resume {
             Some(work) if whole < self.orders.len() => {

@@ -13,7 +13,7 @@ pub(in crate::segment) const MAX_PAGE_ROWS: u32 = 1 << 16;
 pub enum Codec {
     /// The bits below the address, and a directory: the fastest to search. With [`Form::EliasFano`] this is the Elias–Fano coding of a table.
     Packed(Form),
-    /// Pages of so many rows, 1 to 65,536, of Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
+    /// Pages of 1 to 65,536 rows as Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
     /// probe. [`Codec::HUFFMAN`] has the size that is usual here; a number beyond the bounds is taken as the nearest.
     Huffman {
         /// Rows of a page: more take less space and more time.

@@ -1,4 +1,4 @@
-//! How the rows of a table are stored, behind one interface.
+//! The storage formats of the rows of a table, behind one interface.
 //!
 //! *Packed* ([`packed`]): the bits of a row below its address, all of one width, and a directory from addresses to rows. With an Elias–Fano
 //! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits as they are. *Pages*
@@ -23,18 +23,18 @@ use super::directory::{Directory, EliasFano, Plain};
 use super::{Segment, SegmentError};
 pub use kind::Codec;
 
-/// Where the rows of an address lie: from one row, or page, up to before another.
+/// The rows of an address: from one row, or page, up to before another.
 pub(super) type Span = (u32, u32);
 
-/// What reads the rows of a table that is stored in one way.
+/// A reader of the rows of a table in one storage format.
 pub(super) trait Buckets<W: Width> {
-    /// Asks memory for what [`Buckets::locate`] will read.
+    /// Prefetches the bytes that [`Buckets::locate`] will read.
     fn prefetch(&self, address: u32);
 
-    /// Verifies what [`Buckets::locate`] will read.
+    /// Verifies the bytes that [`Buckets::locate`] will read.
     fn verify_bounds(&self, address: u32) -> Result<(), SegmentError>;
 
-    /// Where the rows of an address lie; asks memory for them.
+    /// Finds the rows of an address, and prefetches them.
     fn locate(&self, address: u32) -> Span;
 
     /// Verifies the rows of a span.
@@ -50,10 +50,10 @@ pub(super) trait Buckets<W: Width> {
         each: impl FnMut(u32, u32, W),
     ) -> Result<u64, SegmentError>;
 
-    /// The number of a permuted row, which must lie in the span located for its address, verified.
+    /// The number of a permuted row, which must be in the span located for its address, verified.
     fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
 
-    /// Appends the permuted rows from `place` on, some thousand at least while there are so many, verified; moves on.
+    /// Appends the permuted rows from `place` on, at least some thousand if that many are left, verified; advances `place`.
     fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Probed<'p, W> {
     pub(super) rests: &'p [W],
 }
 
-/// Memory that comparing uses again.
+/// Reused buffers of comparisons.
 #[derive(Debug, Default)]
 pub(super) struct Workspace<W> {
     near: Vec<(u32, u32)>,
@@ -81,7 +81,7 @@ impl<W> Workspace<W> {
     }
 }
 
-/// How far all rows of a table have been read.
+/// The position of a pass over all rows of a table.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     /// The row to come.
@@ -92,7 +92,7 @@ pub(super) struct Place {
     rests: Vec<u64>,
 }
 
-/// The rows of a table in an open segment: where they lie.
+/// The positions of the rows of a table in an open segment.
 #[derive(Debug)]
 pub(super) enum Coded {
     Packed(Packed),
@@ -108,7 +108,7 @@ pub(super) struct Prices {
 }
 
 impl Coded {
-    /// What its steps cost.
+    /// The costs of its steps.
     pub(super) fn prices(&self) -> Prices {
         match self {
             Self::Packed(_) => packed::PRICES,
@@ -125,7 +125,7 @@ pub(super) enum Reader<'s, W> {
 }
 
 impl<W: Width> Segment<W> {
-    /// What reads the rows of table `t`.
+    /// The reader of the rows of table `t`.
     #[inline]
     pub(super) fn buckets(&self, t: usize) -> Reader<'_, W> {
         let table = &self.tables[t];
@@ -153,7 +153,7 @@ macro_rules! each_codec {
 }
 pub(super) use each_codec;
 
-/// What does not fit in a file, and where.
+/// A mismatch in a file, and its offset.
 #[derive(Debug)]
 pub(super) struct Wrong(pub(super) u64, pub(super) &'static str);
 

@@ -1,6 +1,6 @@
 //! Packed rows: the bits below the address, each of the same width, and a directory.
 //!
-//! A span counts rows. Finding and comparing are a look into the directory and a look at the rows, without a branch on the data between
+//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data between
 //! them, which is what many probes at once need. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
 
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub(in crate::segment) struct Packed {
 }
 
 impl Packed {
-    /// Those of table `t`, whose sections lie within the file.
+    /// Opens those of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,

@@ -7,8 +7,8 @@
 //! Many queries are first ordered by the leading bits of their address and then probed flip by flip, a few hundred neighbours at a time: so
 //! the same pages are asked for again while they are at hand, and no sort of probes is needed.
 //!
-//! A row is reported from the first table that finds it: a table passes over rows that an earlier one has found, which the differing bits
-//! tell. So each comes once, without a set of what was found.
+//! A row is reported by the first table that finds it: a table skips rows that an earlier one finds, which the differing bits decide. So each row
+//! is reported once, without a set of reported rows.
 
 mod ids;
 mod probes;
@@ -24,7 +24,7 @@ use super::codec::each_codec;
 use super::{Segment, SegmentError};
 pub(crate) use search::{Search, Searches};
 
-/// What lookups did.
+/// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Addresses visited.
@@ -43,14 +43,14 @@ impl std::ops::AddAssign for Stats {
     }
 }
 
-/// Memory that lookups use again.
+/// Reused buffers of lookups; one for each thread.
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
     probes: probes::Buffers<W>,
     rows: Vec<W>,
 }
 
-/// Takes what was found; says whether to go on.
+/// A receiver of matches, which may end the search.
 trait Receive<W> {
     fn receive(
         &mut self,
@@ -59,7 +59,7 @@ trait Receive<W> {
     ) -> Result<ControlFlow<()>, SegmentError>;
 }
 
-/// Hands every id on.
+/// Passes every id on.
 struct All<F>(F);
 
 impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for All<F> {
@@ -73,7 +73,7 @@ impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for All<F> {
     }
 }
 
-/// Keeps one and stops.
+/// Keeps one match and ends the search.
 struct One<W>(Option<(u64, W, u32)>);
 
 impl<W: Width> Receive<W> for One<W> {
@@ -94,7 +94,7 @@ impl<W: Width> Segment<W> {
     /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no particular order.
     ///
     /// # Errors
-    /// The file is damaged where the lookup had to look.
+    /// `Damaged` if the lookup reads damaged bytes.
     pub fn lookup(
         &self,
         query: W,
@@ -106,8 +106,8 @@ impl<W: Width> Segment<W> {
         self.search(&[query], k, scratch, false, &mut all)
     }
 
-    /// Any one fingerprint within `k` of `query` with one of its ids and the distance; near ones are looked for first, and the first found
-    /// ends the search.
+    /// Some fingerprint within `k` of `query` with one of its ids and the distance. Near ones are probed first, and the first match ends the
+    /// search.
     ///
     /// # Errors
     /// As [`Segment::lookup`].
@@ -123,7 +123,7 @@ impl<W: Width> Segment<W> {
     }
 
     /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of it, each pair once, in no particular
-    /// order. Several times as fast a query as [`Segment::lookup`]; at best with 10⁴ queries at once or more.
+    /// order. Several times as fast per query as [`Segment::lookup`], best with batches of 10⁴ queries or more.
     ///
     /// # Errors
     /// As [`Segment::lookup`].
@@ -146,7 +146,7 @@ impl<W: Width> Segment<W> {
         Ok(stats)
     }
 
-    /// Finds what lies within `k` of each query until told to stop; `eager` tells at once.
+    /// Finds the rows within `k` of each query until `receive` ends the search. `eager` passes each match on at once.
     fn search(
         &self,
         queries: &[W],
@@ -182,7 +182,7 @@ impl<W: Width> Segment<W> {
         Ok(stats)
     }
 
-    /// Compares every row with every query, until told to stop.
+    /// Compares every row with every query, until `receive` ends the search.
     fn scan(
         &self,
         queries: &[W],

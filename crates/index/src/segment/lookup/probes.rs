@@ -18,7 +18,7 @@ pub(super) const MOST_QUERIES: usize = 1 << 20;
 const TOGETHER: usize = 512;
 /// Probes of a block: enough that the first's memory has come when the last has been asked for.
 const BLOCK: usize = 64;
-/// What was found is handed on when there is so much of it.
+/// Matches are passed on in batches of this size.
 const HANDED: usize = 64;
 /// Fewer queries are not worth ordering.
 const ORDERED: usize = 2048;
@@ -46,7 +46,7 @@ pub(crate) struct Buffers<W> {
 struct Block {
     /// Addresses, and the slots of the queries they are probed for.
     probes: Vec<(u32, u32)>,
-    /// Where the rows of each lie, in the units of the codec.
+    /// The rows of each, in the units of the codec.
     runs: Vec<Run>,
 }
 
@@ -57,7 +57,7 @@ impl Block {
     }
 }
 
-/// What is probed for.
+/// The lookup that the probes belong to.
 pub(super) struct Job<'j, W> {
     pub(super) segment: &'j Segment<W>,
     pub(super) probing: &'j Probing,
@@ -182,7 +182,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads where the rows of a block lie and asks for them.
+    /// Locates the rows of a block and prefetches them.
     #[inline]
     fn resolve(&self, block: &mut Block) -> Result<(), SegmentError> {
         let Block { probes, runs } = block;

@@ -1,4 +1,4 @@
-//! Which tables a lookup of radius k probes, and how far.
+//! The tables that a lookup of radius k probes, and the radius in each.
 //!
 //! For tables with disjoint addresses any radius can be asked for: over s tables the radii ρ must add up to k − s + 1, −1 leaving a
 //! table out (general pigeonhole, Qin et al. 2018), because more errors than ρ in every one would be more than k. They are given out one
@@ -12,7 +12,7 @@ use twinprint_fingerprint::Width;
 use crate::flips;
 use crate::segment::table::Stored;
 
-/// How one radius is searched.
+/// The search of one radius.
 #[derive(Debug)]
 pub(crate) enum Search {
     /// Compare every row.
@@ -26,7 +26,7 @@ pub(crate) enum Search {
 pub(crate) struct Probing {
     /// The table's number.
     pub(crate) table: usize,
-    /// How many bits of the address may differ.
+    /// The largest number of address bits that may differ.
     pub(crate) radius: u32,
     /// The patterns of flipped bits, fewest first.
     pub(crate) flips: Vec<u32>,

@@ -3,13 +3,13 @@
 //! A **row** is a distinct fingerprint, an **entry** one id of a row. Each table of the plan is an array of buckets by address; a bucket is
 //! the chain of its rows, newest first, and a row has the chain of its entries. Everything is appended: a row is written before the
 //! chain that names it, and names are stored with release and loaded with acquire order, so that readers need no lock and see whole
-//! rows only. One writer at a time appends; the store's lock sees to that.
+//! rows only. The store's lock ensures that one writer at a time appends.
 //!
-//! Nothing is ever taken out. An entry has the **stamp** of its death, [`ALIVE`] until then; a reader at stamp s, who counted the entries at
-//! that moment, sees those that were there then and died later. So a reader's picture never changes while it looks.
+//! Entries are never removed. An entry has the **stamp** of its death, [`ALIVE`] until then. A reader at stamp s with the number of entries at
+//! that moment sees those entries that died later or not at all, so its answers do not change while it reads.
 //!
-//! Addresses are as wide as the capacity asks, so chains have one row on average. Where fingerprints crowd into few buckets, a lookup
-//! that has followed too many links compares all rows in order instead, so it touches a row twice at most.
+//! The address width follows the capacity, so chains have one row on average. If many fingerprints share few buckets, a lookup that has
+//! followed too many links compares all rows in order instead, so it touches a row twice at most.
 
 mod slots;
 #[cfg(test)]
@@ -30,11 +30,11 @@ use crate::plan::Plan;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::segment::Stats;
 
-/// The stamp of what has not died.
+/// The stamp of an entry that is alive.
 pub(super) const ALIVE: u64 = u64::MAX;
 /// A lookup that has followed as many links as a quarter of the rows scans: a link costs several compared rows.
 const LINKS_LIKE_A_SCAN: u32 = 4;
-/// How many probes ahead a bucket is asked of memory.
+/// The number of probes by which a bucket is prefetched.
 const AHEAD: usize = 8;
 /// Ends a chain. Others are positions plus one.
 const END: u32 = 0;
@@ -55,7 +55,7 @@ pub(super) struct Memtable<W> {
     appending: Mutex<Appending<W>>,
 }
 
-/// What only the writer needs.
+/// State of the writer alone.
 #[derive(Debug)]
 struct Appending<W> {
     rows: u32,
@@ -114,7 +114,7 @@ impl<W: Width> Memtable<W> {
         self.ids.len() as u32
     }
 
-    /// Adds an entry and says how many there are now; `None` where it is full. An entry of the same id must have been killed before.
+    /// Adds an entry and returns the number of entries; `None` if the memtable is full. An earlier entry of the same id must have been killed.
     pub(super) fn push(&self, id: u64, fingerprint: W) -> Option<u32> {
         let mut appending = self.appending();
         let entry = appending.entries;
@@ -142,7 +142,7 @@ impl<W: Width> Memtable<W> {
         Some(appending.entries)
     }
 
-    /// Gives the living entry of an id its stamp of death, and says whether there was one.
+    /// Gives the living entry of an id its stamp of death; `false` if there is none.
     pub(super) fn kill(&self, id: u64, stamp: u64) -> bool {
         let entry = self.appending().by_id.get(&id).copied();
         let died = entry.map(|entry| &self.died[entry as usize]);
@@ -193,7 +193,7 @@ impl<W: Width> Memtable<W> {
         stats
     }
 
-    /// Follows the chains; `false` where a scan is quicker.
+    /// Follows the chains; `false` if a scan is faster.
     fn follow(
         &self,
         query: W,
@@ -239,7 +239,7 @@ impl<W: Width> Memtable<W> {
             .collect()
     }
 
-    /// Which of the first `entries` were alive at `stamp` and have died since, with their stamps.
+    /// Those of the first `entries` that were alive at `stamp` and have died since, with their stamps.
     pub(super) fn died_since(&self, entries: u32, stamp: u64) -> Vec<(u64, u64)> {
         self.with_deaths(entries, stamp)
             .filter(|&(_, _, died)| died != ALIVE)
@@ -267,7 +267,7 @@ impl<W: Width> Memtable<W> {
         })
     }
 
-    /// A panic elsewhere leaves nothing half done here that matters: entries count only once they are counted.
+    /// Locks the writer's state. A panic during an append leaves it consistent: an entry counts only once `entries` includes it.
     fn appending(&self) -> MutexGuard<'_, Appending<W>> {
         lock(&self.appending)
     }

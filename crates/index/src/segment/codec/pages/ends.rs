@@ -17,7 +17,7 @@ pub(in crate::segment) const START_BITS: u32 = 40;
 /// Pages first looked past: a line of the cache of 64-bit rows.
 const STEP: u32 = 8;
 
-/// Where the ends of the pages lie in a file.
+/// The positions of the ends of pages in a file.
 #[derive(Debug)]
 pub(super) struct Ends {
     pages: u32,
@@ -53,7 +53,7 @@ impl Ends {
         Ok(ends)
     }
 
-    /// Where the last page ends, if the first begins at `first`.
+    /// The end of the last page, if the first begins at `first`.
     pub(super) fn bytes(&self, data: &[u8], first: u64) -> Option<u64> {
         let read = self.read::<u64>(data);
         (read.start(0) == first).then(|| read.start(self.pages))
@@ -80,7 +80,7 @@ pub(super) struct Read<'s, W> {
 }
 
 impl<W> Read<'_, W> {
-    /// How many pages there are.
+    /// The number of pages.
     #[inline]
     pub(super) fn pages(&self) -> u32 {
         self.pages
@@ -105,7 +105,7 @@ impl<W: Width> Read<'_, W> {
         row_at(self.lasts, page as usize * (W::BITS / 8) as usize)
     }
 
-    /// Where a row would lie if rows were spread evenly.
+    /// The page of a row if rows were spread evenly.
     #[inline]
     fn guess(&self, row: W) -> u32 {
         let leading = if W::BITS < 32 {

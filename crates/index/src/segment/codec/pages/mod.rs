@@ -34,10 +34,10 @@ use crate::segment::{Segment, SegmentError};
 const STRETCH: usize = 4096;
 /// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
 const REMEMBERED: u32 = 1 << 16;
-/// Bytes of lines of the cache asked for ahead; the processor sees by itself how it goes on.
+/// Bytes of lines of the cache asked for ahead; the processor prefetches the following ones by itself.
 const AHEAD: [usize; 3] = [0, 64, 128];
 
-/// What decoding half a page takes.
+/// The cost of decoding half a page.
 pub(super) fn prices(page_rows: u32) -> Prices {
     Prices {
         probe: 40.0 + 2.0 * f64::from(page_rows),
@@ -56,7 +56,7 @@ pub(in crate::segment) struct Pages {
 }
 
 impl Pages {
-    /// Those of table `t`, whose sections lie within the file.
+    /// Opens those of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -109,7 +109,7 @@ impl Pages {
 /// Pages that were decoded whole, for many probes that are neighbours: page p in place p modulo their number.
 #[derive(Debug, Default)]
 pub(super) struct Decoded<W> {
-    /// Whether to remember.
+    /// True if decoded pages are kept.
     many: bool,
     places: Vec<(Option<u32>, Vec<W>)>,
 }

@@ -82,13 +82,13 @@ impl<'s, W: Width> Page<'s, W> {
         }
     }
 
-    /// Whether the bytes are no page.
+    /// Returns `true` if the bytes are not a page.
     #[inline]
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Whether all rows have come, and nothing but zeros is left.
+    /// Returns `true` if all rows have been decoded and only zeros are left.
     pub(super) fn is_whole(&self) -> bool {
         let left = self.end.saturating_sub(self.bit);
         let rest = || word_at(self.bytes, (self.bit / 8) as usize) >> (self.bit % 8);
