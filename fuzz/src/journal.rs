@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use twinprint::segment::{Builder, Interrupted, Left, Options, Written, unfinished};
+use twinprint::segment::{Builder, Interrupted, Resumable, Options, ProgressCallback, unfinished};
 
 /// Bytes under one checksum.
 const SECTOR: usize = 4096;
@@ -36,7 +36,7 @@ fn small() -> &'static Small {
         let (set, told) = (Arc::clone(&stop), AtomicU64::new(0));
         let stopping = Options {
             stop: Some(stop),
-            written: Some(Written::new(move |rows| {
+            written: Some(ProgressCallback::new(move |rows| {
                 if told.fetch_add(rows, Ordering::Relaxed) + rows > N {
                     set.store(true, Ordering::Relaxed);
                 }
@@ -66,7 +66,7 @@ pub fn go_on(bytes: &[u8]) {
         fs::write(&file, &small.file).expect("written");
         fs::write(&journal, bytes).expect("written");
         // An error is an answer; what counts is that there is one.
-        if let Ok(Left::Tables(interrupted)) = Interrupted::<u64>::find(&small.path, &small.options) {
+        if let Ok(Resumable::Tables(interrupted)) = Interrupted::<u64>::find(&small.path, &small.options) {
             let _finished = interrupted.finish();
         }
     }

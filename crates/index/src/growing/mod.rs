@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet;
 use twinprint_fingerprint::Width;
 
 use self::background::{MergeThread, Progress};
-use self::level::{Level, Rows};
+use self::level::{IdRows, Level};
 
 /// When rows of a [`GrowingIndex`] are merged into larger tables. It decides speed only, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct GrowingIndex<W> {
     policy: MergePolicy,
     /// Longest first.
     levels: Vec<Arc<Level<W>>>,
-    tail: Rows<W>,
+    tail: IdRows<W>,
     /// Ids whose row is ignored until a merge drops it.
     removed: FxHashSet<u64>,
     merge: Option<Merge<W>>,
@@ -106,7 +106,7 @@ impl<W: Width> GrowingIndex<W> {
             k,
             policy,
             levels: Vec::new(),
-            tail: Rows::default(),
+            tail: IdRows::default(),
             removed: FxHashSet::default(),
             merge: None,
         }

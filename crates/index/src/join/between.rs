@@ -17,14 +17,14 @@ use crate::plan::{Plan, leading_bits};
 /// Tables over one set, to be joined with others.
 #[derive(Debug)]
 pub struct Between<W> {
-    tables: Vec<Side<W>>,
+    tables: Vec<JoinSide<W>>,
     k: u32,
     /// The order of the chunk, used again.
     chunk: Buckets<W>,
 }
 
 #[derive(Debug)]
-struct Side<W> {
+struct JoinSide<W> {
     buckets: Buckets<W>,
     mask: W,
     radius: u32,
@@ -62,7 +62,7 @@ impl<W: Width> Between<W> {
             let mut buckets = Buckets::new();
             buckets.order(rows, Address::new(mask));
             buckets.shrink();
-            Side {
+            JoinSide {
                 flips: flips::ball(buckets.address().bits(), spec.radius),
                 buckets,
                 mask: W::truncate(mask),
@@ -148,7 +148,7 @@ impl<W: Width> Between<W> {
                 let (a, b) = (&side.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
                 kernel::hamming_many_to_many(a, b, self.k, &mut |i, j, distance| {
                     let differing = a[i as usize] ^ b[j as usize];
-                    let seen = |s: &Side<W>| flips::reaches(differing, s.mask, s.radius);
+                    let seen = |s: &JoinSide<W>| flips::reaches(differing, s.mask, s.radius);
                     if !earlier.iter().any(seen) {
                         hit(Pair {
                             a: side.buckets.ids[ours.start + i as usize],

@@ -11,9 +11,9 @@ use crate::planner::plan_join;
 use crate::segment::{Segment, SegmentError};
 
 /// The number of rows joined with the tables at a time.
-const PASSING: usize = 1 << 20;
+const PASS_ROWS: usize = 1 << 20;
 /// Rows of a chunk, at least.
-const LEAST: usize = 1 << 12;
+const MIN_CHUNK_ROWS: usize = 1 << 12;
 
 /// A join of segments on disk.
 #[derive(Clone, Copy)]
@@ -38,17 +38,17 @@ impl std::fmt::Debug for StoredJoin<'_> {
 impl StoredJoin<'_> {
     /// The least memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
-        let at_once = match rows {
-            [rows] => at_once::<W>(*rows),
+        let in_memory_bytes = match rows {
+            [rows] => in_memory_bytes::<W>(*rows),
             _ => u64::MAX,
         };
         let few = rows.iter().copied().min().unwrap_or_default();
-        let chunk = few.min(LEAST as u64);
-        let tables = Between::<W>::tables_for(chunk as usize, PASSING, k);
+        let chunk = few.min(MIN_CHUNK_ROWS as u64);
+        let tables = Between::<W>::tables_for(chunk as usize, PASS_ROWS, k);
         let passing = rows.iter().copied().max().unwrap_or_default();
         let row = u64::from(W::BITS / 8) + Between::<W>::bytes_a_row(tables);
         let by_chunks = passing_bytes::<W>(passing) + chunk * row;
-        at_once.min(by_chunks)
+        in_memory_bytes.min(by_chunks)
     }
 
     /// The number of rows reported to [`done`](Self::done) in all when a segment of `rows` rows is joined with itself.
@@ -77,26 +77,26 @@ impl StoredJoin<'_> {
         let chunk = self.self_chunk::<W>(rows);
         for from in (0..rows).step_by(chunk) {
             let to = (from + chunk as u64).min(rows);
-            let mut held = Held::new(from..to);
-            let mut passing = Passing::new(to, false);
+            let mut chunk_rows = Chunk::new(from..to);
+            let mut passing = PassingRows::new(to, false);
             segment.stretches(|first, stretch| {
-                self.go_on()?;
-                let rest = held.take(first, stretch);
+                self.check_stop()?;
+                let rest = chunk_rows.take(first, stretch);
                 if rest.is_empty() {
                     return Ok(());
                 }
-                passing.add(self, &held, rest, sink)
+                passing.add(self, &chunk_rows, rest, sink)
             })?;
-            self.go_on()?;
+            self.check_stop()?;
             let base = from as u32;
-            let plan = plan_join(&held.rows, self.k).plan;
-            self_join_until(&held.rows, self.k, &plan, self.stop, &|pairs: &[Pair]| {
+            let plan = plan_join(&chunk_rows.rows, self.k).plan;
+            self_join_until(&chunk_rows.rows, self.k, &plan, self.stop, &|pairs: &[Pair]| {
                 sink(&moved(pairs, base, base));
             });
             (self.done)(to - from);
-            passing.flush(self, &held, sink)?;
+            passing.flush(self, &chunk_rows, sink)?;
         }
-        self.go_on()
+        self.check_stop()
     }
 
     /// Joins two segments. `sink` gets pairs of a row number of `a` and one of `b`, as [`StoredJoin::with_itself`] gives them.
@@ -114,25 +114,25 @@ impl StoredJoin<'_> {
         let chunk = self.chunk::<W>(few.rows());
         for from in (0..few.rows()).step_by(chunk) {
             let to = (from + chunk as u64).min(few.rows());
-            let mut held = Held::new(from..to);
+            let mut chunk_rows = Chunk::new(from..to);
             few.stretches(|first, stretch| {
-                self.go_on()?;
-                held.take(first, stretch);
+                self.check_stop()?;
+                chunk_rows.take(first, stretch);
                 Ok::<_, SegmentError>(())
             })?;
-            let mut passing = Passing::new(0, swapped);
+            let mut passing = PassingRows::new(0, swapped);
             many.stretches(|_, stretch| {
-                self.go_on()?;
-                passing.add(self, &held, stretch, sink)
+                self.check_stop()?;
+                passing.add(self, &chunk_rows, stretch, sink)
             })?;
-            passing.flush(self, &held, sink)?;
+            passing.flush(self, &chunk_rows, sink)?;
         }
-        self.go_on()
+        self.check_stop()
     }
 
     /// Rows of a chunk that is joined with itself and with what follows.
     fn self_chunk<W: Width>(&self, rows: u64) -> usize {
-        if at_once::<W>(rows) <= self.memory {
+        if in_memory_bytes::<W>(rows) <= self.memory {
             return (rows as usize).max(1);
         }
         self.chunk::<W>(rows)
@@ -145,14 +145,16 @@ impl StoredJoin<'_> {
         let mut chunk = rows as usize;
         // The number of tables depends on the rows; it settles at once.
         for _ in 0..2 {
-            let tables = Between::<W>::tables_for(chunk, PASSING, self.k);
+            let tables = Between::<W>::tables_for(chunk, PASS_ROWS, self.k);
             let fit = left / (row + Between::<W>::bytes_a_row(tables));
-            chunk = usize::try_from(fit.min(rows)).unwrap_or(usize::MAX).max(LEAST);
+            chunk = usize::try_from(fit.min(rows))
+                .unwrap_or(usize::MAX)
+                .max(MIN_CHUNK_ROWS);
         }
         chunk
     }
 
-    fn go_on(&self) -> Result<(), SegmentError> {
+    fn check_stop(&self) -> Result<(), SegmentError> {
         if (self.stop)() {
             Err(SegmentError::Stopped)
         } else {
@@ -162,7 +164,7 @@ impl StoredJoin<'_> {
 }
 
 /// Bytes for joining all rows of a segment with one another at once: the rows, and two copies of rows and ids with a directory while they are ordered.
-fn at_once<W: Width>(rows: u64) -> u64 {
+fn in_memory_bytes<W: Width>(rows: u64) -> u64 {
     let row = u64::from(W::BITS / 8);
     rows.saturating_mul(row + 2 * (row + 4) + 8)
 }
@@ -170,16 +172,16 @@ fn at_once<W: Width>(rows: u64) -> u64 {
 /// Bytes of the rows that go past the tables at a time, of `rows` in all.
 fn passing_bytes<W: Width>(rows: u64) -> u64 {
     let row = u64::from(W::BITS / 8);
-    rows.min(PASSING as u64) * (row + 2 * (row + 4))
+    rows.min(PASS_ROWS as u64) * (row + 2 * (row + 4))
 }
 
 /// The rows of a chunk.
-struct Held<W> {
+struct Chunk<W> {
     numbers: std::ops::Range<u64>,
     rows: Vec<W>,
 }
 
-impl<W: Width> Held<W> {
+impl<W: Width> Chunk<W> {
     fn new(numbers: std::ops::Range<u64>) -> Self {
         Self {
             rows: Vec::with_capacity((numbers.end - numbers.start) as usize),
@@ -200,7 +202,7 @@ impl<W: Width> Held<W> {
 }
 
 /// A buffer of consecutive rows to be joined with the tables of a chunk.
-struct Passing<W> {
+struct PassingRows<W> {
     /// Made with the first rows, when the chunk is whole.
     tables: Option<Between<W>>,
     rows: Vec<W>,
@@ -210,7 +212,7 @@ struct Passing<W> {
     swapped: bool,
 }
 
-impl<W: Width> Passing<W> {
+impl<W: Width> PassingRows<W> {
     fn new(first: u64, swapped: bool) -> Self {
         Self {
             tables: None,
@@ -223,13 +225,13 @@ impl<W: Width> Passing<W> {
     fn add(
         &mut self,
         join: &StoredJoin<'_>,
-        held: &Held<W>,
+        chunk_rows: &Chunk<W>,
         rows: &[W],
         sink: &(impl Fn(&[Pair]) + Sync),
     ) -> Result<(), SegmentError> {
         self.rows.extend_from_slice(rows);
-        if self.rows.len() >= PASSING {
-            self.flush(join, held, sink)?;
+        if self.rows.len() >= PASS_ROWS {
+            self.flush(join, chunk_rows, sink)?;
         }
         Ok(())
     }
@@ -237,7 +239,7 @@ impl<W: Width> Passing<W> {
     fn flush(
         &mut self,
         join: &StoredJoin<'_>,
-        held: &Held<W>,
+        chunk_rows: &Chunk<W>,
         sink: &(impl Fn(&[Pair]) + Sync),
     ) -> Result<(), SegmentError> {
         if self.rows.is_empty() {
@@ -245,9 +247,9 @@ impl<W: Width> Passing<W> {
         }
         let tables = match &mut self.tables {
             Some(tables) => tables,
-            none => none.insert(Between::new(&held.rows, PASSING, join.k)?),
+            none => none.insert(Between::new(&chunk_rows.rows, PASS_ROWS, join.k)?),
         };
-        let (base, first, swapped) = (held.numbers.start as u32, self.first, self.swapped);
+        let (base, first, swapped) = (chunk_rows.numbers.start as u32, self.first, self.swapped);
         tables.join_parallel(&self.rows, &|pairs: &[Pair]| {
             let mut pairs = moved(pairs, base, first);
             if swapped {
@@ -370,15 +372,15 @@ mod tests {
 
     #[test]
     fn chunks_meet_one_another() {
-        let all = rows::<u64>(crate::samples::Shape::Uniform, 4 * LEAST, 3, 1);
-        check(&all[..3 * LEAST - 7], &all[LEAST * 2..], 3);
+        let all = rows::<u64>(crate::samples::Shape::Uniform, 4 * MIN_CHUNK_ROWS, 3, 1);
+        check(&all[..3 * MIN_CHUNK_ROWS - 7], &all[MIN_CHUNK_ROWS * 2..], 3);
         let join = |memory| StoredJoin {
             k: 3,
             memory,
             stop: &|| false,
             done: &|_| (),
         };
-        assert_eq!(join(0).self_chunk::<u64>(1 << 20), LEAST);
+        assert_eq!(join(0).self_chunk::<u64>(1 << 20), MIN_CHUNK_ROWS);
         assert_eq!(join(u64::MAX).self_chunk::<u64>(1 << 20), 1 << 20);
         // A hundred bytes a row and the rows that pass.
         let some = join(1 << 30).chunk::<u64>(1 << 30);

@@ -2,9 +2,9 @@
 
 use twinprint_fingerprint::Width;
 
-use super::cost::{Load, Prices};
+use super::cost::{JoinCosts, TableLoad};
 use super::skew::Differences;
-use super::{CHOSEN, Choice, Priced, alternative, catalogue, memory};
+use super::{CHOSEN, Choice, CostedPlan, alternative, catalogue, memory};
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
@@ -34,24 +34,24 @@ fn choose(
     memory: Option<u64>,
     differences: Option<&Differences>,
 ) -> Result<Choice<Plan>, PlanError> {
-    let prices = Prices::of(bits);
+    let prices = JoinCosts::of(bits);
     let rows = n as f64;
-    let scan = Priced {
+    let scan = CostedPlan {
         plan: Plan::scan(bits, k)?,
         address_bits: vec![1],
         cost: prices.probe + rows * prices.scanned,
         bytes: rows * (f64::from(bits) / 8.0 + 4.0),
     };
-    let fits = |p: &Priced| memory.is_none_or(|m| p.bytes <= m as f64);
-    let mut priced: Vec<Priced> = catalogue(bits, k)
+    let fits = |p: &CostedPlan| memory.is_none_or(|m| p.bytes <= m as f64);
+    let mut costed: Vec<CostedPlan> = catalogue(bits, k)
         .into_iter()
         .map(|plan| price(plan, rows, &prices, None))
         .collect();
-    by_cost(&mut priced);
+    by_cost(&mut costed);
     if let Some(differences) = differences {
         // A plan that is too dear for uniform rows need not be considered again: its cost only grows with other rows.
         let mut least = scan.cost;
-        for p in &mut priced {
+        for p in &mut costed {
             if p.cost >= least {
                 break;
             }
@@ -61,17 +61,17 @@ fn choose(
             }
         }
     }
-    priced.push(scan);
-    by_cost(&mut priced);
-    let best = priced
+    costed.push(scan);
+    by_cost(&mut costed);
+    let best = costed
         .iter()
         .position(fits)
-        .or_else(|| priced.iter().position(|p| p.plan.name == "scan"));
-    let best = priced.remove(best.unwrap_or(0));
+        .or_else(|| costed.iter().position(|p| p.plan.name == "scan"));
+    let best = costed.remove(best.unwrap_or(0));
     let mut chosen = alternative(&best, &best.address_bits, best.cost);
     chosen.verdict = CHOSEN.into();
     let mut alternatives = vec![chosen];
-    alternatives.extend(priced.iter().map(|p| {
+    alternatives.extend(costed.iter().map(|p| {
         let mut loser = alternative(p, &p.address_bits, best.cost);
         if !fits(p) {
             loser.verdict = format!("needs {} of memory", self::memory(p.bytes));
@@ -85,21 +85,21 @@ fn choose(
 }
 
 /// The cheapest first; of equal cost, that of fewest tables.
-fn by_cost(priced: &mut [Priced]) {
-    priced.sort_by(|a, b| {
+fn by_cost(costed: &mut [CostedPlan]) {
+    costed.sort_by(|a, b| {
         let tables = a.plan.tables.len().cmp(&b.plan.tables.len());
         a.cost.total_cmp(&b.cost).then(tables)
     });
 }
 
-fn price(plan: Plan, rows: f64, prices: &Prices, differences: Option<&Differences>) -> Priced {
+fn price(plan: Plan, rows: f64, prices: &JoinCosts, differences: Option<&Differences>) -> CostedPlan {
     let row_bytes = f64::from(plan.bits) / 8.0;
     let width = (rows.max(2.0) as usize).ilog2().min(MAX_ADDRESS_BITS);
     let (mut cost, mut bytes) = (0.0, rows * 4.0);
     let mut address_bits = Vec::new();
     for &TableSpec { mask, radius } in &plan.tables {
         let u = width.min(mask.count_ones());
-        let load = Load {
+        let load = TableLoad {
             n: rows,
             u,
             radius,
@@ -113,7 +113,7 @@ fn price(plan: Plan, rows: f64, prices: &Prices, differences: Option<&Difference
         bytes += rows * row_bytes + 4.0 * 2f64.powi(u as i32) + 4.0 * probes;
         address_bits.push(u);
     }
-    Priced {
+    CostedPlan {
         plan,
         address_bits,
         cost,

@@ -17,20 +17,20 @@ use std::fmt;
 
 use twinprint_fingerprint::Width;
 
-use self::cost::{Load, Prices};
+use self::cost::{JoinCosts, TableLoad};
 pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;
-pub use self::segment::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_segment};
+pub use self::segment::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_segment};
 use self::skew::Sample;
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 
 /// Plans with more tables are not considered: every table is an ordering of all rows.
-const MAX_CONSIDERED: usize = 64;
+const MAX_CONSIDERED_TABLES: usize = 64;
 /// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
-const SMALL_JOIN: usize = 4096;
+const MAX_SCANNED_ROWS: usize = 4096;
 /// Flips kept in memory for one table, at most.
-const MAX_BALL: f64 = 4e6;
+const MAX_FLIPS: f64 = 4e6;
 
 /// A plan considered.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ fn memory(bytes: f64) -> String {
 
 /// A plan with its cost.
 #[derive(Clone, Debug)]
-struct Priced {
+struct CostedPlan {
     plan: Plan,
     address_bits: Vec<u32>,
     cost: f64,
@@ -119,32 +119,32 @@ pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<Choice<JoinPlan>
 }
 
 fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<JoinPlan> {
-    let prices = Prices::of(bits);
+    let prices = JoinCosts::of(bits);
     let rows = n as f64;
     let scan = rows * rows / 2.0 * prices.compare;
-    let mut priced: Vec<Priced> = Vec::new();
-    if n > SMALL_JOIN {
+    let mut costed: Vec<CostedPlan> = Vec::new();
+    if n > MAX_SCANNED_ROWS {
         let mut plans = catalogue(bits, k);
         plans.extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| balanced(n, bits, k, s, &prices)));
-        priced = plans
+        costed = plans
             .into_iter()
-            .map(|plan| price_join(plan, rows, &prices, None))
+            .map(|plan| cost_join(plan, rows, &prices, None))
             .collect();
-        priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         if let Some(sample) = sample {
             // Skew only adds to a cost, so a plan that is too expensive for uniform rows need not be considered again.
             let mut least = scan;
-            for p in &mut priced {
+            for p in &mut costed {
                 if p.cost >= least {
                     break;
                 }
-                *p = price_join(p.plan.clone(), rows, &prices, Some(sample));
+                *p = cost_join(p.plan.clone(), rows, &prices, Some(sample));
                 least = least.min(p.cost);
             }
-            priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+            costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         }
     }
-    let best = priced.first().filter(|p| p.cost < scan);
+    let best = costed.first().filter(|p| p.cost < scan);
     let chosen = best.map_or(scan, |p| p.cost);
     let plan = best.map_or(JoinPlan::Scan, |p| JoinPlan::from_exact(&p.plan, &p.address_bits));
     let mut scan_row = Alternative {
@@ -154,7 +154,7 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<J
         bytes: 0.0,
         verdict: verdict(scan, chosen),
     };
-    let mut alternatives: Vec<Alternative> = priced
+    let mut alternatives: Vec<Alternative> = costed
         .iter()
         .map(|p| alternative(p, &p.address_bits, chosen))
         .collect();
@@ -188,7 +188,7 @@ fn named(plan: &str, address_bits: &[u32]) -> String {
     }
 }
 
-fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
+fn alternative(p: &CostedPlan, address_bits: &[u32], chosen: f64) -> Alternative {
     Alternative {
         name: named(&p.plan.name, address_bits),
         tables: p.plan.tables.len(),
@@ -198,7 +198,7 @@ fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
     }
 }
 
-/// Every construction that exists for these numbers and stays within [`MAX_CONSIDERED`] tables.
+/// Every construction that exists for these numbers and stays within [`MAX_CONSIDERED_TABLES`] tables.
 fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
     let mut plans: Vec<Plan> = Vec::new();
     plans.extend(Plan::one_table(bits, k));
@@ -209,18 +209,18 @@ fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
     plans.extend(Plan::nested_blocks(bits, k, k.saturating_add(1)));
     plans.extend(Plan::qr11(bits, k));
     plans.extend(Plan::half_spaces(bits, k));
-    plans.retain(|plan| plan.tables.len() <= MAX_CONSIDERED);
+    plans.retain(|plan| plan.tables.len() <= MAX_CONSIDERED_TABLES);
     plans
 }
 
 /// Disjoint parts with even radii whose widths make the sum of the tables' costs least: each bit goes to the part that
 /// saves most by it.
-fn balanced(n: usize, bits: u32, k: u32, s: u32, prices: &Prices) -> Option<Plan> {
+fn balanced(n: usize, bits: u32, k: u32, s: u32, prices: &JoinCosts) -> Option<Plan> {
     let radii = even_radii(k, s);
     let cost = |radius: i32, width: u32| match u32::try_from(radius) {
         Ok(radius) => {
             cheapest_address(width, |u| {
-                Load {
+                TableLoad {
                     n: n as f64,
                     u,
                     radius,
@@ -262,13 +262,13 @@ fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
         .unwrap_or((1, f64::INFINITY))
 }
 
-fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> Priced {
+fn cost_join(plan: Plan, n: f64, prices: &JoinCosts, sample: Option<&Sample>) -> CostedPlan {
     let mut address_bits = Vec::new();
     let (mut cost, mut bytes) = (0.0, 0f64);
     for table in &plan.tables {
         let skew = sample.map(|s| s.skew(table.mask));
         let (u, least) = cheapest_address(table.mask.count_ones(), |u| {
-            if crate::flips::ball_size(u, table.radius) > MAX_BALL {
+            if crate::flips::ball_size(u, table.radius) > MAX_FLIPS {
                 return f64::INFINITY;
             }
             let skew = skew
@@ -276,7 +276,7 @@ fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> P
                 .and_then(|s| s.get(u as usize))
                 .copied()
                 .unwrap_or(1.0);
-            Load {
+            TableLoad {
                 n,
                 u,
                 radius: table.radius,
@@ -289,7 +289,7 @@ fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> P
         // Two copies of rows and ids, and the directory, of one table at a time.
         bytes = bytes.max(2.0 * n * (f64::from(plan.bits) / 8.0 + 4.0) + 4.0 * 2f64.powi(u as i32));
     }
-    Priced {
+    CostedPlan {
         plan,
         address_bits,
         cost,

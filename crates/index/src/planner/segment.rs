@@ -14,7 +14,7 @@
 
 use std::fmt;
 
-use super::cost::Load;
+use super::cost::TableLoad;
 use super::stored;
 use super::{Alternative, CHOSEN, Choice, catalogue, duration, memory};
 use crate::plan::{Plan, PlanError};
@@ -22,7 +22,7 @@ use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
 /// The requirements of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ask {
+pub struct Workload {
     /// Distinct fingerprints.
     pub n: u64,
     /// Bits of each.
@@ -34,7 +34,7 @@ pub struct Ask {
     /// The medium it is read from.
     pub medium: Medium,
     /// The kind of lookups.
-    pub mode: Mode,
+    pub mode: LookupMode,
     /// The bits of entropy that an address lacks: u − H₂, 0 for uniform fingerprints.
     pub skew_bits: f64,
     /// The storage format of rows.
@@ -52,7 +52,7 @@ pub enum Medium {
 
 /// The kind of lookups a segment is planned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LookupMode {
     /// One query at a time.
     Online,
     /// Many queries at once.
@@ -61,7 +61,7 @@ pub enum Mode {
 
 /// Nanoseconds of the steps of a lookup on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LookupPrices {
+pub struct LookupCosts {
     /// A probe of packed rows with plain directories for a single query, other probes being under way. Prices of other codecs are multiples of it.
     pub online: f64,
     /// A probe of a query among many that are ordered by address.
@@ -74,7 +74,7 @@ pub struct LookupPrices {
     pub read: f64,
 }
 
-impl Default for LookupPrices {
+impl Default for LookupCosts {
     /// Constants fitted to the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
     /// with AVX-512; a read as from a solid-state disk with 32 under way.
     fn default() -> Self {
@@ -98,7 +98,7 @@ pub struct SegmentPlan {
 }
 
 /// A plan with its cost.
-struct Priced {
+struct CostedPlan {
     plan: SegmentPlan,
     cost: f64,
     bytes: f64,
@@ -107,7 +107,7 @@ struct Priced {
 }
 
 /// The quantity that the choice minimises.
-fn aim(ask: &Ask, cost: f64, bytes: f64) -> f64 {
+fn aim(ask: &Workload, cost: f64, bytes: f64) -> f64 {
     match ask.medium {
         Medium::Memory => cost * bytes,
         Medium::Disk => cost,
@@ -118,39 +118,39 @@ fn aim(ask: &Ask, cost: f64, bytes: f64) -> f64 {
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
-pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPlan>, PlanError> {
+pub fn plan_segment(ask: &Workload, prices: &LookupCosts) -> Result<Choice<SegmentPlan>, PlanError> {
     let scan = Plan::scan(ask.bits, ask.k)?;
     let mut plans = catalogue(ask.bits, ask.k);
     plans.push(scan);
-    let priced_for = |ask: &Ask| -> Vec<Priced> {
+    let costed_for = |ask: &Workload| -> Vec<CostedPlan> {
         plans
             .iter()
-            .map(|plan| price(plan.clone(), ask, prices))
+            .map(|plan| cost_of(plan.clone(), ask, prices))
             .collect()
     };
-    let mut priced = priced_for(ask);
-    priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let mut costed = costed_for(ask);
+    costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let plain = if ask.codec == Codec::default() {
         Vec::new()
     } else {
         let codec = Codec::default();
-        priced_for(&Ask { codec, ..*ask })
+        costed_for(&Workload { codec, ..*ask })
     };
-    let beaten = |p: &Priced| {
+    let beaten = |p: &CostedPlan| {
         let mut plain = plain.iter().filter(|plain| plain.eligible);
         plain.any(|plain| plain.cost <= p.cost && plain.bytes <= p.bytes)
     };
-    let fits = |p: &Priced| ask.memory.is_none_or(|most| p.bytes <= most as f64);
-    let parts = || priced.iter().enumerate().filter(|(_, p)| p.eligible);
+    let fits = |p: &CostedPlan| ask.memory.is_none_or(|most| p.bytes <= most as f64);
+    let parts = || costed.iter().enumerate().filter(|(_, p)| p.eligible);
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
         .min_by(|a, b| aim(ask, a.1.cost, a.1.bytes).total_cmp(&aim(ask, b.1.cost, b.1.bytes)));
     // If none fits, the smallest plan that is no scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
-    let best = priced.remove(best);
+    let best = costed.remove(best);
     let mut alternatives = vec![row(&best, CHOSEN.into())];
-    let mut losers: Vec<Alternative> = priced
+    let mut losers: Vec<Alternative> = costed
         .iter()
         .map(|p| {
             let verdict = if !fits(p) {
@@ -182,7 +182,7 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
     })
 }
 
-fn row(p: &Priced, verdict: String) -> Alternative {
+fn row(p: &CostedPlan, verdict: String) -> Alternative {
     Alternative {
         name: p.plan.to_string(),
         tables: p.plan.plan.tables.len(),
@@ -193,16 +193,16 @@ fn row(p: &Priced, verdict: String) -> Alternative {
 }
 
 /// The cost of a probe.
-fn probe(ask: &Ask, prices: &LookupPrices) -> f64 {
+fn probe(ask: &Workload, prices: &LookupCosts) -> f64 {
     match (ask.medium, ask.mode) {
         (Medium::Disk, _) => prices.read,
-        (Medium::Memory, Mode::Online) => prices.online * stored::online_factor(ask.codec),
-        (Medium::Memory, Mode::Batch) => prices.batch * stored::batch_factor(ask.codec),
+        (Medium::Memory, LookupMode::Online) => prices.online * stored::online_factor(ask.codec),
+        (Medium::Memory, LookupMode::Batch) => prices.batch * stored::batch_factor(ask.codec),
     }
 }
 
 /// The address widths at which a plan is best within the memory, or smallest where it does not fit.
-fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
+fn cost_of(plan: Plan, ask: &Workload, prices: &LookupCosts) -> CostedPlan {
     let n = ask.n.max(1) as f64;
     let log = ask.n.max(2).ilog2();
     let id_bits = f64::from(log + 1);
@@ -213,7 +213,7 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
         let (mut cost, mut bytes, mut address_bits) = (0.0, n * id_bits / 8.0, Vec::new());
         for table in &plan.tables {
             let u = wide.min(table.mask.count_ones()).min(MAX_ADDRESS_BITS);
-            let (probes, candidates) = Load {
+            let (probes, candidates) = TableLoad {
                 n,
                 u,
                 radius: table.radius,
@@ -227,7 +227,7 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
         (cost, bytes, address_bits)
     };
     if plan.name == "scan" {
-        return Priced {
+        return CostedPlan {
             cost: n * prices.scanned,
             bytes: n * (f64::from(plan.bits) + id_bits) / 8.0,
             plan: SegmentPlan {
@@ -247,7 +247,7 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
         .min_by(|a, b| aim(ask, a.0, a.1).total_cmp(&aim(ask, b.0, b.1)));
     let smallest = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let (cost, bytes, address_bits) = best.or(smallest).cloned().unwrap_or_default();
-    Priced {
+    CostedPlan {
         cost,
         bytes,
         plan: SegmentPlan { plan, address_bits },
@@ -256,7 +256,7 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
 }
 
 /// The methods that need no plan, and random permutations, which are not exact.
-fn naive(ask: &Ask, prices: &LookupPrices, best: f64) -> Vec<Alternative> {
+fn naive(ask: &Workload, prices: &LookupCosts, best: f64) -> Vec<Alternative> {
     let n = ask.n.max(1) as f64;
     let ball = crate::flips::ball_size(ask.bits, ask.k);
     let row = f64::from(ask.bits) / 8.0;
@@ -311,7 +311,7 @@ impl fmt::Display for SegmentPlan {
     }
 }
 
-impl fmt::Display for LookupPrices {
+impl fmt::Display for LookupCosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [online, batch, candidate, scanned, read] =
             [self.online, self.batch, self.candidate, self.scanned, self.read].map(duration);

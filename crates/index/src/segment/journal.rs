@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use super::SegmentError;
-use super::layout::{Footer, SECTOR};
+use super::layout::{Footer, SECTOR_BYTES};
 use crate::bytes::{Reader, sealed, unsealed};
 
 /// First eight bytes.
@@ -104,7 +104,7 @@ fn fields(mut from: Reader<'_>) -> Option<Journal> {
             .iter()
             .all(|s| inside(s.offset.checked_add(s.length)))
         && sums.len().is_multiple_of(4)
-        && sums.len() as u64 / 4 == length.div_ceil(SECTOR as u64);
+        && sums.len() as u64 / 4 == length.div_ceil(SECTOR_BYTES as u64);
     holds.then(|| Journal {
         work: work.to_vec(),
         notes: notes.to_vec(),

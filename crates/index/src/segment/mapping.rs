@@ -15,7 +15,7 @@ use super::SegmentError;
 use crate::positioned::PositionedFile;
 
 /// Bytes read at once when a file is loaded.
-const STRETCH: usize = 8 << 20;
+const READ_BYTES: usize = 8 << 20;
 
 /// A file's bytes.
 #[derive(Debug)]
@@ -62,9 +62,9 @@ impl Mapping {
         let mut map = MmapMut::map_anon(len as usize).map_err(SegmentError::io(path))?;
         #[cfg(target_os = "linux")]
         let _ = map.advise(Advice::HugePage);
-        map.par_chunks_mut(STRETCH)
+        map.par_chunks_mut(READ_BYTES)
             .enumerate()
-            .try_for_each(|(i, stretch)| file.read_exact_at(stretch, (i * STRETCH) as u64))
+            .try_for_each(|(i, stretch)| file.read_exact_at(stretch, (i * READ_BYTES) as u64))
             .map_err(SegmentError::io(path))?;
         Ok(Self(map.make_read_only().map_err(SegmentError::io(path))?))
     }

@@ -31,13 +31,13 @@ use std::path::{Path, PathBuf};
 use self::layout::Footer;
 use self::mapping::Mapping;
 use self::sectors::Sectors;
-use self::table::Stored;
+use self::table::StoredTable;
 
-pub use build::{Builder, Interrupted, Left, Options, Written};
+pub use build::{Builder, Interrupted, Options, ProgressCallback, Resumable};
 pub use codec::Codec;
 pub use directory::Form;
 pub use error::SegmentError;
-pub use iterate::Rows;
+pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
 pub use lookup::{Scratch, Stats};
 pub(crate) use open::digest_of;
@@ -59,9 +59,9 @@ pub struct Segment<W> {
     data: Mapping,
     footer: Footer,
     sectors: Sectors,
-    tables: Vec<Stored<W>>,
+    tables: Vec<StoredTable<W>>,
     ids: std::ops::Range<usize>,
     posting_rows: std::ops::Range<usize>,
     posting_sums: std::ops::Range<usize>,
-    searches: lookup::Searches,
+    searches: lookup::SearchPlans,
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use twinprint_fingerprint::Width;
 
 use super::bits::packed_bytes;
-use super::codec::{Codec, Wrong};
-use super::layout::{Footer, Kind, MAGIC, TAIL, VERSION};
+use super::codec::{Codec, Mismatch};
+use super::layout::{Footer, MAGIC, SectionKind, TAIL_BYTES, VERSION};
 use super::mapping::Mapping;
-use super::sectors::{Sectors, Sums};
-use super::table::Stored;
+use super::sectors::{Checksums, Sectors};
+use super::table::StoredTable;
 use super::{Segment, SegmentError, lookup};
 use crate::bytes::Reader;
 use crate::digest::Digest;
@@ -34,7 +34,7 @@ pub(crate) fn digest_of(path: &Path) -> Result<Digest, SegmentError> {
 }
 
 fn digest(data: &[u8], footer: &Footer) -> Digest {
-    let sums = footer.range(Kind::Sums, 0);
+    let sums = footer.range(SectionKind::Sums, 0);
     let end = sums.and_then(|sums| data.get(sums.start..));
     Digest::of(end.unwrap_or(data))
 }
@@ -101,7 +101,7 @@ impl<W: Width> Segment<W> {
         }
         let footer = footer(&data).ok_or_else(|| not("its end is missing or damaged"))?;
         let sums = footer
-            .range(Kind::Sums, 0)
+            .range(SectionKind::Sums, 0)
             .ok_or_else(|| not("it has no checksums"))?;
         if data.get(sums.clone()).map(crc32fast::hash) != Some(footer.sums_crc) {
             return Err(SegmentError::Damaged {
@@ -111,7 +111,7 @@ impl<W: Width> Segment<W> {
             });
         }
         let sectors =
-            Sectors::new(sums.start, Sums::Within(sums)).ok_or_else(|| not("it lacks checksums"))?;
+            Sectors::new(sums.start, Checksums::Within(sums)).ok_or_else(|| not("it lacks checksums"))?;
         let segment = Self::of(path, data, footer, sectors)?;
         is_exact(&segment.footer.plan)?;
         Ok(segment)
@@ -143,10 +143,10 @@ impl<W: Width> Segment<W> {
             let range = footer.range(kind, 0);
             range.filter(|range| range.len() as u64 == needed)
         };
-        let tables: Result<Vec<Stored<W>>, Wrong> = (0..footer.tables.len())
-            .map(|t| Stored::open(&footer, t, &data, &sectors))
+        let tables: Result<Vec<StoredTable<W>>, Mismatch> = (0..footer.tables.len())
+            .map(|t| StoredTable::open(&footer, t, &data, &sectors))
             .collect();
-        let tables = tables.map_err(|Wrong(offset, what)| SegmentError::Damaged {
+        let tables = tables.map_err(|Mismatch(offset, what)| SegmentError::Damaged {
             path: path.to_owned(),
             offset,
             what,
@@ -154,12 +154,13 @@ impl<W: Width> Segment<W> {
         Ok(Self {
             path: path.to_owned(),
             tables,
-            ids: packed(Kind::Ids, footer.ids, footer.id_bits).ok_or_else(|| damaged("ids are missing"))?,
-            posting_rows: packed(Kind::PostingRows, footer.postings, super::build::ROW_BITS)
+            ids: packed(SectionKind::Ids, footer.ids, footer.id_bits)
+                .ok_or_else(|| damaged("ids are missing"))?,
+            posting_rows: packed(SectionKind::PostingRows, footer.postings, super::build::ROW_BITS)
                 .ok_or_else(|| damaged("postings are missing"))?,
-            posting_sums: packed(Kind::PostingSums, footer.postings, super::build::SUM_BITS)
+            posting_sums: packed(SectionKind::PostingSums, footer.postings, super::build::SUM_BITS)
                 .ok_or_else(|| damaged("postings are missing"))?,
-            searches: lookup::Searches::new(W::BITS),
+            searches: lookup::SearchPlans::new(W::BITS),
             data,
             footer,
             sectors,
@@ -239,7 +240,7 @@ impl<W: Width> Segment<W> {
 
 /// The footer of a whole file, if it is one, with every section inside the file.
 fn footer(data: &[u8]) -> Option<Footer> {
-    let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL)?)?;
+    let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL_BYTES)?)?;
     let mut fields = Reader(tail);
     let offset = fields.u64()?;
     let (length, crc) = (fields.u32()?, fields.u32()?);

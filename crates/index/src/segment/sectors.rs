@@ -8,28 +8,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::layout::SECTOR;
+use super::layout::SECTOR_BYTES;
 
 /// The sectors of a file, with a bit for each that has been verified.
 #[derive(Debug)]
 pub(crate) struct Sectors {
     /// Bytes under checksums.
     covered: usize,
-    sums: Sums,
+    sums: Checksums,
     seen: Vec<AtomicU64>,
     all: AtomicBool,
 }
 
 /// The checksums, four bytes each.
 #[derive(Debug)]
-pub(crate) enum Sums {
+pub(crate) enum Checksums {
     /// A section of the file.
     Within(Range<usize>),
     /// Of a file that is not whole yet.
     Apart(Vec<u8>),
 }
 
-impl Sums {
+impl Checksums {
     fn bytes<'s>(&'s self, data: &'s [u8]) -> Option<&'s [u8]> {
         match self {
             Self::Within(section) => data.get(section.clone()),
@@ -40,11 +40,11 @@ impl Sums {
 
 impl Sectors {
     /// For `covered` bytes with these checksums; `None` where there are not as many as sectors.
-    pub(crate) fn new(covered: usize, sums: Sums) -> Option<Self> {
-        let count = covered.div_ceil(SECTOR);
+    pub(crate) fn new(covered: usize, sums: Checksums) -> Option<Self> {
+        let count = covered.div_ceil(SECTOR_BYTES);
         let length = match &sums {
-            Sums::Within(section) => section.len(),
-            Sums::Apart(bytes) => bytes.len(),
+            Checksums::Within(section) => section.len(),
+            Checksums::Apart(bytes) => bytes.len(),
         };
         (length == 4 * count).then(|| Self {
             covered,
@@ -66,7 +66,7 @@ impl Sectors {
         if self.all() || bytes.is_empty() {
             return Ok(());
         }
-        for sector in bytes.start / SECTOR..bytes.end.div_ceil(SECTOR) {
+        for sector in bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES) {
             let (word, bit) = (sector / 64, 1 << (sector % 64));
             if self
                 .seen
@@ -82,9 +82,9 @@ impl Sectors {
 
     #[cold]
     fn compute(&self, data: &[u8], sector: usize) -> Result<(), u64> {
-        let start = sector * SECTOR;
+        let start = sector * SECTOR_BYTES;
         let wrong = Err(start as u64);
-        let end = (start + SECTOR).min(self.covered);
+        let end = (start + SECTOR_BYTES).min(self.covered);
         let sums = self.sums.bytes(data);
         let (Some(bytes), Some(&sum)) = (
             data.get(start..end),
@@ -110,7 +110,7 @@ impl Sectors {
 
     /// Verifies the sectors of these bytes again, in parallel; the offset of the first wrong one.
     pub(crate) fn verify_each(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
-        (bytes.start / SECTOR..bytes.end.div_ceil(SECTOR))
+        (bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES))
             .into_par_iter()
             .with_min_len(256)
             .map(|sector| self.compute(data, sector))

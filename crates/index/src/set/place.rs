@@ -10,14 +10,14 @@ pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 pub(super) const TAG_BITS: u32 = 28;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct PostingPlace {
     /// Below [`SHARDS`].
     pub(super) shard: usize,
     /// Below 2^[`TAG_BITS`].
     pub(super) tag: u32,
 }
 
-impl Place {
+impl PostingPlace {
     /// From a mixture of all bits of the token.
     pub(super) fn of(token: u64) -> Self {
         let mut x = token;

@@ -7,15 +7,15 @@
 //!
 //! The document number decides whether an entry is sealed for the caller, not the structure it is in.
 
-use super::place::{Place, class};
-use super::run::Run;
-use super::young::Young;
+use super::place::{PostingPlace, class};
+use super::run::PostingRun;
+use super::young::RecentPostings;
 
 /// A run at least as long as this part of its elder is merged into it.
-const RATIO: usize = 8;
+const RUN_SIZE_RATIO: usize = 8;
 
 /// Fewest entries worth a run of their own.
-const LEAST_RUN: usize = 1 << 16;
+const MIN_RUN_ENTRIES: usize = 1 << 16;
 
 /// Finds all sets at Jaccard ≥ threshold among those inserted, as candidates by shared prefix token; see the module
 /// [`set`](crate::set).
@@ -30,9 +30,9 @@ pub struct PrefixIndex {
     /// Documents with numbers below this are sealed.
     sealed: u32,
     /// All entries of young documents, and of sealed ones while too few for a run.
-    young: Young,
+    young: RecentPostings,
     /// Oldest and longest first.
-    runs: Vec<Run>,
+    runs: Vec<PostingRun>,
     least_run: usize,
 }
 
@@ -52,9 +52,9 @@ impl PrefixIndex {
             threshold,
             documents: Vec::new(),
             sealed: 0,
-            young: Young::new(),
+            young: RecentPostings::new(),
             runs: Vec::new(),
-            least_run: LEAST_RUN,
+            least_run: MIN_RUN_ENTRIES,
         }
     }
 
@@ -70,7 +70,7 @@ impl PrefixIndex {
     /// Entries of each run.
     #[cfg(test)]
     pub(super) fn runs(&self) -> Vec<usize> {
-        self.runs.iter().map(Run::len).collect()
+        self.runs.iter().map(PostingRun::len).collect()
     }
 
     /// The least overlap a set of `size` tokens needs, ⌈t·size⌉, on the safe side of rounding.
@@ -125,7 +125,7 @@ impl PrefixIndex {
     }
 
     /// The tokens of a prefix that a set of fitting size may share first, each with the class of the largest such size.
-    fn places(&self, size: u32, prefix: &[u64]) -> Vec<(Place, u8)> {
+    fn places(&self, size: u32, prefix: &[u64]) -> Vec<(PostingPlace, u8)> {
         let Sizes { low, high } = self.sizes(size);
         let reaches = prefix
             .iter()
@@ -133,7 +133,7 @@ impl PrefixIndex {
             .map(|(at, &token)| (token, self.reach(size, at)));
         let fitting = reaches.filter(|&(_, most)| most >= low);
         fitting
-            .map(|(token, most)| (Place::of(token), class(most.min(high))))
+            .map(|(token, most)| (PostingPlace::of(token), class(most.min(high))))
             .collect()
     }
 
@@ -160,7 +160,7 @@ impl PrefixIndex {
         }
         self.documents.push((id, size));
         for &token in prefix {
-            self.young.insert(Place::of(token), document);
+            self.young.insert(PostingPlace::of(token), document);
         }
     }
 
@@ -172,10 +172,10 @@ impl PrefixIndex {
         }
         // Every entry's document was inserted, so it has a size.
         let size_of = |document: u32| self.documents.get(document as usize).map_or(0, |d| d.1);
-        let mut run = Run::from_young(&self.young, size_of);
+        let mut run = PostingRun::from_young(&self.young, size_of);
         self.young.clear();
         while let Some(elder) = self.runs.pop_if(|elder| {
-            run.len() * RATIO >= elder.len() && u32::try_from(run.len() + elder.len()).is_ok()
+            run.len() * RUN_SIZE_RATIO >= elder.len() && u32::try_from(run.len() + elder.len()).is_ok()
         }) {
             let newer = std::mem::replace(&mut run, elder);
             run.absorb(newer);
@@ -255,6 +255,8 @@ impl PrefixIndex {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.documents.capacity() * 8 + self.young.bytes() + self.runs.iter().map(Run::bytes).sum::<usize>()
+        self.documents.capacity() * 8
+            + self.young.bytes()
+            + self.runs.iter().map(PostingRun::bytes).sum::<usize>()
     }
 }

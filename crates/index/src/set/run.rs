@@ -16,8 +16,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use super::place::{Place, SHARDS, TAG_BITS, class};
-use super::young::{Shard, Young};
+use super::place::{PostingPlace, SHARDS, TAG_BITS, class};
+use super::young::{RecentPostings, Shard};
 
 /// Bits of the tag that the position gives.
 const SECTION_BITS: u32 = 4;
@@ -25,20 +25,20 @@ const SECTIONS: usize = 1 << SECTION_BITS;
 /// Bits of the tag in an entry.
 const STORED_BITS: u32 = TAG_BITS - SECTION_BITS;
 /// Fewest entries an address is meant to have.
-const PER_ADDRESS: usize = 8;
+const ENTRIES_PER_ADDRESS: usize = 8;
 /// Tokens searched for together.
-const TOGETHER: usize = 32;
+const BATCH_LOOKUPS: usize = 32;
 
 /// Fewer than 2³² entries.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct PostingRun {
     /// [`SHARDS`] of them.
-    parts: Vec<Part>,
+    parts: Vec<RunPart>,
     entries: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct RunPart {
     entries: Box<[u64]>,
     /// The begin of each address, and the end. Empty without entries.
     bounds: Box<[u32]>,
@@ -69,13 +69,13 @@ fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
     out.extend_from_slice(&b[j..]);
 }
 
-impl Part {
+impl RunPart {
     /// From entries ascending within each section, and the sections' ends.
     fn new(entries: Vec<u64>, ends: [usize; SECTIONS]) -> Self {
         if entries.is_empty() {
             return Self::default();
         }
-        let bits = (entries.len() / PER_ADDRESS)
+        let bits = (entries.len() / ENTRIES_PER_ADDRESS)
             .max(1)
             .ilog2()
             .clamp(SECTION_BITS, TAG_BITS);
@@ -156,14 +156,14 @@ impl Part {
     }
 }
 
-impl Run {
+impl PostingRun {
     /// Sorts the young entries, of which there are fewer than 2³².
-    pub(super) fn from_young(young: &Young, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
+    pub(super) fn from_young(young: &RecentPostings, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
         Self {
             parts: young
                 .shards()
                 .par_iter()
-                .map(|shard| Part::from_young(shard, &size_of))
+                .map(|shard| RunPart::from_young(shard, &size_of))
                 .collect(),
             entries: young.len(),
         }
@@ -184,14 +184,14 @@ impl Run {
     }
 
     /// Appends the documents of the tokens at `places` whose size class is at least `low` and at most the token's own.
-    pub(super) fn collect(&self, places: &[(Place, u8)], low: u8, out: &mut Vec<u32>) {
+    pub(super) fn collect(&self, places: &[(PostingPlace, u8)], low: u8, out: &mut Vec<u32>) {
         debug_assert_eq!(self.parts.len(), SHARDS);
-        for places in places.chunks(TOGETHER) {
+        for places in places.chunks(BATCH_LOOKUPS) {
             for (place, _) in places {
                 let part = &self.parts[place.shard];
                 prefetch_read(&part.bounds, part.address(place.tag));
             }
-            let mut ranges = [const { 0..0 }; TOGETHER];
+            let mut ranges = [const { 0..0 }; BATCH_LOOKUPS];
             for ((place, _), range) in places.iter().zip(&mut ranges) {
                 let part = &self.parts[place.shard];
                 *range = part.bounds(place.tag);
@@ -206,7 +206,7 @@ impl Run {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let part = |p: &Part| p.entries.len() * 8 + p.bounds.len() * 4;
-        self.parts.len() * size_of::<Part>() + self.parts.iter().map(part).sum::<usize>()
+        let part = |p: &RunPart| p.entries.len() * 8 + p.bounds.len() * 4;
+        self.parts.len() * size_of::<RunPart>() + self.parts.iter().map(part).sum::<usize>()
     }
 }

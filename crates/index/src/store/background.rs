@@ -23,7 +23,7 @@ impl Background {
         let thread = std::thread::Builder::new().name("index upkeep".into());
         let thread = thread.spawn(move || {
             while !worker.stop.load(Ordering::Relaxed) {
-                // The error is kept in `Writing::refused` and returned by the next change.
+                // The error is kept in `WriteState::refused` and returned by the next change.
                 let _refused = worker.flush().and_then(|()| worker.compact_where_due());
                 worker.wakeup.wait();
             }

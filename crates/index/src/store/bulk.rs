@@ -7,9 +7,9 @@ use twinprint_fingerprint::Width;
 
 use super::locks::lock;
 use super::open::entry;
-use super::structure::Moment;
+use super::structure::CommitPoint;
 use super::tombstones::Tombstones;
-use super::view::{Live, View};
+use super::view::{LiveSegment, View};
 use super::{Index, StoreError};
 use crate::segment::Segment;
 
@@ -38,7 +38,7 @@ impl<W: Width> Index<W> {
         shared.freeze(&writing);
         let now = shared.now();
         let stamp = now.stamp + 1;
-        let overlaps = |live: &Arc<Live<W>>| {
+        let overlaps = |live: &Arc<LiveSegment<W>>| {
             live.entry.ids.start() <= entry.ids.end() && entry.ids.start() <= live.entry.ids.end()
         };
         if !now.view.frozen.is_empty() || now.view.segments.iter().any(overlaps) {
@@ -46,7 +46,7 @@ impl<W: Width> Index<W> {
                 now.view.kill(id.map_err(StoreError::from)?, stamp);
             }
         }
-        let live = Arc::new(Live {
+        let live = Arc::new(LiveSegment {
             entry: entry.clone(),
             segment,
             tombstones: Tombstones::default(),
@@ -59,7 +59,7 @@ impl<W: Width> Index<W> {
                 active: None,
             });
         });
-        let moment = Moment {
+        let moment = CommitPoint {
             stamp,
             checkpoint: writing.checkpoint,
         };

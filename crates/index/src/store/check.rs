@@ -10,7 +10,7 @@ use super::{Options, StoreError};
 
 /// The result of a successful check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckReport {
     /// The number of commits and compactions so far.
     pub generation: u64,
     /// Segments.
@@ -30,7 +30,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// The first mismatch, with its file.
-pub fn check<W: Width>(directory: &Path) -> Result<Checked, StoreError> {
+pub fn check<W: Width>(directory: &Path) -> Result<CheckReport, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let manifest = required(&files)?;
     let view = view::<W>(&files, &manifest)?;
@@ -48,7 +48,7 @@ pub fn check<W: Width>(directory: &Path) -> Result<Checked, StoreError> {
             living += u64::from(!live.tombstones.holds(id, 0));
         }
     }
-    Ok(Checked {
+    Ok(CheckReport {
         generation: manifest.generation,
         segments: view.segments.len(),
         rows: manifest.segments.iter().map(|e| e.rows).sum(),

@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering;
 use twinprint_fingerprint::Width;
 
 use super::locks::lock;
-use super::manifest::Entry;
+use super::manifest::SegmentEntry;
 use super::tombstones::Tombstones;
-use super::view::{Live, View};
+use super::view::{LiveSegment, View};
 use super::writing::Shared;
 use super::{Index, StoreError, segment_options};
 use crate::segment::{Options, SegmentError};
@@ -48,7 +48,7 @@ impl<W: Width> Shared<W> {
     }
 
     /// Merges the committed segments that `choose` returns, by number; `false` if it returns none.
-    fn compact(&self, choose: impl FnOnce(&[Entry]) -> HashSet<u64>) -> Result<bool, StoreError> {
+    fn compact(&self, choose: impl FnOnce(&[SegmentEntry]) -> HashSet<u64>) -> Result<bool, StoreError> {
         let (inputs, number, stamp) = {
             let mut structure = lock(&self.structure);
             drop(self.writing()?);
@@ -58,7 +58,7 @@ impl<W: Width> Shared<W> {
                 .segments
                 .iter()
                 .filter(|live| chosen.contains(&live.entry.number));
-            let inputs: Vec<Arc<Live<W>>> = inputs.cloned().collect();
+            let inputs: Vec<Arc<LiveSegment<W>>> = inputs.cloned().collect();
             if inputs.is_empty() {
                 return Ok(false);
             }
@@ -72,7 +72,7 @@ impl<W: Width> Shared<W> {
     }
 
     /// Writes the rows of `inputs` that were not deleted by the moment `stamp`, that of a commit, to a segment in their place.
-    fn merge(&self, inputs: &[Arc<Live<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
+    fn merge(&self, inputs: &[Arc<LiveSegment<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
         let rows = inputs.iter().flat_map(|live| {
             let rows = live.segment.iter();
             rows.filter(move |row| !matches!(row, Ok((_, id)) if live.tombstones.holds(*id, stamp)))
@@ -94,7 +94,7 @@ impl<W: Width> Shared<W> {
         let merged = self.write_segment(number, &options, rows)?;
 
         let mut structure = lock(&self.structure);
-        let is_input = |entry: &Entry| inputs.iter().any(|live| live.entry.number == entry.number);
+        let is_input = |entry: &SegmentEntry| inputs.iter().any(|live| live.entry.number == entry.number);
         let mut manifest = structure.manifest.clone();
         let (gone, stay) = manifest.segments.into_iter().partition(is_input);
         manifest.segments = stay;
@@ -115,7 +115,7 @@ impl<W: Width> Shared<W> {
         let writing = lock(&self.writing);
         let merged = merged.map(|(entry, segment)| {
             let tombstones = later();
-            Arc::new(Live {
+            Arc::new(LiveSegment {
                 entry,
                 segment,
                 tombstones,
@@ -130,7 +130,7 @@ impl<W: Width> Shared<W> {
             });
         });
         drop(writing);
-        let gone: Vec<Entry> = gone;
+        let gone: Vec<SegmentEntry> = gone;
         self.files.remove(gone.iter().flat_map(|e| {
             let tombstones = e.deleted.map(|deleted| self.files.tombstones(deleted.number));
             std::iter::once(self.files.segment(e.number)).chain(tombstones)
@@ -148,8 +148,8 @@ impl<W: Width> Shared<W> {
 }
 
 /// The segments to merge now.
-fn due(entries: &[Entry]) -> HashSet<u64> {
-    let mut by_size: Vec<(u64, &Entry)> = entries
+fn due(entries: &[SegmentEntry]) -> HashSet<u64> {
+    let mut by_size: Vec<(u64, &SegmentEntry)> = entries
         .iter()
         .map(|e| (e.rows.saturating_sub(e.deleted_ids()), e))
         .collect();
@@ -165,7 +165,7 @@ fn due(entries: &[Entry]) -> HashSet<u64> {
     if outweighed > 0 {
         return by_size[..outweighed].iter().map(|(_, e)| e.number).collect();
     }
-    let is_sparse = |e: &&Entry| e.deleted_ids() * DELETED_SHARE >= e.rows.max(1);
+    let is_sparse = |e: &&SegmentEntry| e.deleted_ids() * DELETED_SHARE >= e.rows.max(1);
     entries
         .iter()
         .find(is_sparse)
@@ -176,12 +176,12 @@ fn due(entries: &[Entry]) -> HashSet<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::manifest::Deleted;
+    use super::super::manifest::TombstoneFile;
     use super::*;
 
-    fn entries(rows: &[u64]) -> Vec<Entry> {
+    fn entries(rows: &[u64]) -> Vec<SegmentEntry> {
         let numbered = (1..).zip(rows);
-        let entry = |(number, &rows): (u64, &u64)| Entry {
+        let entry = |(number, &rows): (u64, &u64)| SegmentEntry {
             number,
             bytes: 0,
             rows,
@@ -234,7 +234,7 @@ mod tests {
     fn what_is_mostly_deleted_is_written_anew() {
         let sparse = |count| {
             let mut sparse = entries(&[100, 1000]);
-            sparse[1].deleted = Some(Deleted {
+            sparse[1].deleted = Some(TombstoneFile {
                 number: 3,
                 count,
                 digest: None,

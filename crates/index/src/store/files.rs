@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::StoreError;
-use super::manifest::{self, Deleted, Manifest, Wrong};
+use super::manifest::{self, Manifest, ManifestError, TombstoneFile};
 use super::marker::Marker;
 use super::tombstones;
 use crate::digest::Digest;
@@ -35,25 +35,25 @@ use crate::segment::{self, digest_of, with_ending};
 use crate::storage::Storage;
 
 /// The number of the first file.
-pub(super) const FIRST: u64 = 1;
+pub(super) const FIRST_FILE_NUMBER: u64 = 1;
 /// The generation of the first manifest.
 pub(super) const FIRST_GENERATION: u64 = 1;
 /// The name of the manifest.
-const MANIFEST: &str = "manifest";
+const MANIFEST_NAME: &str = "manifest";
 /// The name of the file that is locked.
-const LOCK: &str = "lock";
+const LOCK_NAME: &str = "lock";
 /// The name of the marker of a writer.
-const MARKER: &str = "writing";
+const MARKER_NAME: &str = "writing";
 /// The ending of names of unfinished files.
-const TEMPORARY: &str = "tmp";
+const TEMPORARY_ENDING: &str = "tmp";
 /// The ending of names of build journals, after the segment's name.
-const JOURNAL: &str = "resume";
+const JOURNAL_ENDING: &str = "resume";
 /// The ending of names of segments.
-const SEGMENT: &str = "seg";
+const SEGMENT_ENDING: &str = "seg";
 /// The ending of the only segment of a new index, after its later name, until the manifest is there.
-const NEW: &str = "new";
+const NEW_ENDING: &str = "new";
 /// The ending of names of files of deleted ids.
-const TOMBSTONES: &str = "del";
+const TOMBSTONES_ENDING: &str = "del";
 
 /// The content of a file of deleted ids.
 pub(super) struct DeletedIds {
@@ -85,12 +85,12 @@ impl Files {
 
     /// The path of the segment with a number.
     pub(super) fn segment(&self, number: u64) -> PathBuf {
-        self.root.join(format!("{number:08}.{SEGMENT}"))
+        self.root.join(format!("{number:08}.{SEGMENT_ENDING}"))
     }
 
     /// The path of the only segment of a new index until the manifest is there.
     pub(super) fn new_segment(&self) -> PathBuf {
-        with_ending(&self.segment(FIRST), &format!(".{NEW}"))
+        with_ending(&self.segment(FIRST_FILE_NUMBER), &format!(".{NEW_ENDING}"))
     }
 
     /// True if a new index was to be made of one segment and its build did not finish.
@@ -122,12 +122,12 @@ impl Files {
 
     /// The path of the tombstones with a number.
     pub(super) fn tombstones(&self, number: u64) -> PathBuf {
-        self.root.join(format!("{number:08}.{TOMBSTONES}"))
+        self.root.join(format!("{number:08}.{TOMBSTONES_ENDING}"))
     }
 
     /// The path of the manifest.
     pub(super) fn manifest(&self) -> PathBuf {
-        self.root.join(MANIFEST)
+        self.root.join(MANIFEST_NAME)
     }
 
     /// Creates the directory if it does not exist.
@@ -138,7 +138,7 @@ impl Files {
 
     /// Becomes the only writer until the lock is dropped. A file system without locks cannot tell of another one.
     pub(super) fn lock(&self) -> Result<File, StoreError> {
-        let path = self.root.join(LOCK);
+        let path = self.root.join(LOCK_NAME);
         // Not through the storage: the file has no content to lose.
         let opened = OpenOptions::new()
             .create(true)
@@ -156,7 +156,7 @@ impl Files {
 
     /// `true` if some process has locked the directory, now or before.
     pub(super) fn is_locked_or_was(&self) -> bool {
-        self.root.join(LOCK).exists()
+        self.root.join(LOCK_NAME).exists()
     }
 
     /// The manifest, if there is one.
@@ -167,8 +167,8 @@ impl Files {
             read => read.map_err(StoreError::io(&path, "read it"))?,
         };
         let decoded = Manifest::decode(&bytes).map_err(|wrong| match wrong {
-            Wrong::Damaged(what) => StoreError::Damaged { path, what },
-            Wrong::Version(got) => StoreError::Version {
+            ManifestError::Damaged(what) => StoreError::Damaged { path, what },
+            ManifestError::Version(got) => StoreError::Version {
                 path,
                 got,
                 expected: manifest::VERSION,
@@ -184,7 +184,7 @@ impl Files {
 
     /// Gives the only segment of a new index its name, and writes the first manifest, which names it.
     pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
-        let (new, path) = (self.new_segment(), self.segment(FIRST));
+        let (new, path) = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
         // The temporary manifest is durable before the segment has its name, so that every end between the two is recognized.
         self.write_temporary(&self.manifest(), &manifest.encode())?;
         self.sync()?;
@@ -206,7 +206,7 @@ impl Files {
     }
 
     /// Reads a file of tombstones.
-    pub(super) fn read_tombstones(&self, deleted: &Deleted) -> Result<DeletedIds, StoreError> {
+    pub(super) fn read_tombstones(&self, deleted: &TombstoneFile) -> Result<DeletedIds, StoreError> {
         let path = self.tombstones(deleted.number);
         let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;
         let Some(ids) = tombstones::decode(&bytes) else {
@@ -225,10 +225,10 @@ impl Files {
     }
 
     /// Writes a file of tombstones.
-    pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<Deleted, StoreError> {
+    pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<TombstoneFile, StoreError> {
         let bytes = tombstones::encode(ids);
         self.write(&self.tombstones(number), &bytes)?;
-        Ok(Deleted {
+        Ok(TombstoneFile {
             number,
             count: ids.len() as u64,
             digest: Some(Digest::of(&bytes)),
@@ -296,7 +296,7 @@ impl Files {
 
     /// `true` if there is the marker of a writer that may have written the manifest.
     fn is_marked(&self, manifest: &Manifest) -> Result<bool, StoreError> {
-        let path = self.root.join(MARKER);
+        let path = self.root.join(MARKER_NAME);
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             read => read.map_err(StoreError::io(&path, "read it"))?,
@@ -320,7 +320,7 @@ impl Files {
 
     /// Writes the marker of a writer that begins with a manifest, in place of an earlier one.
     pub(super) fn write_marker(&self, manifest: &Manifest) -> Result<(), StoreError> {
-        self.write(&self.root.join(MARKER), &self.marker(manifest)?.encode())
+        self.write(&self.root.join(MARKER_NAME), &self.marker(manifest)?.encode())
     }
 
     /// Removes the marker of a writer that left no file that the manifest does not name.
@@ -331,7 +331,7 @@ impl Files {
         if self.unnamed(&manifest)?.is_empty() {
             // Files that were removed before are gone for good before the marker is.
             self.sync()?;
-            self.remove([self.root.join(MARKER)]);
+            self.remove([self.root.join(MARKER_NAME)]);
         }
         Ok(())
     }
@@ -339,7 +339,7 @@ impl Files {
     /// Removes what an interrupted writer left, except for its marker, which the next one replaces.
     pub(super) fn remove_left_over(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let left = self.left_over(Some(manifest))?.into_iter();
-        let marker = self.root.join(MARKER);
+        let marker = self.root.join(MARKER_NAME);
         self.remove(left.filter(|path| *path != marker));
         Ok(())
     }
@@ -377,31 +377,31 @@ impl Files {
 
 /// The name of a file until it is whole.
 fn temporary(path: &Path) -> PathBuf {
-    path.with_extension(TEMPORARY)
+    path.with_extension(TEMPORARY_ENDING)
 }
 
 /// Returns `true` if this is a name that this module gives to a segment or a file of deleted ids.
 fn is_whole(name: &str) -> bool {
-    is_segment(name) || stem(name, TOMBSTONES).is_some_and(is_number)
+    is_segment(name) || stem(name, TOMBSTONES_ENDING).is_some_and(is_number)
 }
 
 /// Returns `true` if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
 fn is_temporary(name: &str) -> bool {
     // The files of an unfinished build have their ending after the segment's name.
-    let is_built = |name: &str| is_segment(name) || stem(name, NEW).is_some_and(is_segment);
-    let is_journal = |name: &str| stem(name, JOURNAL).is_some_and(is_built);
-    if let Some(whole) = stem(name, TEMPORARY) {
-        return whole == MANIFEST
-            || whole == MARKER
+    let is_built = |name: &str| is_segment(name) || stem(name, NEW_ENDING).is_some_and(is_segment);
+    let is_journal = |name: &str| stem(name, JOURNAL_ENDING).is_some_and(is_built);
+    if let Some(whole) = stem(name, TEMPORARY_ENDING) {
+        return whole == MANIFEST_NAME
+            || whole == MARKER_NAME
             || is_number(whole)
             || is_built(whole)
             || is_journal(whole);
     }
-    name == MARKER || is_journal(name) || stem(name, NEW).is_some_and(is_segment)
+    name == MARKER_NAME || is_journal(name) || stem(name, NEW_ENDING).is_some_and(is_segment)
 }
 
 fn is_segment(name: &str) -> bool {
-    stem(name, SEGMENT).is_some_and(is_number)
+    stem(name, SEGMENT_ENDING).is_some_and(is_number)
 }
 
 fn is_number(name: &str) -> bool {

@@ -10,10 +10,10 @@ use twinprint_fingerprint::Width;
 
 use super::StoreError;
 use super::locks::lock;
-use super::manifest::{Entry, Manifest, VERSION};
-use super::structure::{Moment, Structure};
+use super::manifest::{Manifest, SegmentEntry, VERSION};
+use super::structure::{CommitPoint, CommittedState};
 use super::tombstones::Tombstones;
-use super::view::{Frozen, Live, View};
+use super::view::{FrozenMemtable, LiveSegment, View};
 use super::writing::Shared;
 use crate::segment::{Builder, Options, Segment, SegmentError};
 
@@ -24,7 +24,7 @@ impl<W: Width> Shared<W> {
         let moment = {
             let writing = self.writing()?;
             self.freeze(&writing);
-            Moment {
+            CommitPoint {
                 stamp: self.now().stamp,
                 checkpoint: writing.checkpoint,
             }
@@ -46,7 +46,7 @@ impl<W: Width> Shared<W> {
         }
         let last = self.now().view.frozen.last().cloned();
         last.map_or(Ok(()), |last| {
-            let moment = Moment {
+            let moment = CommitPoint {
                 stamp: last.stamp,
                 checkpoint: last.checkpoint,
             };
@@ -57,9 +57,9 @@ impl<W: Width> Shared<W> {
     /// Commits the state at a moment, with a segment that the caller has written.
     pub(super) fn write_out(
         &self,
-        structure: &mut Structure,
-        moment: &Moment,
-        whole: Option<Entry>,
+        structure: &mut CommittedState,
+        moment: &CommitPoint,
+        whole: Option<SegmentEntry>,
     ) -> Result<(), StoreError> {
         if structure.stamp == moment.stamp {
             return Ok(());
@@ -70,9 +70,9 @@ impl<W: Width> Shared<W> {
 
     fn write_files(
         &self,
-        structure: &mut Structure,
-        moment: &Moment,
-        whole: Option<Entry>,
+        structure: &mut CommittedState,
+        moment: &CommitPoint,
+        whole: Option<SegmentEntry>,
     ) -> Result<(), StoreError> {
         // Segments change under `structure` only: here they are those of the manifest, in its order, and the whole one.
         let view = self.now().view;
@@ -82,7 +82,7 @@ impl<W: Width> Shared<W> {
         for (live, entry) in view.segments.iter().zip(&mut manifest.segments) {
             self.write_tombstones(structure, entry, &live.tombstones, moment.stamp, &mut replaced)?;
         }
-        let frozen: Vec<Arc<Frozen<W>>> = view
+        let frozen: Vec<Arc<FrozenMemtable<W>>> = view
             .frozen
             .iter()
             .filter(|f| f.stamp <= moment.stamp)
@@ -107,7 +107,7 @@ impl<W: Width> Shared<W> {
             .iter()
             .flat_map(|f| f.memtable.died_since(f.entries, moment.stamp));
         let new = new.map(|(entry, segment)| {
-            Arc::new(Live {
+            Arc::new(LiveSegment {
                 entry,
                 segment,
                 tombstones: Tombstones::since(died),
@@ -127,8 +127,8 @@ impl<W: Width> Shared<W> {
     /// Writes the tombstones of a segment up to a moment if they have grown, and appends the file that they replace to `replaced`.
     pub(super) fn write_tombstones(
         &self,
-        structure: &mut Structure,
-        entry: &mut Entry,
+        structure: &mut CommittedState,
+        entry: &mut SegmentEntry,
         tombstones: &Tombstones,
         stamp: u64,
         replaced: &mut Vec<PathBuf>,
@@ -154,7 +154,7 @@ impl<W: Width> Shared<W> {
         number: u64,
         options: &Options,
         rows: impl Iterator<Item = Result<(W, u64), SegmentError>>,
-    ) -> Result<Option<(Entry, Segment<W>)>, StoreError> {
+    ) -> Result<Option<(SegmentEntry, Segment<W>)>, StoreError> {
         let path = self.files.segment(number);
         let mut builder = Builder::new(&path, options)?;
         let (mut first, mut last, mut any) = (u64::MAX, 0, false);
@@ -167,7 +167,7 @@ impl<W: Width> Shared<W> {
             return Ok(None);
         }
         let segment = builder.finish()?;
-        Ok(Some((Entry::new(number, &segment, first..=last), segment)))
+        Ok(Some((SegmentEntry::new(number, &segment, first..=last), segment)))
     }
 
     /// Writes the manifest again if an earlier version wrote it, which bound no file by a digest.
@@ -185,7 +185,7 @@ impl<W: Width> Shared<W> {
     /// Replaces the manifest.
     pub(super) fn replace_manifest(
         &self,
-        structure: &mut Structure,
+        structure: &mut CommittedState,
         mut manifest: Manifest,
     ) -> Result<(), StoreError> {
         manifest.version = VERSION;

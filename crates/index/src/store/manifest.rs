@@ -41,12 +41,12 @@ pub(super) struct Manifest {
     pub(super) checkpoint: u64,
     /// The number that the next file gets.
     pub(super) next: u64,
-    pub(super) segments: Vec<Entry>,
+    pub(super) segments: Vec<SegmentEntry>,
 }
 
 /// A segment and what was deleted from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct SegmentEntry {
     /// Names the file.
     pub(super) number: u64,
     /// Length of the file in bytes.
@@ -58,12 +58,12 @@ pub(super) struct Entry {
     /// [`Segment::digest`]; `None` if a manifest before version 3 named the file.
     pub(super) digest: Option<Digest>,
     /// The file of deleted ids, where there are any.
-    pub(super) deleted: Option<Deleted>,
+    pub(super) deleted: Option<TombstoneFile>,
 }
 
 /// A file of deleted ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Deleted {
+pub(super) struct TombstoneFile {
     /// Names the file.
     pub(super) number: u64,
     /// Ids in it, at least one.
@@ -72,7 +72,7 @@ pub(super) struct Deleted {
     pub(super) digest: Option<Digest>,
 }
 
-impl Entry {
+impl SegmentEntry {
     /// Of a new segment, from which nothing was deleted.
     pub(super) fn new<W: Width>(number: u64, segment: &Segment<W>, ids: RangeInclusive<u64>) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Entry {
 
 /// Why bytes are no manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum ManifestError {
     /// Not what was written.
     Damaged(&'static str),
     /// Of another version.
@@ -143,8 +143,8 @@ impl Manifest {
     }
 
     /// From bytes. O(bytes) time and memory, whatever they claim.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Wrong> {
-        let damaged = Wrong::Damaged;
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let damaged = ManifestError::Damaged;
         if !bytes.starts_with(&MAGIC) {
             return Err(damaged("it does not begin as a manifest"));
         }
@@ -155,7 +155,7 @@ impl Manifest {
             Some(version @ 1..=VERSION) => {
                 Self::fields(version, &mut from).ok_or(damaged("its fields contradict one another"))
             }
-            Some(version) => Err(Wrong::Version(version)),
+            Some(version) => Err(ManifestError::Version(version)),
             None => Err(damaged("its end is missing")),
         }
     }
@@ -198,7 +198,7 @@ impl Manifest {
     }
 }
 
-fn entry(version: u32, from: &mut Reader<'_>) -> Option<Entry> {
+fn entry(version: u32, from: &mut Reader<'_>) -> Option<SegmentEntry> {
     let [number, bytes, rows] = [from.u64()?, from.u64()?, from.u64()?];
     let ids = from.u64()?..=from.u64()?;
     let [deleted, count] = [from.u64()?, from.u64()?];
@@ -206,12 +206,12 @@ fn entry(version: u32, from: &mut Reader<'_>) -> Option<Entry> {
         1 | 2 => [None; 2],
         _ => [from.u128()?, from.u128()?].map(Digest::from_stored),
     };
-    let deleted = (deleted != 0).then_some(Deleted {
+    let deleted = (deleted != 0).then_some(TombstoneFile {
         number: deleted,
         count,
         digest: of_deleted,
     });
-    let entry = Entry {
+    let entry = SegmentEntry {
         number,
         bytes,
         rows,
@@ -240,19 +240,21 @@ mod tests {
 
     fn manifest() -> impl Strategy<Value = Manifest> {
         let digest = || any::<[u8; 8]>().prop_map(|content| Some(Digest::of(&content)));
-        let deleted = (1u64.., digest()).prop_map(|(count, digest)| Deleted {
+        let deleted = (1u64.., digest()).prop_map(|(count, digest)| TombstoneFile {
             number: 0,
             count,
             digest,
         });
         let entry =
-            (any::<[u64; 4]>(), digest(), prop::option::of(deleted)).prop_map(|(n, digest, deleted)| Entry {
-                number: 0,
-                bytes: n[0],
-                rows: n[1],
-                ids: n[2]..=n[3],
-                digest,
-                deleted,
+            (any::<[u64; 4]>(), digest(), prop::option::of(deleted)).prop_map(|(n, digest, deleted)| {
+                SegmentEntry {
+                    number: 0,
+                    bytes: n[0],
+                    rows: n[1],
+                    ids: n[2]..=n[3],
+                    digest,
+                    deleted,
+                }
             });
         let fields = (
             16u32..=128,
@@ -297,8 +299,8 @@ mod tests {
             for at in 0..bytes.len() {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= mask;
-                prop_assert!(matches!(Manifest::decode(&flipped), Err(Wrong::Damaged(_))), "byte {}", at);
-                prop_assert!(matches!(Manifest::decode(&bytes[..at]), Err(Wrong::Damaged(_))), "{} bytes", at);
+                prop_assert!(matches!(Manifest::decode(&flipped), Err(ManifestError::Damaged(_))), "byte {}", at);
+                prop_assert!(matches!(Manifest::decode(&bytes[..at]), Err(ManifestError::Damaged(_))), "{} bytes", at);
             }
             let longer = [&bytes[..], &[0]].concat();
             prop_assert!(Manifest::decode(&longer).is_err());
@@ -343,7 +345,7 @@ mod tests {
         bytes[8] = 4;
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
-        assert_eq!(Manifest::decode(&bytes), Err(Wrong::Version(4)));
+        assert_eq!(Manifest::decode(&bytes), Err(ManifestError::Version(4)));
     }
 
     #[test]
@@ -358,13 +360,13 @@ mod tests {
             generation: 1,
             checkpoint: 0,
             next: 3,
-            segments: vec![Entry {
+            segments: vec![SegmentEntry {
                 number: 1,
                 bytes: 0,
                 rows: 1,
                 ids: 0..=0,
                 digest,
-                deleted: Some(Deleted {
+                deleted: Some(TombstoneFile {
                     number: 2,
                     count: 1,
                     digest: of_deleted,

@@ -51,7 +51,7 @@ use std::fmt::Debug;
 use std::fs::File;
 use std::sync::Arc;
 
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use error::StoreError;
 pub use open::{Committed, create_from, read, segment_options, width_of};
 pub use scan_cost::scan_is_cheaper;
@@ -75,7 +75,7 @@ pub struct Settings {
 
 /// Statistics of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scanned {
+pub struct ScanStats {
     /// Stored fingerprints that were read.
     pub rows: u64,
     /// Fingerprints compared with one another.

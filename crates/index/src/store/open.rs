@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, RwLock};
 use twinprint_fingerprint::Width;
 
 use super::background::Background;
-use super::files::{FIRST, FIRST_GENERATION, Files};
-use super::manifest::{self, Entry, MAX_LABEL, Manifest};
+use super::files::{FIRST_FILE_NUMBER, FIRST_GENERATION, Files};
+use super::manifest::{self, MAX_LABEL, Manifest, SegmentEntry};
 use super::marker_guard::MarkerGuard;
-use super::structure::Structure;
+use super::structure::CommittedState;
 use super::tombstones::Tombstones;
-use super::view::{Live, Snapshot, View};
-use super::writing::{Shared, Writing};
+use super::view::{LiveSegment, Snapshot, View};
+use super::writing::{Shared, WriteState};
 use super::{Index, Options, Settings, StoreError, Upkeep};
 use crate::plan::{Plan, PlanError};
-use crate::planner::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_lookup, plan_segment};
+use crate::planner::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_lookup, plan_segment};
 use crate::segment::{self, Segment, unfinished};
 
 /// The number of attempts of a reader while a writer replaces files.
@@ -76,11 +76,11 @@ impl<W: Width> Index<W> {
             settings: settings(&manifest),
             options: options.clone(),
             plan,
-            writing: Mutex::new(Writing {
+            writing: Mutex::new(WriteState {
                 checkpoint: manifest.checkpoint,
                 refused: None,
             }),
-            structure: Mutex::new(Structure {
+            structure: Mutex::new(CommittedState {
                 next: manifest.next,
                 stamp: 0,
                 manifest,
@@ -123,7 +123,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     let left_over = files.left_over(None)?.into_iter();
     files.remove(left_over.filter(|left| !to_resume.contains(left)));
     let (segment, checkpoint) = build(&path)?;
-    let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST, &segment)?))?;
+    let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST_FILE_NUMBER, &segment)?))?;
     manifest.checkpoint = checkpoint;
     // Some systems do not rename a file that is mapped.
     drop(segment);
@@ -160,7 +160,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
         generation: manifest.generation,
         checkpoint: manifest.checkpoint,
         bytes: manifest.segments.iter().map(|e| e.bytes).sum(),
-        tombstones: manifest.segments.iter().map(Entry::deleted_ids).sum(),
+        tombstones: manifest.segments.iter().map(SegmentEntry::deleted_ids).sum(),
     })
 }
 
@@ -178,17 +178,17 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
 /// # Errors
 /// `Bits` for a width that no plan has.
 pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segment::Options, PlanError> {
-    let ask = Ask {
+    let ask = Workload {
         n: rows,
         bits: W::BITS,
         k: settings.radius,
         memory: None,
         medium: Medium::Memory,
-        mode: Mode::Batch,
+        mode: LookupMode::Batch,
         skew_bits: 0.0,
         codec: settings.codec,
     };
-    let SegmentPlan { plan, address_bits } = plan_segment(&ask, &LookupPrices::default())?.plan;
+    let SegmentPlan { plan, address_bits } = plan_segment(&ask, &LookupCosts::default())?.plan;
     Ok(segment::Options {
         plan: Some(plan),
         address_bits,
@@ -236,7 +236,10 @@ fn check_free(files: &Files) -> Result<(), StoreError> {
         .map_or(Ok(()), |file| Err(StoreError::Occupied { path: path(), file }))
 }
 
-fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result<Manifest, StoreError> {
+fn first_manifest<W: Width>(
+    settings: &Settings,
+    entry: Option<SegmentEntry>,
+) -> Result<Manifest, StoreError> {
     if settings.label.len() > MAX_LABEL {
         return Err(StoreError::Label {
             limit: MAX_LABEL,
@@ -251,19 +254,19 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
         label: settings.label.clone(),
         generation: FIRST_GENERATION,
         checkpoint: 0,
-        next: FIRST + entry.iter().len() as u64,
+        next: FIRST_FILE_NUMBER + entry.iter().len() as u64,
         segments: entry.into_iter().collect(),
     })
 }
 
 /// The manifest's entry for a segment that the caller wrote.
-pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<Entry, StoreError> {
+pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<SegmentEntry, StoreError> {
     let (mut first, mut last) = (u64::MAX, 0);
     for id in segment.ids() {
         let id = id?;
         (first, last) = (first.min(id), last.max(id));
     }
-    Ok(Entry::new(number, segment, first..=last))
+    Ok(SegmentEntry::new(number, segment, first..=last))
 }
 
 pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
@@ -305,7 +308,7 @@ pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<
                 Tombstones::settled(&read.ids)
             }
         };
-        segments.push(Arc::new(Live {
+        segments.push(Arc::new(LiveSegment {
             entry,
             segment,
             tombstones,

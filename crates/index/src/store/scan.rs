@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use twinprint_fingerprint::Width;
 
 use super::view::Snapshot;
-use super::{Scanned, StoreError};
+use super::{ScanStats, StoreError};
 use crate::join::{Between, Pair};
 use crate::segment::SegmentError;
 
@@ -32,10 +32,10 @@ impl<W: Width> Snapshot<W> {
         stop: &AtomicBool,
         done: &dyn Fn(u64),
         mut hit: impl FnMut(usize, u64, u32),
-    ) -> Result<Scanned, StoreError> {
-        let mut passing = Passing {
+    ) -> Result<ScanStats, StoreError> {
+        let mut scan = ScanJoin {
             tables: Between::new(queries, PASS_ROWS, k).map_err(SegmentError::from)?,
-            scanned: Scanned::default(),
+            scanned: ScanStats::default(),
             stop,
             done,
         };
@@ -43,11 +43,11 @@ impl<W: Width> Snapshot<W> {
         for live in &self.view.segments {
             let mut base = 0;
             let mut flush = |rows: &mut Vec<W>, base: &mut u32| -> Result<(), StoreError> {
-                for pair in passing.pairs(rows)? {
+                for pair in scan.pairs(rows)? {
                     let (query, row) = (pair.a as usize, *base + pair.b);
                     live.segment.ids_at(row, |id| {
                         if !live.tombstones.holds(id, self.stamp) {
-                            passing.scanned.matches += 1;
+                            scan.scanned.matches += 1;
                             hit(query, id, pair.distance.into());
                         }
                     })?;
@@ -68,26 +68,26 @@ impl<W: Width> Snapshot<W> {
         for (memtable, entries) in self.memtables() {
             let living = memtable.living(entries, self.stamp);
             let rows: Vec<W> = living.iter().map(|&(row, _)| row).collect();
-            for pair in passing.pairs(&rows)? {
+            for pair in scan.pairs(&rows)? {
                 if let Some(&(_, id)) = living.get(pair.b as usize) {
-                    passing.scanned.matches += 1;
+                    scan.scanned.matches += 1;
                     hit(pair.a as usize, id, pair.distance.into());
                 }
             }
         }
-        Ok(passing.scanned)
+        Ok(scan.scanned)
     }
 }
 
 /// Tables over the queries, and the statistics so far.
-struct Passing<'s, W> {
+struct ScanJoin<'s, W> {
     tables: Between<W>,
-    scanned: Scanned,
+    scanned: ScanStats,
     stop: &'s AtomicBool,
     done: &'s dyn Fn(u64),
 }
 
-impl<W: Width> Passing<'_, W> {
+impl<W: Width> ScanJoin<'_, W> {
     /// The pairs of a query and one of the rows.
     fn pairs(&mut self, rows: &[W]) -> Result<Vec<Pair>, SegmentError> {
         if self.stop.load(Ordering::Relaxed) {

@@ -5,7 +5,7 @@ use twinprint_fingerprint::Width;
 use super::scan::PASS_ROWS;
 use crate::join::between;
 use crate::plan::PlanError;
-use crate::planner::{Ask, LookupPrices, Medium, Mode, plan_segment};
+use crate::planner::{LookupCosts, LookupMode, Medium, Workload, plan_segment};
 use crate::segment::Codec;
 
 /// True if one pass over `n` stored fingerprints answers `queries` queries sooner than a lookup of each, in memory and on one core, in an
@@ -18,15 +18,15 @@ pub fn scan_is_cheaper<W: Width>(
     n: u64,
     queries: u64,
     k: u32,
-    prices: &LookupPrices,
+    prices: &LookupCosts,
 ) -> Result<bool, PlanError> {
-    let ask = Ask {
+    let ask = Workload {
         n,
         bits: W::BITS,
         k,
         memory: None,
         medium: Medium::Memory,
-        mode: Mode::Batch,
+        mode: LookupMode::Batch,
         skew_bits: 0.0,
         codec,
     };
@@ -46,7 +46,7 @@ mod tests {
     fn a_scan_is_for_queries_without_number() {
         let codec = Codec::default();
         let cheaper =
-            |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupPrices::default()).unwrap();
+            |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupCosts::default()).unwrap();
         // Measured in docs/scale.md: ten million a second go past a million queries, which take a second or two of lookups.
         assert!(!cheaper(100_000_000, 1_000_000, 3));
         assert!(!cheaper(10_000_000, 1000, 3) && !cheaper(1 << 20, 1, 10));
@@ -55,7 +55,7 @@ mod tests {
         // Lookups in pages take longer, so that fewer queries are enough.
         let enough = |codec| {
             let is_cheaper =
-                |queries| scan_is_cheaper::<u64>(codec, 10_000_000, queries, 3, &LookupPrices::default());
+                |queries| scan_is_cheaper::<u64>(codec, 10_000_000, queries, 3, &LookupCosts::default());
             (10..40).find(|log| is_cheaper(1 << log).unwrap()).unwrap()
         };
         assert!(enough(Codec::HUFFMAN) < enough(Codec::default()));

@@ -4,7 +4,7 @@ use super::manifest::Manifest;
 
 /// The state on disk.
 #[derive(Debug)]
-pub(super) struct Structure {
+pub(super) struct CommittedState {
     /// The manifest as last written.
     pub(super) manifest: Manifest,
     /// The stamp of the last commit.
@@ -13,7 +13,7 @@ pub(super) struct Structure {
     pub(super) next: u64,
 }
 
-impl Structure {
+impl CommittedState {
     /// Takes a number for a new file.
     pub(super) fn take_number(&mut self) -> u64 {
         self.next += 1;
@@ -23,7 +23,7 @@ impl Structure {
 
 /// The moment that a commit is bound to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct CommitPoint {
     /// The stamp of the last change that is committed.
     pub(super) stamp: u64,
     /// The caller's mark at that stamp.

@@ -14,7 +14,7 @@ const MAGIC: [u8; 8] = *b"twindel\n";
 /// The version written and read.
 const VERSION: u32 = 1;
 /// Bytes before the ids: magic, version, zeros, number of ids.
-const HEADER: usize = 24;
+const HEADER_BYTES: usize = 24;
 
 /// Deleted ids, each with the stamp of its deletion. Shared by readers and the writer.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ impl Tombstones {
 
 /// The file of ascending `ids`: header, ids, CRC-32 of all before.
 pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEADER + 8 * ids.len() + 4);
+    let mut out = Vec::with_capacity(HEADER_BYTES + 8 * ids.len() + 4);
     out.extend(MAGIC);
     out.extend(VERSION.to_le_bytes());
     out.extend([0; 4]);

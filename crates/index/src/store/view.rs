@@ -6,23 +6,23 @@ use std::sync::Arc;
 use twinprint_fingerprint::Width;
 
 use super::StoreError;
-use super::manifest::Entry;
+use super::manifest::SegmentEntry;
 use super::memtable::Memtable;
 use super::tombstones::Tombstones;
 use crate::segment::{Scratch, Segment, Stats};
 
 /// A segment in use, with its tombstones.
 #[derive(Debug)]
-pub(super) struct Live<W> {
+pub(super) struct LiveSegment<W> {
     /// As it was written; what the manifest says of its tombstones changes with commits.
-    pub(super) entry: Entry,
+    pub(super) entry: SegmentEntry,
     pub(super) segment: Segment<W>,
     pub(super) tombstones: Tombstones,
 }
 
 /// A full memtable, or one that was committed: it takes no more entries and becomes a segment.
 #[derive(Debug)]
-pub(super) struct Frozen<W> {
+pub(super) struct FrozenMemtable<W> {
     pub(super) memtable: Arc<Memtable<W>>,
     pub(super) entries: u32,
     /// The moment at which it was frozen.
@@ -34,8 +34,8 @@ pub(super) struct Frozen<W> {
 /// The segments and memtables. Every living entry is in exactly one of them.
 #[derive(Debug)]
 pub(super) struct View<W> {
-    pub(super) segments: Vec<Arc<Live<W>>>,
-    pub(super) frozen: Vec<Arc<Frozen<W>>>,
+    pub(super) segments: Vec<Arc<LiveSegment<W>>>,
+    pub(super) frozen: Vec<Arc<FrozenMemtable<W>>>,
     /// Made with the first entry.
     pub(super) active: Option<Arc<Memtable<W>>>,
 }

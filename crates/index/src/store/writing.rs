@@ -14,14 +14,14 @@ use super::files::Files;
 use super::locks::lock;
 use super::marker_guard::MarkerGuard;
 use super::memtable::Memtable;
-use super::structure::Structure;
-use super::view::{Frozen, Snapshot, View};
+use super::structure::CommittedState;
+use super::view::{FrozenMemtable, Snapshot, View};
 use super::wakeup::Wakeup;
 use super::{Index, Lock, Options, Settings, StoreError, Upkeep};
 use crate::plan::Plan;
 
 /// The largest number of memtables that wait for the background thread. Beyond it, a change flushes them itself.
-const MOST_FROZEN: usize = 4;
+const MAX_FROZEN_MEMTABLES: usize = 4;
 
 /// State shared by the writer and its background thread.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub(super) struct Shared<W> {
     pub(super) options: Options,
     /// For memtables.
     pub(super) plan: Plan,
-    pub(super) structure: Mutex<Structure>,
-    pub(super) writing: Mutex<Writing>,
+    pub(super) structure: Mutex<CommittedState>,
+    pub(super) writing: Mutex<WriteState>,
     /// Changed under `writing` only.
     pub(super) now: RwLock<Snapshot<W>>,
     /// One compaction at a time.
@@ -48,7 +48,7 @@ pub(super) struct Shared<W> {
 
 /// State guarded for changes.
 #[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct WriteState {
     /// The caller's last mark.
     pub(super) checkpoint: u64,
     /// The reason that changes are refused.
@@ -186,7 +186,7 @@ impl<W: Width> Index<W> {
 
 impl<W: Width> Shared<W> {
     /// Locks for a change.
-    pub(super) fn writing(&self) -> Result<MutexGuard<'_, Writing>, StoreError> {
+    pub(super) fn writing(&self) -> Result<MutexGuard<'_, WriteState>, StoreError> {
         let writing = lock(&self.writing);
         match &writing.refused {
             None => Ok(writing),
@@ -208,16 +208,16 @@ impl<W: Width> Shared<W> {
     }
 
     /// Changes the current snapshot. The parameter proves that the lock for changes is held.
-    pub(super) fn advance(&self, _right: &Writing, change: impl FnOnce(&mut Snapshot<W>)) {
+    pub(super) fn advance(&self, _right: &WriteState, change: impl FnOnce(&mut Snapshot<W>)) {
         change(&mut self.now.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Ends the active memtable, if there is one.
-    pub(super) fn freeze(&self, writing: &Writing) {
+    pub(super) fn freeze(&self, writing: &WriteState) {
         self.advance(writing, |now| {
             if let Some(active) = now.view.active.clone() {
                 let mut frozen = now.view.frozen.clone();
-                frozen.push(Arc::new(Frozen {
+                frozen.push(Arc::new(FrozenMemtable {
                     memtable: active,
                     entries: now.entries,
                     stamp: now.stamp,
@@ -233,7 +233,7 @@ impl<W: Width> Shared<W> {
         });
     }
 
-    fn begin_memtable(&self, writing: &Writing) -> Result<Arc<Memtable<W>>, StoreError> {
+    fn begin_memtable(&self, writing: &WriteState) -> Result<Arc<Memtable<W>>, StoreError> {
         let made = Memtable::new(self.options.memtable, &self.plan);
         let memtable = Arc::new(made.map_err(crate::segment::SegmentError::from)?);
         self.advance(writing, |now| {
@@ -256,7 +256,7 @@ impl<W: Width> Shared<W> {
 
     fn frozen_allowed(&self) -> usize {
         match self.options.upkeep {
-            Upkeep::Background => MOST_FROZEN,
+            Upkeep::Background => MAX_FROZEN_MEMTABLES,
             Upkeep::Caller | Upkeep::FlushOnly => 0,
         }
     }

@@ -21,11 +21,11 @@ use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 
 /// Candidates gathered for one kernel call.
-const GATHER: usize = 256;
+const GATHER_ROWS: usize = 256;
 /// Candidates of one bucket from which on they are compared in place.
-const DIRECT: usize = 32;
+const DIRECT_ROWS: usize = 32;
 /// The number of probes by which a bucket's rows are prefetched; its bounds are prefetched twice as early.
-const AHEAD: usize = 8;
+const PREFETCH_DISTANCE: usize = 8;
 
 /// A row within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,7 +124,7 @@ impl<W: Width> Tables<W> {
             out.sort_unstable_by_key(|m| (m.distance, m.id));
             return stats;
         }
-        let mut gathered: Vec<W> = Vec::with_capacity(GATHER);
+        let mut gathered: Vec<W> = Vec::with_capacity(GATHER_ROWS);
         let mut compare = |rows: &[W], found: &mut Vec<(u8, W)>| {
             near.clear();
             kernel::hamming_one_to_many(query, rows, k, &mut near);
@@ -135,8 +135,8 @@ impl<W: Width> Tables<W> {
         };
         for table in &self.tables {
             let address = table.buckets.address().of(query);
-            let mut far = table.flips.iter().skip(2 * AHEAD);
-            let mut near = table.flips.iter().skip(AHEAD);
+            let mut far = table.flips.iter().skip(2 * PREFETCH_DISTANCE);
+            let mut near = table.flips.iter().skip(PREFETCH_DISTANCE);
             for &flip in &table.flips {
                 if let Some(&flip) = far.next() {
                     table.buckets.prefetch_bounds(address ^ flip);
@@ -146,10 +146,10 @@ impl<W: Width> Tables<W> {
                 }
                 let rows = &table.buckets.rows[table.buckets.bucket(address ^ flip)];
                 stats.candidates += rows.len() as u64;
-                if rows.len() >= DIRECT {
+                if rows.len() >= DIRECT_ROWS {
                     compare(rows, &mut found);
                 } else {
-                    if gathered.len() + rows.len() > GATHER {
+                    if gathered.len() + rows.len() > GATHER_ROWS {
                         compare(&gathered, &mut found);
                         gathered.clear();
                     }

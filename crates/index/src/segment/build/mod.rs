@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use twinprint_fingerprint::Width;
 
-pub use self::resume::{Interrupted, Left};
-use self::spill::{DIVISION_BITS, Divided, Spill};
+pub use self::resume::{Interrupted, Resumable};
+use self::spill::{DIVISION_BITS, DividedRecords, Spill};
 use super::codec::Codec;
 use super::order::Order;
 use super::{Segment, SegmentError, write};
@@ -53,7 +53,7 @@ pub struct Options {
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with numbers of rows as they are written, those of every table, and as a resumed build reads them back.
-    pub written: Option<Written>,
+    pub written: Option<ProgressCallback>,
     /// A description of the work: everything that decides the bytes of the file, apart from these options. With it, a build that is ended after its
     /// first table leaves its tables, and [`Interrupted::find`] finds them for the same work only. Facts that are known only after the input was read,
     /// such as a digest of it, are for [`Builder::note`].
@@ -62,18 +62,18 @@ pub struct Options {
 
 /// A callback for progress.
 #[derive(Clone)]
-pub struct Written(Arc<dyn Fn(u64) + Send + Sync>);
+pub struct ProgressCallback(Arc<dyn Fn(u64) + Send + Sync>);
 
-impl Written {
+impl ProgressCallback {
     /// Calls `report` with the number of rows written since the last call.
     pub fn new(report: impl Fn(u64) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 }
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Written")
+        f.write_str("ProgressCallback")
     }
 }
 
@@ -109,8 +109,8 @@ impl Options {
     }
 
     /// Reports rows, and checks whether to stop.
-    fn go_on(&self, rows: usize) -> Result<(), SegmentError> {
-        if let Some(Written(report)) = &self.written {
+    fn report_and_check_stop(&self, rows: usize) -> Result<(), SegmentError> {
+        if let Some(ProgressCallback(report)) = &self.written {
             report(rows as u64);
         }
         let stop = self.stop.as_ref();
@@ -130,7 +130,7 @@ pub struct Builder<W> {
     order: Order<W>,
     spill: Spill,
     /// The records of the first table.
-    gathered: Divided,
+    gathered: DividedRecords,
     id_bytes: usize,
     count: u64,
     /// All ids or-ed.
@@ -157,7 +157,7 @@ impl<W: Width> Builder<W> {
                 folder(path),
                 (options.for_records(plan.tables.len()) / 5 * 2) as usize,
             ),
-            gathered: Divided::new(records::bytes::<W>() + id_bytes),
+            gathered: DividedRecords::new(records::bytes::<W>() + id_bytes),
             options: options.clone(),
             plan,
             id_bytes,

@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 use twinprint_fingerprint::Width;
 
 use super::spill::Spill;
-use super::tables::{Tables, divide, metas, orders};
+use super::tables::{TableWriter, divide, metas, orders};
 use super::{Options, write};
 use crate::segment::journal::{self, Journal};
 use crate::segment::layout::TableMeta;
 use crate::segment::mapping::Mapping;
-use crate::segment::sectors::{Sectors, Sums};
-use crate::segment::write::Unfinished;
+use crate::segment::sectors::{Checksums, Sectors};
+use crate::segment::write::SegmentWriter;
 use crate::segment::{Segment, SegmentError};
 use crate::storage::folder;
 
 /// Bytes verified between two checks of [`Options::stop`].
-const STRETCH: usize = 64 << 20;
+const VERIFIED_BYTES: usize = 64 << 20;
 
 /// The files of an interrupted build.
 #[derive(Debug)]
-pub enum Left<W> {
+pub enum Resumable<W> {
     /// There is no journal.
     Nothing,
     /// The files are of other work, damaged, or of another version; the error says which. A new build removes them.
@@ -47,22 +47,22 @@ pub struct Interrupted<W> {
 
 impl<W: Width> Interrupted<W> {
     /// Looks for an interrupted build of a file at `path`. It must have been built with the same plan, address bits, codec and
-    /// [`Options::resume`]; without the latter, returns [`Left::Nothing`]. Reads and verifies all whole tables.
+    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all whole tables.
     ///
     /// # Errors
-    /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Left::Unusable`].
-    pub fn find(path: &Path, options: &Options) -> Result<Left<W>, SegmentError> {
+    /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Resumable::Unusable`].
+    pub fn find(path: &Path, options: &Options) -> Result<Resumable<W>, SegmentError> {
         let Some(work) = &options.resume else {
-            return Ok(Left::Nothing);
+            return Ok(Resumable::Nothing);
         };
         let journal = journal::place(path);
         match fs::read(&journal) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Left::Nothing),
-            Err(error) => Ok(Left::Unusable(SegmentError::io(&journal)(error))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Resumable::Nothing),
+            Err(error) => Ok(Resumable::Unusable(SegmentError::io(&journal)(error))),
             Ok(bytes) => match Self::verified(path, options, work, &bytes) {
-                Ok(interrupted) => Ok(Left::Tables(Box::new(interrupted))),
+                Ok(interrupted) => Ok(Resumable::Tables(Box::new(interrupted))),
                 Err(SegmentError::Stopped) => Err(SegmentError::Stopped),
-                Err(error) => Ok(Left::Unusable(error)),
+                Err(error) => Ok(Resumable::Unusable(error)),
             },
         }
     }
@@ -81,14 +81,14 @@ impl<W: Width> Interrupted<W> {
         };
         let data = Mapping::map_in_order(&file)?;
         let length = usize::try_from(journal.length).unwrap_or(usize::MAX);
-        let sectors = Sectors::new(length, Sums::Apart(journal.sums.clone()));
+        let sectors = Sectors::new(length, Checksums::Apart(journal.sums.clone()));
         let sectors = sectors.filter(|_| length <= data.len());
         let sectors = sectors.ok_or_else(|| damaged(data.len() as u64, "its end is missing"))?;
-        for from in (0..length).step_by(STRETCH) {
-            let bytes = from..length.min(from + STRETCH);
+        for from in (0..length).step_by(VERIFIED_BYTES) {
+            let bytes = from..length.min(from + VERIFIED_BYTES);
             let wrong = |offset| damaged(offset, "a checksum does not match");
             sectors.verify_each(&data, bytes).map_err(wrong)?;
-            options.go_on(0)?;
+            options.report_and_check_stop(0)?;
         }
         let mut footer = journal.footer.clone();
         footer.tables.truncate(journal.whole as usize);
@@ -140,7 +140,7 @@ impl<W: Width> Interrupted<W> {
         let orders = orders(&journal.footer.plan, &options, journal.footer.ids);
         let budget = options.for_records(orders.len()) / 5 * 2;
         let mut spill = Spill::new(folder(&path), budget as usize);
-        let mut others = Tables::none_divided(&orders[whole..]);
+        let mut others = TableWriter::none_divided(&orders[whole..]);
         let mut walk = so_far.walk(whole - 1);
         let mut rows = Vec::new();
         while walk.fill(&mut rows)? {
@@ -148,13 +148,13 @@ impl<W: Width> Interrupted<W> {
                 let fingerprint = orders[whole - 1].restore(row);
                 divide(fingerprint, &orders[whole..], &mut others, &mut spill)?;
             }
-            options.go_on(rows.len())?;
+            options.report_and_check_stop(rows.len())?;
         }
         // Before the file is written to.
         drop(so_far);
-        let file = Unfinished::cut(&path, &journal, options.storage.clone())?;
+        let file = SegmentWriter::cut(&path, &journal, options.storage.clone())?;
         let opened = path.clone();
-        let tables = Tables {
+        let tables = TableWriter {
             path,
             options,
             notes: journal.notes,

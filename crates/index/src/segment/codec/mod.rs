@@ -17,8 +17,8 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::Run;
 
-pub(super) use self::packed::{Bounded, Packed};
-pub(super) use self::pages::{Paged, Pages};
+pub(super) use self::packed::{Packed, PackedReader};
+pub(super) use self::pages::{Pages, PagesReader};
 use super::directory::{Directory, EliasFano, Plain};
 use super::{Segment, SegmentError};
 pub use kind::Codec;
@@ -54,7 +54,7 @@ pub(super) trait Buckets<W: Width> {
     fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
 
     /// Appends the permuted rows from `place` on, at least some thousand if that many are left, verified; advances `place`.
-    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError>;
+    fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
 /// Probes that have been located.
@@ -71,7 +71,7 @@ pub(super) struct Probed<'p, W> {
 #[derive(Debug, Default)]
 pub(super) struct Workspace<W> {
     near: Vec<(u32, u32)>,
-    decoded: pages::Decoded<W>,
+    decoded: pages::PageCache<W>,
 }
 
 impl<W> Workspace<W> {
@@ -83,7 +83,7 @@ impl<W> Workspace<W> {
 
 /// The position of a pass over all rows of a table.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct RowCursor {
     /// The row to come.
     pub(super) row: u32,
     /// The address after that of the last row, and the end of the latter's bucket.
@@ -94,49 +94,51 @@ pub(super) struct Place {
 
 /// The positions of the rows of a table in an open segment.
 #[derive(Debug)]
-pub(super) enum Coded {
+pub(super) enum StoredRows {
     Packed(Packed),
     Pages(Pages),
 }
 
 /// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prices {
+pub(super) struct ProbeCosts {
     pub(super) probe: f64,
     pub(super) candidate: f64,
     pub(super) scanned: f64,
 }
 
-impl Coded {
+impl StoredRows {
     /// The costs of its steps.
-    pub(super) fn prices(&self) -> Prices {
+    pub(super) fn costs(&self) -> ProbeCosts {
         match self {
-            Self::Packed(_) => packed::PRICES,
-            Self::Pages(pages) => pages::prices(pages.page_rows()),
+            Self::Packed(_) => packed::COSTS,
+            Self::Pages(pages) => pages::costs(pages.page_rows()),
         }
     }
 }
 
 /// One of the readers; see [`each_codec`].
-pub(super) enum Reader<'s, W> {
-    Plain(Bounded<'s, W, Plain<'s>>),
-    EliasFano(Bounded<'s, W, EliasFano<'s>>),
-    Pages(Paged<'s, W>),
+pub(super) enum RowReader<'s, W> {
+    Plain(PackedReader<'s, W, Plain<'s>>),
+    EliasFano(PackedReader<'s, W, EliasFano<'s>>),
+    Pages(PagesReader<'s, W>),
 }
 
 impl<W: Width> Segment<W> {
     /// The reader of the rows of table `t`.
     #[inline]
-    pub(super) fn buckets(&self, t: usize) -> Reader<'_, W> {
+    pub(super) fn buckets(&self, t: usize) -> RowReader<'_, W> {
         let table = &self.tables[t];
         match &table.rows {
-            Coded::Packed(packed) => match packed.directory(&self.data) {
-                Directory::Plain(bounds) => Reader::Plain(Bounded::new(self, &table.order, packed, bounds)),
+            StoredRows::Packed(packed) => match packed.directory(&self.data) {
+                Directory::Plain(bounds) => {
+                    RowReader::Plain(PackedReader::new(self, &table.order, packed, bounds))
+                }
                 Directory::EliasFano(bounds) => {
-                    Reader::EliasFano(Bounded::new(self, &table.order, packed, bounds))
+                    RowReader::EliasFano(PackedReader::new(self, &table.order, packed, bounds))
                 }
             },
-            Coded::Pages(pages) => Reader::Pages(Paged::new(self, &table.order, pages)),
+            StoredRows::Pages(pages) => RowReader::Pages(PagesReader::new(self, &table.order, pages)),
         }
     }
 }
@@ -145,9 +147,9 @@ impl<W: Width> Segment<W> {
 macro_rules! each_codec {
     ($reader:expr, $rows:ident => $do:expr) => {
         match $reader {
-            $crate::segment::codec::Reader::Plain($rows) => $do,
-            $crate::segment::codec::Reader::EliasFano($rows) => $do,
-            $crate::segment::codec::Reader::Pages($rows) => $do,
+            $crate::segment::codec::RowReader::Plain($rows) => $do,
+            $crate::segment::codec::RowReader::EliasFano($rows) => $do,
+            $crate::segment::codec::RowReader::Pages($rows) => $do,
         }
     };
 }
@@ -155,9 +157,9 @@ pub(super) use each_codec;
 
 /// A mismatch in a file, and its offset.
 #[derive(Debug)]
-pub(super) struct Wrong(pub(super) u64, pub(super) &'static str);
+pub(super) struct Mismatch(pub(super) u64, pub(super) &'static str);
 
 /// A section that must be there.
-fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Wrong> {
-    section.ok_or(Wrong(0, what))
+fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Mismatch> {
+    section.ok_or(Mismatch(0, what))
 }

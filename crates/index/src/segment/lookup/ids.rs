@@ -15,7 +15,7 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// A fingerprint found: for which query, how far, and its row in the first table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found<W> {
+pub(crate) struct RowMatch<W> {
     pub(super) query: u32,
     pub(super) fingerprint: W,
     pub(super) distance: u32,
@@ -26,7 +26,7 @@ impl<W: Width> Segment<W> {
     /// Calls `each(query, id, fingerprint, distance)` for every id of what was found.
     pub(super) fn ids_of(
         &self,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
         mut each: impl FnMut(u32, u64, W, u32),
     ) -> Result<(), SegmentError> {
         each_codec!(self.buckets(0), rows => self.rows_of(&rows, found))?;
@@ -77,9 +77,9 @@ impl<W: Width> Segment<W> {
     }
 
     /// Finds the rows that are not known yet in the first table, which `rows` reads.
-    fn rows_of(&self, rows: &impl Buckets<W>, found: &mut [Found<W>]) -> Result<(), SegmentError> {
+    fn rows_of(&self, rows: &impl Buckets<W>, found: &mut [RowMatch<W>]) -> Result<(), SegmentError> {
         let order = &self.tables[0].order;
-        let unknown = |f: &Found<W>| f.row == NO_ROW;
+        let unknown = |f: &RowMatch<W>| f.row == NO_ROW;
         if found.len() > 1 {
             for f in found.iter().filter(|f| unknown(f)) {
                 rows.prefetch(order.address(order.permute(f.fingerprint)));

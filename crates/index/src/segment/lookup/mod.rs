@@ -18,11 +18,11 @@ use std::ops::ControlFlow;
 
 use twinprint_fingerprint::{Width, kernel};
 
-use self::ids::Found;
-use self::probes::{Job, Probes};
+use self::ids::RowMatch;
+use self::probes::{Probes, TableLookup};
 use super::codec::each_codec;
 use super::{Segment, SegmentError};
-pub(crate) use search::{Search, Searches};
+pub(crate) use search::{SearchPlan, SearchPlans};
 
 /// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl std::ops::AddAssign for Stats {
 /// Reused buffers of lookups; one for each thread.
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
-    probes: probes::Buffers<W>,
+    probes: probes::ProbeBuffers<W>,
     rows: Vec<W>,
 }
 
@@ -55,18 +55,18 @@ trait Receive<W> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
     ) -> Result<ControlFlow<()>, SegmentError>;
 }
 
 /// Passes every id on.
-struct All<F>(F);
+struct EachId<F>(F);
 
-impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for All<F> {
+impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for EachId<F> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
     ) -> Result<ControlFlow<()>, SegmentError> {
         segment.ids_of(found, &mut self.0)?;
         Ok(ControlFlow::Continue(()))
@@ -74,13 +74,13 @@ impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for All<F> {
 }
 
 /// Keeps one match and ends the search.
-struct One<W>(Option<(u64, W, u32)>);
+struct FirstMatch<W>(Option<(u64, W, u32)>);
 
-impl<W: Width> Receive<W> for One<W> {
+impl<W: Width> Receive<W> for FirstMatch<W> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
     ) -> Result<ControlFlow<()>, SegmentError> {
         found.sort_unstable_by_key(|f| f.distance);
         segment.ids_of(&mut found[..1], |_, id, fingerprint, distance| {
@@ -102,7 +102,7 @@ impl<W: Width> Segment<W> {
         scratch: &mut Scratch<W>,
         mut hit: impl FnMut(u64, W, u32),
     ) -> Result<Stats, SegmentError> {
-        let mut all = All(|_, id, fingerprint, distance| hit(id, fingerprint, distance));
+        let mut all = EachId(|_, id, fingerprint, distance| hit(id, fingerprint, distance));
         self.search(&[query], k, scratch, false, &mut all)
     }
 
@@ -117,7 +117,7 @@ impl<W: Width> Segment<W> {
         k: u32,
         scratch: &mut Scratch<W>,
     ) -> Result<Option<(u64, W, u32)>, SegmentError> {
-        let mut one = One(None);
+        let mut one = FirstMatch(None);
         self.search(&[query], k, scratch, true, &mut one)?;
         Ok(one.0)
     }
@@ -136,11 +136,12 @@ impl<W: Width> Segment<W> {
     ) -> Result<Stats, SegmentError> {
         let mut stats = Stats::default();
         for (batch, first) in queries
-            .chunks(probes::MOST_QUERIES)
-            .zip((0..).step_by(probes::MOST_QUERIES))
+            .chunks(probes::MAX_BATCH_QUERIES)
+            .zip((0..).step_by(probes::MAX_BATCH_QUERIES))
         {
-            let mut all =
-                All(|q: u32, id, fingerprint, distance| hit(first + q as usize, id, fingerprint, distance));
+            let mut all = EachId(|q: u32, id, fingerprint, distance| {
+                hit(first + q as usize, id, fingerprint, distance)
+            });
             stats += self.search(batch, k, scratch, false, &mut all)?;
         }
         Ok(stats)
@@ -158,11 +159,11 @@ impl<W: Width> Segment<W> {
         let mut stats = Stats::default();
         let (rows, planned) = (self.footer.rows, self.footer.plan.k);
         match self.searches.of(&self.tables, rows, planned, k) {
-            Search::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
-            Search::Probe(probing) => {
+            SearchPlan::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
+            SearchPlan::Probe(probing) => {
                 for p in 0..probing.len() {
                     let (probing, earlier) = (&probing[p], &probing[..p]);
-                    let job = Job {
+                    let job = TableLookup {
                         segment: self,
                         probing,
                         earlier,
@@ -202,7 +203,7 @@ impl<W: Width> Segment<W> {
             }
             stats.candidates += (rows.len() * queries.len()) as u64;
             kernel::hamming_many_to_many(&permuted, rows, k, &mut |query, row, distance| {
-                found.push(Found {
+                found.push(RowMatch {
                     query,
                     fingerprint: order.restore(rows[row as usize]),
                     distance: u32::from(distance),

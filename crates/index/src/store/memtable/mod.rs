@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use twinprint_fingerprint::{Width, kernel};
 
-use self::slots::{Rows, numbers};
+use self::slots::{RowSlots, numbers};
 use super::locks::lock;
 use crate::address::Address;
 use crate::flips;
@@ -33,16 +33,16 @@ use crate::segment::Stats;
 /// The stamp of an entry that is alive.
 pub(super) const ALIVE: u64 = u64::MAX;
 /// A lookup that has followed as many links as a quarter of the rows scans: a link costs several compared rows.
-const LINKS_LIKE_A_SCAN: u32 = 4;
+const SCAN_LINK_RATIO: u32 = 4;
 /// The number of probes by which a bucket is prefetched.
-const AHEAD: usize = 8;
+const PREFETCH_DISTANCE: usize = 8;
 /// Ends a chain. Others are positions plus one.
 const END: u32 = 0;
 
-/// Rows arranged by a plan, while they are added.
+/// Permuted tables of rows that are added while they are read.
 #[derive(Debug)]
 pub(super) struct Memtable<W> {
-    rows: Rows<W>,
+    rows: RowSlots<W>,
     /// The newest entry of each row.
     newest: Box<[AtomicU32]>,
     ids: Box<[AtomicU64]>,
@@ -50,14 +50,14 @@ pub(super) struct Memtable<W> {
     died: Box<[AtomicU64]>,
     /// The entry of the same row before this one.
     older: Box<[AtomicU32]>,
-    tables: Vec<Chains>,
+    tables: Vec<ChainedTable>,
     k: u32,
-    appending: Mutex<Appending<W>>,
+    appending: Mutex<AppendState<W>>,
 }
 
 /// State of the writer alone.
 #[derive(Debug)]
-struct Appending<W> {
+struct AppendState<W> {
     rows: u32,
     entries: u32,
     by_fingerprint: HashMap<W, u32>,
@@ -67,7 +67,7 @@ struct Appending<W> {
 
 /// One permuted table.
 #[derive(Debug)]
-struct Chains {
+struct ChainedTable {
     address: Address,
     flips: Vec<u32>,
     /// The newest row of each address.
@@ -85,7 +85,7 @@ impl<W: Width> Memtable<W> {
         let n = capacity as usize;
         let chains = |spec: &crate::plan::TableSpec| {
             let address = Address::new(crate::plan::leading_bits(spec.mask, wide));
-            Chains {
+            ChainedTable {
                 flips: flips::ball(address.bits(), spec.radius),
                 newest: numbers(1 << address.bits()),
                 older: numbers(n),
@@ -93,14 +93,14 @@ impl<W: Width> Memtable<W> {
             }
         };
         Ok(Self {
-            rows: Rows::new(n),
+            rows: RowSlots::new(n),
             newest: numbers(n),
             ids: numbers(n),
             died: numbers(n),
             older: numbers(n),
             tables: plan.tables.iter().map(chains).collect(),
             k: plan.k,
-            appending: Mutex::new(Appending {
+            appending: Mutex::new(AppendState {
                 rows: 0,
                 entries: 0,
                 by_fingerprint: HashMap::new(),
@@ -205,7 +205,7 @@ impl<W: Width> Memtable<W> {
         let mut links = 0;
         for table in &self.tables {
             let address = table.address.of(query);
-            let mut ahead = table.flips.iter().skip(AHEAD);
+            let mut ahead = table.flips.iter().skip(PREFETCH_DISTANCE);
             for &flip in &table.flips {
                 if let Some(&flip) = ahead.next() {
                     kernel::prefetch_read(&table.newest, (address ^ flip) as usize);
@@ -222,7 +222,7 @@ impl<W: Width> Memtable<W> {
                 }
                 stats.probes += 1;
                 // Not at every link, so a chain is followed to its end, which is never more than all rows.
-                if links > 64 + entries / LINKS_LIKE_A_SCAN {
+                if links > 64 + entries / SCAN_LINK_RATIO {
                     stats.candidates += u64::from(links);
                     return false;
                 }
@@ -268,7 +268,7 @@ impl<W: Width> Memtable<W> {
     }
 
     /// Locks the writer's state. A panic during an append leaves it consistent: an entry counts only once `entries` includes it.
-    fn appending(&self) -> MutexGuard<'_, Appending<W>> {
+    fn appending(&self) -> MutexGuard<'_, AppendState<W>> {
         lock(&self.appending)
     }
 }

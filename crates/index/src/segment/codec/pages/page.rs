@@ -11,7 +11,7 @@ use super::huffman::{self, Decoder};
 use crate::segment::bits::{Packer, number_at, row_at, word_at};
 
 /// Bits that are there wherever a number of 64 of them begins within its first byte.
-const AT_ONCE: u32 = 57;
+const MAX_READ_BITS: u32 = 57;
 
 /// The most significant bit in which two rows differ, that is where the greater has a one; rows must differ.
 #[inline]
@@ -104,7 +104,7 @@ impl<'s, W: Width> Page<'s, W> {
         };
         let word = word_at(self.bytes, (self.bit / 8) as usize) >> (self.bit % 8);
         let (h, length) = self.decoder.read(word);
-        let below = if length + h <= AT_ONCE {
+        let below = if length + h <= MAX_READ_BITS {
             W::truncate((word >> length & ((1 << h) - 1)).into())
         } else {
             number_at(self.bytes, self.bit + u64::from(length), h)
