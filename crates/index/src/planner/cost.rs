@@ -71,7 +71,7 @@ impl TableLoad {
     }
 
     /// Cost of one table of a self-join.
-    pub(super) fn join(&self, prices: &JoinCosts) -> f64 {
+    pub(super) fn join(&self, step_costs: &JoinCosts) -> f64 {
         let space = 2f64.powi(self.u as i32);
         let occupied = space * -(-self.n / space).exp_m1();
         let partners = (ball_size(self.u, self.radius) - 1.0) / 2.0;
@@ -79,10 +79,10 @@ impl TableLoad {
         let length = self.n / occupied;
         let comparisons = self.comparisons();
         let gathered = (comparisons / length).min(occupied * partners * length);
-        prices.sort * self.n
-            + occupied * (prices.run + partners * prices.bucket_pair)
-            + gathered * prices.gather
-            + comparisons * (1.0 + 1.5 / length) * prices.compare
+        step_costs.sort * self.n
+            + occupied * (step_costs.run + partners * step_costs.bucket_pair)
+            + gathered * step_costs.gather
+            + comparisons * (1.0 + 1.5 / length) * step_costs.compare
             + space
     }
 

@@ -34,28 +34,28 @@ fn choose(
     memory: Option<u64>,
     differences: Option<&Differences>,
 ) -> Result<Choice<Plan>, PlanError> {
-    let prices = JoinCosts::of(bits);
+    let step_costs = JoinCosts::of(bits);
     let rows = n as f64;
     let scan = CostedPlan {
         plan: Plan::scan(bits, k)?,
         address_bits: vec![1],
-        cost: prices.probe + rows * prices.scanned,
+        cost: step_costs.probe + rows * step_costs.scanned,
         bytes: rows * (f64::from(bits) / 8.0 + 4.0),
     };
     let fits = |p: &CostedPlan| memory.is_none_or(|m| p.bytes <= m as f64);
     let mut costed: Vec<CostedPlan> = catalogue(bits, k)
         .into_iter()
-        .map(|plan| price(plan, rows, &prices, None))
+        .map(|plan| cost_lookup(plan, rows, &step_costs, None))
         .collect();
     by_cost(&mut costed);
     if let Some(differences) = differences {
-        // A plan that is too dear for uniform rows need not be considered again: its cost only grows with other rows.
+        // A plan that is too expensive for uniform rows need not be considered again: its cost only grows with other rows.
         let mut least = scan.cost;
         for p in &mut costed {
             if p.cost >= least {
                 break;
             }
-            *p = price(p.plan.clone(), rows, &prices, Some(differences));
+            *p = cost_lookup(p.plan.clone(), rows, &step_costs, Some(differences));
             if fits(p) {
                 least = least.min(p.cost);
             }
@@ -92,7 +92,12 @@ fn by_cost(costed: &mut [CostedPlan]) {
     });
 }
 
-fn price(plan: Plan, rows: f64, prices: &JoinCosts, differences: Option<&Differences>) -> CostedPlan {
+fn cost_lookup(
+    plan: Plan,
+    rows: f64,
+    step_costs: &JoinCosts,
+    differences: Option<&Differences>,
+) -> CostedPlan {
     let row_bytes = f64::from(plan.bits) / 8.0;
     let width = (rows.max(2.0) as usize).ilog2().min(MAX_ADDRESS_BITS);
     let (mut cost, mut bytes) = (0.0, rows * 4.0);
@@ -109,7 +114,7 @@ fn price(plan: Plan, rows: f64, prices: &JoinCosts, differences: Option<&Differe
         if let Some(differences) = differences {
             candidates = candidates.max(rows * differences.share(leading_bits(mask, u), radius));
         }
-        cost += probes * prices.probe + candidates * prices.candidate;
+        cost += probes * step_costs.probe + candidates * step_costs.candidate;
         bytes += rows * row_bytes + 4.0 * 2f64.powi(u as i32) + 4.0 * probes;
         address_bits.push(u);
     }

@@ -119,16 +119,17 @@ pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<Choice<JoinPlan>
 }
 
 fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<JoinPlan> {
-    let prices = JoinCosts::of(bits);
+    let step_costs = JoinCosts::of(bits);
     let rows = n as f64;
-    let scan = rows * rows / 2.0 * prices.compare;
+    let scan = rows * rows / 2.0 * step_costs.compare;
     let mut costed: Vec<CostedPlan> = Vec::new();
     if n > MAX_SCANNED_ROWS {
         let mut plans = catalogue(bits, k);
-        plans.extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| balanced(n, bits, k, s, &prices)));
+        plans
+            .extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| balanced(n, bits, k, s, &step_costs)));
         costed = plans
             .into_iter()
-            .map(|plan| cost_join(plan, rows, &prices, None))
+            .map(|plan| cost_join(plan, rows, &step_costs, None))
             .collect();
         costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         if let Some(sample) = sample {
@@ -138,7 +139,7 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<J
                 if p.cost >= least {
                     break;
                 }
-                *p = cost_join(p.plan.clone(), rows, &prices, Some(sample));
+                *p = cost_join(p.plan.clone(), rows, &step_costs, Some(sample));
                 least = least.min(p.cost);
             }
             costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -215,7 +216,7 @@ fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
 
 /// Disjoint parts with even radii whose widths make the sum of the tables' costs least: each bit goes to the part that
 /// saves most by it.
-fn balanced(n: usize, bits: u32, k: u32, s: u32, prices: &JoinCosts) -> Option<Plan> {
+fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Option<Plan> {
     let radii = even_radii(k, s);
     let cost = |radius: i32, width: u32| match u32::try_from(radius) {
         Ok(radius) => {
@@ -226,7 +227,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, prices: &JoinCosts) -> Option<P
                     radius,
                     skew: 1.0,
                 }
-                .join(prices)
+                .join(step_costs)
             })
             .1
         }
@@ -262,7 +263,7 @@ fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
         .unwrap_or((1, f64::INFINITY))
 }
 
-fn cost_join(plan: Plan, n: f64, prices: &JoinCosts, sample: Option<&Sample>) -> CostedPlan {
+fn cost_join(plan: Plan, n: f64, step_costs: &JoinCosts, sample: Option<&Sample>) -> CostedPlan {
     let mut address_bits = Vec::new();
     let (mut cost, mut bytes) = (0.0, 0f64);
     for table in &plan.tables {
@@ -282,7 +283,7 @@ fn cost_join(plan: Plan, n: f64, prices: &JoinCosts, sample: Option<&Sample>) ->
                 radius: table.radius,
                 skew,
             }
-            .join(prices)
+            .join(step_costs)
         });
         address_bits.push(u);
         cost += least;

@@ -107,8 +107,8 @@ struct CostedPlan {
 }
 
 /// The quantity that the choice minimises.
-fn aim(ask: &Workload, cost: f64, bytes: f64) -> f64 {
-    match ask.medium {
+fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
+    match workload.medium {
         Medium::Memory => cost * bytes,
         Medium::Disk => cost,
     }
@@ -118,33 +118,33 @@ fn aim(ask: &Workload, cost: f64, bytes: f64) -> f64 {
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
-pub fn plan_segment(ask: &Workload, prices: &LookupCosts) -> Result<Choice<SegmentPlan>, PlanError> {
-    let scan = Plan::scan(ask.bits, ask.k)?;
-    let mut plans = catalogue(ask.bits, ask.k);
+pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<SegmentPlan>, PlanError> {
+    let scan = Plan::scan(workload.bits, workload.k)?;
+    let mut plans = catalogue(workload.bits, workload.k);
     plans.push(scan);
-    let costed_for = |ask: &Workload| -> Vec<CostedPlan> {
+    let costed_for = |workload: &Workload| -> Vec<CostedPlan> {
         plans
             .iter()
-            .map(|plan| cost_of(plan.clone(), ask, prices))
+            .map(|plan| cost_of(plan.clone(), workload, costs))
             .collect()
     };
-    let mut costed = costed_for(ask);
+    let mut costed = costed_for(workload);
     costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    let plain = if ask.codec == Codec::default() {
+    let plain = if workload.codec == Codec::default() {
         Vec::new()
     } else {
         let codec = Codec::default();
-        costed_for(&Workload { codec, ..*ask })
+        costed_for(&Workload { codec, ..*workload })
     };
     let beaten = |p: &CostedPlan| {
         let mut plain = plain.iter().filter(|plain| plain.eligible);
         plain.any(|plain| plain.cost <= p.cost && plain.bytes <= p.bytes)
     };
-    let fits = |p: &CostedPlan| ask.memory.is_none_or(|most| p.bytes <= most as f64);
+    let fits = |p: &CostedPlan| workload.memory.is_none_or(|most| p.bytes <= most as f64);
     let parts = || costed.iter().enumerate().filter(|(_, p)| p.eligible);
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
-        .min_by(|a, b| aim(ask, a.1.cost, a.1.bytes).total_cmp(&aim(ask, b.1.cost, b.1.bytes)));
+        .min_by(|a, b| aim(workload, a.1.cost, a.1.bytes).total_cmp(&aim(workload, b.1.cost, b.1.bytes)));
     // If none fits, the smallest plan that is no scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
@@ -166,14 +166,14 @@ pub fn plan_segment(ask: &Workload, prices: &LookupCosts) -> Result<Choice<Segme
             } else {
                 format!(
                     "serves radii up to {} only, and takes {:.1} times the space",
-                    ask.k,
+                    workload.k,
                     p.bytes / best.bytes
                 )
             };
             row(p, verdict)
         })
         .collect();
-    losers.extend(naive(ask, prices, best.cost));
+    losers.extend(naive(workload, costs, best.cost));
     losers.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     alternatives.extend(losers);
     Ok(Choice {
@@ -193,18 +193,18 @@ fn row(p: &CostedPlan, verdict: String) -> Alternative {
 }
 
 /// The cost of a probe.
-fn probe(ask: &Workload, prices: &LookupCosts) -> f64 {
-    match (ask.medium, ask.mode) {
-        (Medium::Disk, _) => prices.read,
-        (Medium::Memory, LookupMode::Online) => prices.online * stored::online_factor(ask.codec),
-        (Medium::Memory, LookupMode::Batch) => prices.batch * stored::batch_factor(ask.codec),
+fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
+    match (workload.medium, workload.mode) {
+        (Medium::Disk, _) => costs.read,
+        (Medium::Memory, LookupMode::Online) => costs.online * stored::online_factor(workload.codec),
+        (Medium::Memory, LookupMode::Batch) => costs.batch * stored::batch_factor(workload.codec),
     }
 }
 
 /// The address widths at which a plan is best within the memory, or smallest where it does not fit.
-fn cost_of(plan: Plan, ask: &Workload, prices: &LookupCosts) -> CostedPlan {
-    let n = ask.n.max(1) as f64;
-    let log = ask.n.max(2).ilog2();
+fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
+    let n = workload.n.max(1) as f64;
+    let log = workload.n.max(2).ilog2();
     let id_bits = f64::from(log + 1);
     let union = plan.tables.iter().fold(0, |all, t| all | t.mask);
     let widths: u32 = plan.tables.iter().map(|t| t.mask.count_ones()).sum();
@@ -217,18 +217,18 @@ fn cost_of(plan: Plan, ask: &Workload, prices: &LookupCosts) -> CostedPlan {
                 n,
                 u,
                 radius: table.radius,
-                skew: ask.skew_bits.exp2(),
+                skew: workload.skew_bits.exp2(),
             }
             .lookup();
-            cost += probes * probe(ask, prices) + candidates * prices.candidate;
-            bytes += stored::table_bytes(ask.codec, n, plan.bits, u);
+            cost += probes * probe(workload, costs) + candidates * costs.candidate;
+            bytes += stored::table_bytes(workload.codec, n, plan.bits, u);
             address_bits.push(u);
         }
         (cost, bytes, address_bits)
     };
     if plan.name == "scan" {
         return CostedPlan {
-            cost: n * prices.scanned,
+            cost: n * costs.scanned,
             bytes: n * (f64::from(plan.bits) + id_bits) / 8.0,
             plan: SegmentPlan {
                 address_bits: vec![1],
@@ -240,11 +240,11 @@ fn cost_of(plan: Plan, ask: &Workload, prices: &LookupCosts) -> CostedPlan {
     let tried: Vec<_> = (log.saturating_sub(2)..=log + 2)
         .map(|wide| at(wide.max(1)))
         .collect();
-    let fits = |t: &&(f64, f64, Vec<u32>)| ask.memory.is_none_or(|most| t.1 <= most as f64);
+    let fits = |t: &&(f64, f64, Vec<u32>)| workload.memory.is_none_or(|most| t.1 <= most as f64);
     let best = tried
         .iter()
         .filter(fits)
-        .min_by(|a, b| aim(ask, a.0, a.1).total_cmp(&aim(ask, b.0, b.1)));
+        .min_by(|a, b| aim(workload, a.0, a.1).total_cmp(&aim(workload, b.0, b.1)));
     let smallest = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let (cost, bytes, address_bits) = best.or(smallest).cloned().unwrap_or_default();
     CostedPlan {
@@ -256,14 +256,14 @@ fn cost_of(plan: Plan, ask: &Workload, prices: &LookupCosts) -> CostedPlan {
 }
 
 /// The methods that need no plan, and random permutations, which are not exact.
-fn naive(ask: &Workload, prices: &LookupCosts, best: f64) -> Vec<Alternative> {
-    let n = ask.n.max(1) as f64;
-    let ball = crate::flips::ball_size(ask.bits, ask.k);
-    let row = f64::from(ask.bits) / 8.0;
+fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative> {
+    let n = workload.n.max(1) as f64;
+    let ball = crate::flips::ball_size(workload.bits, workload.k);
+    let row = f64::from(workload.bits) / 8.0;
     // A hash table seven tenths full.
     let entry = (row + 4.0) / 0.7;
     let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
-    let variations = ball * probe(ask, prices);
+    let variations = ball * probe(workload, costs);
     let mut out = vec![
         Alternative {
             name: format!("every variation of the query ({ball:.3e})"),
@@ -275,27 +275,28 @@ fn naive(ask: &Workload, prices: &LookupCosts, best: f64) -> Vec<Alternative> {
         Alternative {
             name: "every variation of every fingerprint stored".into(),
             tables: 1,
-            cost: probe(ask, prices),
+            cost: probe(workload, costs),
             bytes: n * ball * entry,
             verdict: format!("needs {}", memory(n * ball * entry)),
         },
     ];
-    let prefix = ask.n.max(2).ilog2().min(ask.bits);
+    let prefix = workload.n.max(2).ilog2().min(workload.bits);
     // A permutation finds a neighbour at distance k when no differing bit is among its leading ones.
-    let found: f64 = (0..ask.k.min(ask.bits))
-        .map(|i| f64::from(ask.bits.saturating_sub(prefix + i)) / f64::from(ask.bits - i))
+    let found: f64 = (0..workload.k.min(workload.bits))
+        .map(|i| f64::from(workload.bits.saturating_sub(prefix + i)) / f64::from(workload.bits - i))
         .product();
     for tables in [4u32, 20, 100] {
         let missed = (1.0 - found).powi(tables as i32);
         out.push(Alternative {
             name: format!("random permutations, {tables}"),
             tables: tables as usize,
-            cost: f64::from(tables) * (probe(ask, prices) + n / 2f64.powi(prefix as i32) * prices.candidate),
+            cost: f64::from(tables)
+                * (probe(workload, costs) + n / 2f64.powi(prefix as i32) * costs.candidate),
             bytes: n * row * f64::from(tables),
             verdict: format!(
                 "misses {:.2} % of neighbours at distance {}",
                 100.0 * missed,
-                ask.k
+                workload.k
             ),
         });
     }

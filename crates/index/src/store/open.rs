@@ -178,7 +178,7 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
 /// # Errors
 /// `Bits` for a width that no plan has.
 pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segment::Options, PlanError> {
-    let ask = Workload {
+    let workload = Workload {
         n: rows,
         bits: W::BITS,
         k: settings.radius,
@@ -188,7 +188,7 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
         skew_bits: 0.0,
         codec: settings.codec,
     };
-    let SegmentPlan { plan, address_bits } = plan_segment(&ask, &LookupCosts::default())?.plan;
+    let SegmentPlan { plan, address_bits } = plan_segment(&workload, &LookupCosts::default())?.plan;
     Ok(segment::Options {
         plan: Some(plan),
         address_bits,

@@ -18,9 +18,9 @@ pub fn scan_is_cheaper<W: Width>(
     n: u64,
     queries: u64,
     k: u32,
-    prices: &LookupCosts,
+    costs: &LookupCosts,
 ) -> Result<bool, PlanError> {
-    let ask = Workload {
+    let workload = Workload {
         n,
         bits: W::BITS,
         k,
@@ -30,7 +30,7 @@ pub fn scan_is_cheaper<W: Width>(
         skew_bits: 0.0,
         codec,
     };
-    let choice = plan_segment(&ask, prices)?;
+    let choice = plan_segment(&workload, costs)?;
     let lookup = choice.alternatives.first().map_or(0.0, |chosen| chosen.cost);
     let chunk = usize::try_from(n).unwrap_or(usize::MAX).clamp(1, PASS_ROWS);
     let rows = usize::try_from(queries).unwrap_or(usize::MAX);
