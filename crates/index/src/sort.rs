@@ -22,6 +22,24 @@ const MAX_MERGE_BYTES: u64 = 64 << 20;
 const BATCH_NUMBERS: usize = 1 << 12;
 
 /// An external sorter of integers.
+///
+/// ```
+/// use twinprint_index::segment::SegmentError;
+/// use twinprint_index::sort::Sorter;
+///
+/// let directory = tempfile::tempdir()?;
+/// let mut sorter = Sorter::new(directory.path(), 1 << 40, 64 << 20);
+/// for number in [30, 10, 20] {
+///     sorter.push(number)?;
+/// }
+/// let mut sorted = Vec::new();
+/// sorter.finish(|numbers| {
+///     sorted.extend_from_slice(numbers);
+///     Ok::<(), SegmentError>(())
+/// })?;
+/// assert_eq!(sorted, [10, 20, 30]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Sorter {
     directory: PathBuf,

@@ -11,13 +11,13 @@ use std::path::Path;
 
 /// A file system to write to.
 pub trait Storage: Debug + Send + Sync {
-    /// Makes a directory and those above it; no error if it is there.
+    /// Creates a directory and its parents; no error if it exists.
     ///
     /// # Errors
     /// The error of the file system.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Creates a file, emptied if it is there.
+    /// Creates a file, truncated if it exists.
     ///
     /// # Errors
     /// The error of the file system.
@@ -72,7 +72,7 @@ pub struct Disk;
 impl Storage for Disk {
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         fs::create_dir_all(path).map_err(|error| match error.kind() {
-            // A file has the name; what the system says of that does not help.
+            // A file has the name; the system's message for that would mislead.
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
             _ => error,
         })
@@ -98,7 +98,7 @@ impl Storage for Disk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        // Elsewhere a directory cannot be opened as a file, and renames are durable without it.
+        // On other systems a directory cannot be opened as a file, and renames are durable without it.
         if cfg!(unix) {
             File::open(path)?.sync_all()
         } else {
@@ -108,7 +108,7 @@ impl Storage for Disk {
 }
 
 impl Disk {
-    /// Gives a finished file its name for good: content, name and directory are synced.
+    /// Renames a finished file durably: content, name and directory are synced.
     ///
     /// # Errors
     /// The error of the file system.

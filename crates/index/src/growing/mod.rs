@@ -126,7 +126,7 @@ impl<W: Width> GrowingIndex<W> {
     /// Inserts a row. The id must not be in the index; an id that was removed may return with the fingerprint it had before, no other.
     /// O(1); call [`maintain`](Self::maintain) or [`maintain_in_background`](Self::maintain_in_background) afterwards.
     pub fn insert(&mut self, id: u64, fingerprint: W) {
-        // The row of a removed id is still where it was, with the same fingerprint.
+        // The row of a removed id is still stored, with the same fingerprint.
         if !self.removed.remove(&id) {
             self.tail.push(id, fingerprint);
         }
@@ -195,7 +195,7 @@ impl<W: Width> GrowingIndex<W> {
         }
     }
 
-    /// Merges the tail and the younger levels now, whether a merge is due or not. For an index that has been filled and is now looked up.
+    /// Merges the tail and the younger levels now, even if no merge is due. Useful after many insertions and before many lookups.
     pub fn merge(&mut self) {
         self.finish_merge();
         self.merge_now(self.levels_to_merge());

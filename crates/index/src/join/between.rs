@@ -15,6 +15,21 @@ use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 
 /// Tables over one set, to be joined with others.
+///
+/// ```
+/// use twinprint_index::Pair;
+/// use twinprint_index::join::Between;
+///
+/// let new = [0b0000_u64, u64::MAX];
+/// let stored = [0b0111_u64, 0b1111, !1];
+/// let mut join = Between::new(&new, stored.len(), 3)?;
+///
+/// let mut pairs = Vec::new();
+/// join.join(&stored, |pair| pairs.push(pair));
+/// pairs.sort();
+/// assert_eq!(pairs, [Pair { a: 0, b: 0, distance: 3 }, Pair { a: 1, b: 2, distance: 1 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Between<W> {
     tables: Vec<JoinSide<W>>,

@@ -60,6 +60,21 @@ impl JoinStats {
 /// ordering, plus a directory. Rows that are equal are pairs at distance 0, so callers collapse equal rows first: m equal
 /// rows are m²/2 pairs.
 ///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use twinprint_index::{Pair, self_join};
+///
+/// let rows = [0b0000_u64, u64::MAX, 0b0011];
+/// let pairs = Mutex::new(Vec::new());
+/// let stats = self_join(&rows, 3, &|batch: &[Pair]| {
+///     pairs.lock().unwrap().extend_from_slice(batch);
+/// });
+/// assert_eq!(stats.pairs, 1);
+/// assert_eq!(pairs.into_inner()?, [Pair { a: 0, b: 2, distance: 2 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Panics
 /// With 2³² rows or more, which a row number cannot name.
 pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync)) -> JoinStats {

@@ -120,7 +120,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
-    /// Joins the rows at positions `start..end` with all that their runs are first to meet.
+    /// Joins the rows at positions `start..end` with all rows that their runs meet first.
     fn tile(&mut self, mut start: usize, end: usize) -> JoinStats {
         let mut stats = JoinStats::default();
         let buckets = self.buckets;

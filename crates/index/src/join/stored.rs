@@ -16,6 +16,27 @@ const PASS_ROWS: usize = 1 << 20;
 const MIN_CHUNK_ROWS: usize = 1 << 12;
 
 /// A join of segments on disk.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use twinprint_index::Pair;
+/// use twinprint_index::join::StoredJoin;
+/// use twinprint_index::segment::{Builder, Options};
+///
+/// let directory = tempfile::tempdir()?;
+/// let mut builder = Builder::new(&directory.path().join("rows.seg"), &Options::default())?;
+/// for (id, fingerprint) in [0b0000_u64, 0b0011, u64::MAX].into_iter().enumerate() {
+///     builder.push(fingerprint, id as u64)?;
+/// }
+/// let segment = builder.finish()?;
+///
+/// let join = StoredJoin { k: 3, memory: 64 << 20, stop: &|| false, done: &|_rows| {} };
+/// let pairs = Mutex::new(Vec::new());
+/// join.with_itself(&segment, &|batch: &[Pair]| pairs.lock().unwrap().extend_from_slice(batch))?;
+/// assert_eq!(pairs.into_inner()?, [Pair { a: 0, b: 1, distance: 2 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct StoredJoin<'j> {
     /// The radius.

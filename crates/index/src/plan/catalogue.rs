@@ -5,7 +5,7 @@
 
 use super::{Plan, PlanError, TableSpec, all_bits};
 
-/// No construction makes more tables than this: beyond it a plan costs more than a scan on any data we know.
+/// No construction makes more tables than this: beyond it a plan costs more than a scan on all measured data.
 pub const MAX_TABLES: usize = 4096;
 
 /// Splits the positions of `within` into `parts` runs of nearly equal size, from the highest bit down.

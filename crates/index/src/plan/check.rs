@@ -36,6 +36,17 @@ impl std::error::Error for Counterexample {}
 ///
 /// Exact for every plan; fast (well under a second) for the families of this crate. The worst case is exponential in k.
 ///
+/// ```
+/// use twinprint_index::Plan;
+/// use twinprint_index::plan::check::is_exact;
+///
+/// let mut plan = Plan::even_parts(64, 3, 4)?;
+/// assert!(is_exact(&plan).is_ok());
+/// plan.tables.pop();
+/// assert!(is_exact(&plan).is_err());
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// An error set of at most k bits that the plan misses.
 pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {

@@ -36,6 +36,17 @@ pub struct TableSpec {
 }
 
 /// A named set of tables for fingerprints of `bits` bits and radius `k`.
+///
+/// ```
+/// use twinprint_index::Plan;
+/// use twinprint_index::plan::check::is_exact;
+///
+/// // Four blocks of 16 bits: three errors leave one of them clean.
+/// let plan = Plan::even_parts(64, 3, 4)?;
+/// assert_eq!(plan.tables.len(), 4);
+/// assert!(is_exact(&plan).is_ok());
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Width of the fingerprints.

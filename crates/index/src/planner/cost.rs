@@ -65,7 +65,7 @@ impl TableLoad {
         self.n * self.n / 2.0 * self.density().min(1.0)
     }
 
-    /// Share of all pairs of rows that meet.
+    /// The share of all pairs of rows that are compared.
     fn density(&self) -> f64 {
         ball_size(self.u, self.radius) * self.skew / 2f64.powi(self.u as i32)
     }

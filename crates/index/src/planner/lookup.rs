@@ -11,6 +11,16 @@ use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 /// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes; without bound where `memory` is
 /// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
 ///
+/// ```
+/// use twinprint_index::planner::plan_lookup;
+///
+/// let choice = plan_lookup(1_000_000, 64, 3, None)?;
+/// assert!(choice.plan.tables.len() > 1);
+/// let small = plan_lookup(100, 64, 3, None)?;
+/// assert_eq!(small.plan.name, "scan");
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
 pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {

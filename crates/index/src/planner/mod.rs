@@ -105,6 +105,14 @@ struct CostedPlan {
 }
 
 /// The cheapest way to join `rows` with themselves at radius `k`.
+///
+/// ```
+/// use twinprint_index::plan::JoinPlan;
+/// use twinprint_index::planner::plan_join;
+///
+/// let rows = [1u64, 2, 3];
+/// assert_eq!(plan_join(&rows, 3).plan, JoinPlan::Scan);
+/// ```
 pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
@@ -179,7 +187,7 @@ fn verdict(cost: f64, chosen: f64) -> String {
     format!("{:.1} times the cost", cost / chosen.max(1.0))
 }
 
-/// A plan's name with its address widths, where they are few.
+/// A plan's name, with its address widths if there are at most eight.
 fn named(plan: &str, address_bits: &[u32]) -> String {
     let widths: Vec<String> = address_bits.iter().map(ToString::to_string).collect();
     if widths.len() <= 8 {

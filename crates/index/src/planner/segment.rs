@@ -6,7 +6,7 @@
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
 //! disk, where space is cheap, it is the least cost.
 //!
-//! The planner chooses a layout for the codec that is asked for. It excludes a layout if packed rows in another layout are both smaller and faster:
+//! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both smaller and faster:
 //! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
 //!
 //! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
@@ -116,6 +116,27 @@ fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
 
 /// Chooses the tables of a segment, and lists everything else that was considered.
 ///
+/// ```
+/// use twinprint_index::planner::{LookupCosts, LookupMode, Medium, Workload, plan_segment};
+/// use twinprint_index::segment::Codec;
+///
+/// let workload = Workload {
+///     n: 1_000_000_000,
+///     bits: 64,
+///     k: 3,
+///     memory: Some(32 << 30),
+///     medium: Medium::Memory,
+///     mode: LookupMode::Batch,
+///     skew_bits: 0.0,
+///     codec: Codec::default(),
+/// };
+/// let choice = plan_segment(&workload, &LookupCosts::default())?;
+/// assert_eq!(choice.alternatives[0].verdict, "chosen");
+/// // A table of all plans with their costs.
+/// println!("{choice}");
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
 pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<SegmentPlan>, PlanError> {
@@ -201,7 +222,7 @@ fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
     }
 }
 
-/// The address widths at which a plan is best within the memory, or smallest where it does not fit.
+/// The address widths at which a plan is best within the memory, or smallest if none fits.
 fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
     let n = workload.n.max(1) as f64;
     let log = workload.n.max(2).ilog2();

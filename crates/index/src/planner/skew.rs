@@ -20,7 +20,7 @@ const SAMPLE_PAIRS: usize = 1 << 15;
 pub(super) struct Differences(Vec<u128>);
 
 impl Differences {
-    /// Of 2¹⁵ pairs, each of two places; none where there are not two rows.
+    /// The differences of 2¹⁵ pairs of rows at different positions; empty if there are fewer than two rows.
     pub(super) fn of<W: Width>(rows: &[W]) -> Self {
         let n = rows.len() as u64;
         if n < 2 {

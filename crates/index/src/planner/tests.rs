@@ -4,7 +4,7 @@ use super::*;
 use crate::Tables;
 use crate::plan::check::is_exact;
 use crate::samples::{Shape, rows};
-use crate::segment::{Builder, Codec, Form, Options};
+use crate::segment::{Builder, Codec, DirectoryForm, Options};
 
 #[test]
 fn few_rows_are_scanned_and_many_are_not() {
@@ -155,7 +155,7 @@ fn ask(n: u64, k: u32) -> Workload {
     }
 }
 
-const SMALLER: [Codec; 2] = [Codec::Packed(Form::EliasFano), Codec::HUFFMAN];
+const SMALLER: [Codec; 2] = [Codec::Packed(DirectoryForm::EliasFano), Codec::HUFFMAN];
 
 #[test]
 fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
@@ -178,7 +178,7 @@ fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
         }
     }
     // Three tables are beaten by two packed ones.
-    let codec = Codec::Packed(Form::EliasFano);
+    let codec = Codec::Packed(DirectoryForm::EliasFano);
     let choice = plan_segment(
         &Workload {
             codec,

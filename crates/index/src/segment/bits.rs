@@ -1,12 +1,12 @@
 //! Numbers of a fixed count of bits, one after the other.
 //!
 //! Number i takes the bits from i·w up to (i + 1)·w of a little-endian bit string: bit b is bit b % 8 of byte b / 8, as
-//! [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may take a few bytes more
+//! [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may read a few bytes more
 //! than it needs.
 
 use twinprint_fingerprint::Width;
 
-/// Zero bytes after packed numbers: a reader of eight at once may look that far.
+/// Zero bytes after packed numbers, which a reader of eight numbers at once may read.
 pub(crate) const PADDING: usize = 64;
 
 /// Bytes that `count` numbers of `width` bits take, padding included. More than there are in any file is `u64::MAX`.

@@ -59,7 +59,7 @@ pub enum SegmentError {
     /// The plan would miss matches.
     #[error(transparent)]
     Inexact(#[from] Counterexample),
-    /// There is no such plan.
+    /// There is no plan for these parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// More distinct fingerprints than a segment can number.

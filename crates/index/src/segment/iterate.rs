@@ -10,7 +10,7 @@ use super::{Segment, SegmentError};
 #[derive(Debug)]
 pub struct SegmentRows<'s, W> {
     walk: RowWalk<'s, W>,
-    /// The permuted rows at hand, the number of the first, and which of them comes next.
+    /// The buffered permuted rows, the number of the first, and the position of the next.
     stretch: Vec<W>,
     first: u32,
     next: usize,
@@ -153,7 +153,7 @@ impl<W: Width> Segment<W> {
     /// the number of a stretch's first row. The fast way to read all of a segment; [`Segment::ids_at`] gives the ids of a row.
     ///
     /// # Errors
-    /// The file is damaged; whatever `each` gives.
+    /// `Damaged`; any error of `each`.
     pub fn stretches<E: From<SegmentError>>(
         &self,
         mut each: impl FnMut(u32, &[W]) -> Result<(), E>,
@@ -180,7 +180,7 @@ impl<W: Width> RowWalk<'_, W> {
         self.place.row
     }
 
-    /// Replaces `out` by the next rows; false where there are none.
+    /// Replaces `out` by the next rows; `false` at the end.
     pub(super) fn fill(&mut self, out: &mut Vec<W>) -> Result<bool, SegmentError> {
         out.clear();
         if u64::from(self.place.row) >= self.segment.footer.rows {

@@ -64,7 +64,7 @@ impl Journal {
         sealed(out)
     }
 
-    /// From the bytes of the file `path`. O(bytes) time and memory, whatever they claim.
+    /// From the bytes of the file `path`. O(bytes) time and memory for any input.
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, SegmentError> {
         let damaged = |what| SegmentError::Damaged {
             path: path.to_owned(),

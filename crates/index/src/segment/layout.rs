@@ -70,7 +70,7 @@ impl SectionKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: SectionKind,
-    /// The table it belongs to; 0 where it belongs to none.
+    /// The table it belongs to; 0 if it belongs to none.
     pub(crate) table: u32,
     pub(crate) offset: u64,
     pub(crate) length: u64,

@@ -41,7 +41,7 @@ impl Mapping {
         // SAFETY: segments are immutable: they are written under another name, synced and renamed. Whoever writes into one
         // that is open breaks that contract; checksums are taken of what is read, and no value read is trusted to index memory.
         let map = unsafe { Mmap::map(&file) }.map_err(SegmentError::io(path))?;
-        // Lookups hop; reading ahead would only bring what is not asked for. Advice may be refused without harm.
+        // Lookups are random accesses, for which read-ahead is waste. The advice may fail without harm.
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
     }

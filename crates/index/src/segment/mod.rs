@@ -1,7 +1,7 @@
 //! Segments: immutable files of fingerprints and ids, searched in place.
 //!
 //! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, stored in one
-//! of several ways ([`codec`]): packed with a directory over them ([`directory`]), or in pages. Ids are held once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
+//! of several ways ([`codec`]): packed with a directory over them ([`directory`]), or in pages. Ids are stored once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
 //!
 //! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
 //! before its checksum was verified ([`sectors`]); a file has its name only when it is whole ([`write`]).
@@ -35,7 +35,7 @@ use self::table::StoredTable;
 
 pub use build::{Builder, Interrupted, Options, ProgressCallback, Resumable};
 pub use codec::Codec;
-pub use directory::Form;
+pub use directory::DirectoryForm;
 pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
@@ -53,6 +53,24 @@ pub fn unfinished(path: &Path) -> [PathBuf; 2] {
 /// Fingerprints and ids of one file, open for reading.
 ///
 /// All methods take `&self` and may be called from several threads at once, each with a [`Scratch`] of its own.
+///
+/// ```
+/// use twinprint_index::Segment;
+/// use twinprint_index::segment::{Builder, Options, Scratch};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("rows.seg");
+/// let mut builder = Builder::new(&path, &Options::default())?;
+/// builder.push(0b0000_u64, 17)?;
+/// builder.push(u64::MAX, 18)?;
+/// builder.finish()?;
+///
+/// let segment = Segment::<u64>::open(&path)?;
+/// let mut found = Vec::new();
+/// segment.lookup(0b0101, 3, &mut Scratch::default(), |id, _fingerprint, distance| found.push((id, distance)))?;
+/// assert_eq!(found, [(17, 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Segment<W> {
     path: PathBuf,

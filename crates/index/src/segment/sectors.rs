@@ -1,7 +1,7 @@
 //! Checksums of sectors, verified when first touched or all at once.
 //!
-//! A sector is verified once and remembered in a bit; where all have been, one flag answers for them. So a file of gigabytes opens at
-//! once and no answer rests on bytes that were not checked.
+//! A sector is verified once, which a bit records; one flag records that all have been. So a file of gigabytes opens at
+//! once, and no unverified byte is used.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl Checksums {
 }
 
 impl Sectors {
-    /// For `covered` bytes with these checksums; `None` where there are not as many as sectors.
+    /// For `covered` bytes with these checksums; `None` if their number is not that of the sectors.
     pub(crate) fn new(covered: usize, sums: Checksums) -> Option<Self> {
         let count = covered.div_ceil(SECTOR_BYTES);
         let length = match &sums {
@@ -60,7 +60,7 @@ impl Sectors {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Verifies the sectors of these bytes; where one is wrong, its offset.
+    /// Verifies the sectors of these bytes; the error is the offset of a wrong one.
     #[inline]
     pub(crate) fn verify(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         if self.all() || bytes.is_empty() {

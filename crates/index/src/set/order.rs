@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Counters. Tokens that share one are counted together, which only makes them look more frequent.
 const MAX_COUNTERS: usize = 1 << 22;
 
-/// A counter stops here: adds beyond it are dropped, and a reader sees at most this. Threads that pass the test together
+/// The largest count: adds beyond it are dropped, and a reader sees at most this. Threads that pass the test together
 /// may each add one more, so half the range is left for them, more than there can be threads.
 const MAX_COUNT: u32 = u32::MAX / 2;
 
@@ -13,6 +13,17 @@ const MAX_COUNT: u32 = u32::MAX / 2;
 ///
 /// Adds commute: the order depends on what was counted, not on when or by which thread. Any order is correct for a
 /// prefix index as long as it is the same for all sets, so count first, then sort prefixes.
+///
+/// ```
+/// use twinprint_index::TokenOrder;
+///
+/// let order = TokenOrder::new();
+/// order.count(&[1, 2]);
+/// order.count(&[1, 3]);
+/// let mut rarest = Vec::new();
+/// order.sort_prefix(&[1, 2], 1, &mut rarest);
+/// assert_eq!(rarest, [2]);
+/// ```
 #[derive(Debug)]
 pub struct TokenOrder {
     counters: Box<[AtomicU32]>,

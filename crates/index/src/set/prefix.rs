@@ -9,7 +9,7 @@
 
 use super::place::{PostingPlace, class};
 use super::run::PostingRun;
-use super::young::RecentPostings;
+use super::young::YoungPostings;
 
 /// A run at least as long as this part of its elder is merged into it.
 const RUN_SIZE_RATIO: usize = 8;
@@ -22,6 +22,26 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 ///
 /// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the start
 /// of each: what the sealed part answers then holds for the whole block, and only the young part is probed again.
+///
+/// ```
+/// use twinprint_index::{PrefixIndex, TokenOrder};
+///
+/// let sets: [&[u64]; 3] = [&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 6], &[7, 8, 9]];
+/// let order = TokenOrder::new();
+/// sets.iter().for_each(|set| order.count(set));
+///
+/// let mut index = PrefixIndex::new(0.6);
+/// let mut prefix = Vec::new();
+/// for (id, set) in (0u32..).zip(&sets[1..]) {
+///     order.sort_prefix(set, index.prefix_len(set.len()), &mut prefix);
+///     index.insert(id, set.len() as u32, &prefix);
+/// }
+/// // Candidates for the first set, to be verified by the caller.
+/// let mut candidates = Vec::new();
+/// order.sort_prefix(sets[0], index.prefix_len(5), &mut prefix);
+/// index.probe(5, &prefix, &mut candidates);
+/// assert_eq!(candidates, [0]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     threshold: f64,
@@ -30,7 +50,7 @@ pub struct PrefixIndex {
     /// Documents with numbers below this are sealed.
     sealed: u32,
     /// All entries of young documents, and of sealed ones while too few for a run.
-    young: RecentPostings,
+    young: YoungPostings,
     /// Oldest and longest first.
     runs: Vec<PostingRun>,
     least_run: usize,
@@ -52,7 +72,7 @@ impl PrefixIndex {
             threshold,
             documents: Vec::new(),
             sealed: 0,
-            young: RecentPostings::new(),
+            young: YoungPostings::new(),
             runs: Vec::new(),
             least_run: MIN_RUN_ENTRIES,
         }

@@ -9,7 +9,7 @@
 //!
 //! b is at least 4 and leaves 8 to 16 entries an address, so the directory costs at most half a byte an entry. Within a token
 //! the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The search for a
-//! token touches the directory and the entries, one miss each, both asked for ahead.
+//! token touches the directory and the entries, one miss each, both prefetched.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ use rayon::prelude::*;
 use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::place::{PostingPlace, SHARDS, TAG_BITS, class};
-use super::young::{RecentPostings, Shard};
+use super::young::{Shard, YoungPostings};
 
 /// Bits of the tag that the position gives.
 const SECTION_BITS: u32 = 4;
 const SECTIONS: usize = 1 << SECTION_BITS;
 /// Bits of the tag in an entry.
 const STORED_BITS: u32 = TAG_BITS - SECTION_BITS;
-/// Fewest entries an address is meant to have.
+/// The intended least number of entries of an address.
 const ENTRIES_PER_ADDRESS: usize = 8;
 /// Tokens searched for together.
 const BATCH_LOOKUPS: usize = 32;
@@ -158,7 +158,7 @@ impl RunPart {
 
 impl PostingRun {
     /// Sorts the young entries, of which there are fewer than 2³².
-    pub(super) fn from_young(young: &RecentPostings, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
+    pub(super) fn from_young(young: &YoungPostings, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
         Self {
             parts: young
                 .shards()

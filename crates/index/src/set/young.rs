@@ -8,11 +8,11 @@ use super::place::{PostingPlace, SHARDS};
 
 const NO_POSTING: u32 = u32::MAX;
 
-/// Emptied in place up to this many entries, so that blocks of like size allocate once; beyond it the memory is given back.
+/// Emptied in place up to this many entries, so that blocks of similar size allocate once; larger ones are freed.
 const MAX_RETAINED_ENTRIES: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct RecentPostings {
+pub(super) struct YoungPostings {
     shards: Vec<Shard>,
     entries: usize,
 }
@@ -86,7 +86,7 @@ impl Shard {
     }
 }
 
-impl RecentPostings {
+impl YoungPostings {
     pub(super) fn new() -> Self {
         Self {
             shards: vec![Shard::default(); SHARDS],

@@ -124,7 +124,7 @@ pub enum StoreError {
     /// A segment cannot be read or written.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// There is no plan for fingerprints of such a width.
+    /// There is no plan for fingerprints of this width.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }

@@ -11,13 +11,13 @@
 //! *.resume             the journal of a segment that is being built
 //! ```
 //!
-//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so whatever it names is durable
-//! before it is; what it no longer names is removed after. A kill at any moment leaves the files of one manifest, perhaps
-//! others, and the marker. With a marker that fits the manifest, the next writer removes the others: only names that this module gives, so that
-//! nobody else's file is touched. Without one it refuses whole files that the manifest does not name.
+//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the files that it names are durable
+//! before it is; files that it no longer names are removed afterwards. A kill at any moment leaves the files of one manifest, perhaps
+//! others, and the marker. If a marker fits the manifest, the next writer removes the others, but only files with names that this module
+//! gives. Without a marker it refuses an index with whole files that the manifest does not name.
 //!
 //! In a directory without a manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a
-//! new index is made only where there are none, and its segment gets its name only when `manifest.tmp` names it already
+//! new index is created only if there are none, and its segment gets its name only after `manifest.tmp` names it
 //! ([`Files::publish_first`]).
 
 use std::ffi::OsStr;
@@ -136,7 +136,7 @@ impl Files {
         made.map_err(StoreError::io(&self.root, "make it"))
     }
 
-    /// Becomes the only writer until the lock is dropped. A file system without locks cannot tell of another one.
+    /// Locks the directory for one writer until the file is dropped. Without support for locks, a second writer is not detected.
     pub(super) fn lock(&self) -> Result<File, StoreError> {
         let path = self.root.join(LOCK_NAME);
         // Not through the storage: the file has no content to lose.
@@ -177,7 +177,7 @@ impl Files {
         Ok(Some(decoded))
     }
 
-    /// Replaces the manifest; whatever it names must be durable.
+    /// Replaces the manifest; all files that it names must be durable.
     pub(super) fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         self.write(&self.manifest(), &manifest.encode())
     }
@@ -185,7 +185,7 @@ impl Files {
     /// Gives the only segment of a new index its name, and writes the first manifest, which names it.
     pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
-        // The temporary manifest is durable before the segment has its name, so that every end between the two is recognized.
+        // The temporary manifest is durable before the segment has its name, so that an interruption between the two is recognised.
         self.write_temporary(&self.manifest(), &manifest.encode())?;
         self.sync()?;
         let renamed = self.storage.rename(&new, &path);
@@ -251,7 +251,7 @@ impl Files {
         written.map_err(StoreError::io(&temporary, "write it"))
     }
 
-    /// Gives a file its name in place of the temporary one.
+    /// Renames a file from its temporary name to its own.
     fn publish(&self, path: &Path) -> Result<(), StoreError> {
         let renamed = self.storage.rename(&temporary(path), path);
         renamed.map_err(StoreError::io(path, "rename a file to it"))?;
@@ -329,7 +329,7 @@ impl Files {
             return Ok(());
         };
         if self.unnamed(&manifest)?.is_empty() {
-            // Files that were removed before are gone for good before the marker is.
+            // Earlier removals are durable before the marker is removed.
             self.sync()?;
             self.remove([self.root.join(MARKER_NAME)]);
         }
@@ -360,7 +360,7 @@ impl Files {
         Ok(whole)
     }
 
-    /// Files with such names, in the order of their names.
+    /// Files whose names satisfy a predicate, in the order of their names.
     fn list(&self, is_such: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, StoreError> {
         let entries = fs::read_dir(&self.root).map_err(StoreError::io(&self.root, "list it"))?;
         let mut such = Vec::new();

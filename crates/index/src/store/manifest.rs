@@ -1,7 +1,7 @@
 //! The manifest: the list of the files of an index. It is replaced as a whole, by a rename; `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
-//! use; the checksum holds, so that it is what was written, to the byte.
+//! use; the checksum matches all bytes.
 //!
 //! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused although it is whole.
 
@@ -57,7 +57,7 @@ pub(super) struct SegmentEntry {
     pub(super) ids: RangeInclusive<u64>,
     /// [`Segment::digest`]; `None` if a manifest before version 3 named the file.
     pub(super) digest: Option<Digest>,
-    /// The file of deleted ids, where there are any.
+    /// The file of deleted ids, if there are any.
     pub(super) deleted: Option<TombstoneFile>,
 }
 
@@ -142,7 +142,7 @@ impl Manifest {
         sealed(out)
     }
 
-    /// From bytes. O(bytes) time and memory, whatever they claim.
+    /// Decodes bytes. O(bytes) time and memory for any input.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
         let damaged = ManifestError::Damaged;
         if !bytes.starts_with(&MAGIC) {
@@ -228,12 +228,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::Form;
+    use crate::segment::DirectoryForm;
 
     fn codec() -> impl Strategy<Value = Codec> {
         prop_oneof![
-            Just(Codec::Packed(Form::Plain)),
-            Just(Codec::Packed(Form::EliasFano)),
+            Just(Codec::Packed(DirectoryForm::Plain)),
+            Just(Codec::Packed(DirectoryForm::EliasFano)),
             (1u32..=1 << 16).prop_map(|page_rows| Codec::Huffman { page_rows }),
         ]
     }

@@ -119,6 +119,32 @@ impl Default for Options {
 /// The writer of an index. All methods take `&self`, and changes from several threads follow one another.
 ///
 /// Dropping it ends its thread; changes that were not committed are lost.
+///
+/// ```
+/// use twinprint_index::segment::{Codec, Scratch};
+/// use twinprint_index::store::{Index, Options, Settings, read};
+///
+/// let directory = tempfile::tempdir()?;
+/// let settings = Settings {
+///     radius: 3,
+///     codec: Codec::default(),
+///     label: "my fingerprints".to_owned(),
+/// };
+/// let index = Index::<u64>::create(directory.path(), &settings, &Options::default())?;
+/// index.add(17, 0b0000)?;
+/// index.add(18, u64::MAX)?;
+/// index.delete(18)?;
+/// index.commit()?;
+///
+/// let committed = read::<u64>(directory.path())?;
+/// let mut found = Vec::new();
+/// let mut scratch = Scratch::default();
+/// committed
+///     .snapshot
+///     .lookup(0b0101, 3, &mut scratch, |id, _fingerprint, distance| found.push((id, distance)))?;
+/// assert_eq!(found, [(17, 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Index<W: twinprint_fingerprint::Width> {
     shared: Arc<Shared<W>>,

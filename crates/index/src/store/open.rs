@@ -58,7 +58,7 @@ impl<W: Width> Index<W> {
     /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
-        // Before the lock, which would put a file into whatever directory that is.
+        // Before locking, which would create a file in a directory that may not be an index.
         required(&files)?;
         let lock = files.lock()?;
         Self::start(files, lock, options)

@@ -100,7 +100,7 @@ pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
     sealed(out)
 }
 
-/// The ids of a file, ascending and distinct; `None` where it is not one that was written.
+/// The ids of a file, ascending and distinct; `None` if the bytes are not a whole file.
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
     let mut from = Reader(unsealed(bytes)?);
     let begins = from.take(MAGIC.len())? == MAGIC && (from.u32()?, from.u32()?) == (VERSION, 0);

@@ -7,7 +7,7 @@ use twinprint_fingerprint::Width;
 
 use super::StoreError;
 use super::manifest::SegmentEntry;
-use super::memtable::Memtable;
+use super::memtable::{Memtable, ReadPoint};
 use super::tombstones::Tombstones;
 use crate::segment::{Scratch, Segment, Stats};
 
@@ -94,6 +94,23 @@ impl<W: Width> View<W> {
 /// The state of an index at one moment. Later changes do not affect its answers, and files that are replaced meanwhile stay readable.
 ///
 /// All methods may be called from several threads at once, each with a [`Scratch`] of its own.
+///
+/// ```
+/// use twinprint_index::segment::{Codec, Scratch};
+/// use twinprint_index::store::{Index, Options, Settings};
+///
+/// let directory = tempfile::tempdir()?;
+/// let settings = Settings { radius: 3, codec: Codec::default(), label: String::new() };
+/// let index = Index::<u64>::create(directory.path(), &settings, &Options::default())?;
+/// index.add(17, 0b0000)?;
+///
+/// let snapshot = index.snapshot();
+/// index.delete(17)?;
+/// let mut scratch = Scratch::default();
+/// assert_eq!(snapshot.any(0b0001, 3, &mut scratch)?, Some((17, 0b0000, 1)));
+/// assert_eq!(index.snapshot().any(0b0001, 3, &mut scratch)?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Snapshot<W> {
     pub(super) view: Arc<View<W>>,
@@ -130,7 +147,10 @@ impl<W: Width> Snapshot<W> {
             stats += memtable.lookup(
                 query,
                 k,
-                (entries, self.stamp),
+                ReadPoint {
+                    entries,
+                    stamp: self.stamp,
+                },
                 &mut |id, fingerprint, distance| {
                     hit(id, fingerprint, distance);
                     true
@@ -166,7 +186,10 @@ impl<W: Width> Snapshot<W> {
                 stats += memtable.lookup(
                     query,
                     k,
-                    (entries, self.stamp),
+                    ReadPoint {
+                        entries,
+                        stamp: self.stamp,
+                    },
                     &mut |id, fingerprint, distance| {
                         hit(q, id, fingerprint, distance);
                         true
@@ -192,7 +215,10 @@ impl<W: Width> Snapshot<W> {
             memtable.lookup(
                 query,
                 k,
-                (entries, self.stamp),
+                ReadPoint {
+                    entries,
+                    stamp: self.stamp,
+                },
                 &mut |id, fingerprint, distance| {
                     first = Some((id, fingerprint, distance));
                     false

@@ -127,7 +127,7 @@ impl<W: Width> Index<W> {
     pub fn mark(&self, checkpoint: u64) -> Result<(), StoreError> {
         let mut writing = self.shared.writing()?;
         writing.checkpoint = checkpoint;
-        // A moment of its own, so that a commit sees that something changed.
+        // A stamp of its own, so that a commit sees the change.
         self.shared.advance(&writing, |now| now.stamp += 1);
         Ok(())
     }

@@ -46,6 +46,20 @@ pub struct Stats {
 }
 
 /// Permuted tables in memory.
+///
+/// ```
+/// use twinprint_index::planner::plan_lookup_of;
+/// use twinprint_index::{Match, Tables};
+///
+/// let rows = [0b0000_u64, 0b0011, u64::MAX];
+/// let plan = plan_lookup_of(&rows, 3, None)?.plan;
+/// let tables = Tables::build(&rows, &plan)?;
+///
+/// let mut found = Vec::new();
+/// tables.lookup(0b0001, 3, &mut found);
+/// assert_eq!(found, [Match { id: 0, distance: 1 }, Match { id: 1, distance: 1 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tables<W> {
     tables: Vec<Table<W>>,

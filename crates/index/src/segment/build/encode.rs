@@ -1,4 +1,4 @@
-//! The rows of one table on their way into the file, by codec.
+//! Encodes the rows of one table into the file, by codec.
 //!
 //! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram of the whole table before
 //! the first row can be coded, and divisions of a table are sorted one after the other; so sorted rows wait in a [`Spool`], whole, while
@@ -16,7 +16,7 @@ use crate::segment::SegmentError;
 use crate::segment::bits::Packer;
 use crate::segment::codec::Codec;
 use crate::segment::codec::pages::{ends, page};
-use crate::segment::directory::{Counter, Form};
+use crate::segment::directory::{Counter, DirectoryForm};
 use crate::segment::layout::SectionKind;
 use crate::segment::order::Order;
 use crate::segment::write::SegmentWriter;
@@ -28,7 +28,7 @@ const WRITE_BYTES: usize = 1 << 20;
 pub(super) enum Encoder<W> {
     Packed {
         order: Order<W>,
-        form: Form,
+        form: DirectoryForm,
         counter: Counter,
         packer: Packer,
     },
@@ -101,7 +101,7 @@ impl<W: Width> Encoder<W> {
     }
 }
 
-/// Writes whole bytes where there are many; how many that were.
+/// Writes whole bytes once there are many; returns their number.
 #[inline]
 fn write_some(packer: &mut Packer, file: &mut SegmentWriter) -> Result<u64, SegmentError> {
     let bytes = packer.ready();

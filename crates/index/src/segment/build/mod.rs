@@ -122,6 +122,23 @@ impl Options {
 }
 
 /// A builder of a segment.
+///
+/// ```
+/// use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options};
+///
+/// let directory = tempfile::tempdir()?;
+/// let options = Options {
+///     codec: Codec::Packed(DirectoryForm::EliasFano),
+///     memory: 1 << 30,
+///     ..Options::default()
+/// };
+/// let mut builder = Builder::new(&directory.path().join("rows.seg"), &options)?;
+/// builder.push(0b0000_u64, 17)?;
+/// builder.push(0b0000_u64, 18)?;
+/// let segment = builder.finish()?;
+/// assert_eq!((segment.rows(), segment.len()), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Builder<W> {
     path: PathBuf,

@@ -36,6 +36,27 @@ pub enum Resumable<W> {
 }
 
 /// An interrupted build with at least one whole table, which can be resumed.
+///
+/// ```
+/// use twinprint_index::segment::{Builder, Interrupted, Options, Resumable};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("rows.seg");
+/// let options = Options {
+///     resume: Some(b"rows of 2024".to_vec()),
+///     ..Options::default()
+/// };
+/// let segment = match Interrupted::<u64>::find(&path, &options)? {
+///     Resumable::Tables(interrupted) => interrupted.finish()?,
+///     Resumable::Nothing | Resumable::Unusable(_) => {
+///         let mut builder = Builder::new(&path, &options)?;
+///         builder.push(7, 0)?;
+///         builder.finish()?
+///     }
+/// };
+/// assert_eq!(segment.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Interrupted<W> {
     path: PathBuf,
@@ -177,7 +198,7 @@ fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, S
         return Ok(false);
     }
     let orders = orders::<W>(&plan, options, footer.ids);
-    // One that is whole may have been stored in another way than was asked for.
+    // A whole table may have another codec than the requested one.
     let asked = |table: &TableMeta| (table.spec, table.address_bits);
     let metas = metas(&plan, &orders, options.codec);
     let (whole, to_come) = footer.tables.split_at(journal.whole as usize);

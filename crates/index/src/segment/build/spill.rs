@@ -1,7 +1,7 @@
 //! Records divided by their leading bits, in memory while they fit and on disk beyond.
 //!
-//! All divisions of all tables share one file, of blocks of equal length. What has been read is written over, so that the file is never larger
-//! than what is waiting at one time.
+//! All divisions of all tables share one file, of blocks of equal length. Blocks that have been read are overwritten, so the file is never larger
+//! than the records that wait at one time.
 
 use std::path::{Path, PathBuf};
 

@@ -13,7 +13,7 @@ pub(super) const SPOOL_MEMORY_BYTES: usize = 16 << 20;
 /// Bytes read again at once.
 const STRETCH_BYTES: usize = 1 << 20;
 
-/// Packed numbers of one width on their way.
+/// A buffer of packed numbers of one width.
 #[derive(Debug)]
 pub(super) struct Spool {
     directory: PathBuf,

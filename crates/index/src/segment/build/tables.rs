@@ -117,7 +117,7 @@ pub(super) fn metas<W: Width>(plan: &Plan, orders: &[Order<W>], codec: Codec) ->
         .collect()
 }
 
-/// A segment on its way into its file.
+/// The state of a segment while its tables are written.
 pub(super) struct TableWriter<W> {
     pub(super) path: PathBuf,
     pub(super) options: Options,

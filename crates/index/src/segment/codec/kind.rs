@@ -1,6 +1,6 @@
 //! The storage formats of rows, and their numbers in files.
 
-use crate::segment::directory::Form;
+use crate::segment::directory::DirectoryForm;
 
 /// The form of the directory in a footer for rows in pages: the ends of pages.
 const PAGES_FORM: u32 = 3;
@@ -11,10 +11,10 @@ pub(in crate::segment) const MAX_PAGE_ROWS: u32 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
-    /// The bits below the address, and a directory: the fastest to search. With [`Form::EliasFano`] this is the Elias–Fano coding of a table.
-    Packed(Form),
+    /// The bits below the address, and a directory: the fastest to search. With [`DirectoryForm::EliasFano`] this is the Elias–Fano coding of a table.
+    Packed(DirectoryForm),
     /// Pages of 1 to 65,536 rows as Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
-    /// probe. [`Codec::HUFFMAN`] has the size that is usual here; a number beyond the bounds is taken as the nearest.
+    /// probe. [`Codec::HUFFMAN`] has the usual size; a number out of bounds is clamped.
     Huffman {
         /// Rows of a page: more take less space and more time.
         page_rows: u32,
@@ -23,15 +23,15 @@ pub enum Codec {
 
 impl Default for Codec {
     fn default() -> Self {
-        Self::Packed(Form::default())
+        Self::Packed(DirectoryForm::default())
     }
 }
 
 impl Codec {
-    /// Pages of a size whose first and last rows and starts cost little more than a bit a row.
+    /// Pages of 128 rows: their first and last rows and starts cost little more than one bit for each row.
     pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
 
-    /// With a size of pages that a reader takes.
+    /// The codec with its page size clamped to the allowed range.
     pub(crate) fn bounded(self) -> Self {
         match self {
             Self::Huffman { page_rows } => Self::Huffman {
@@ -41,7 +41,7 @@ impl Codec {
         }
     }
 
-    /// As they stand in files: form of the directory, code of the rows, rows of a page.
+    /// The numbers in files: form of the directory, code of the rows, rows of a page.
     pub(crate) fn numbers(self) -> [u32; 3] {
         match self {
             Self::Packed(form) => [form as u32, 1, 0],
@@ -49,10 +49,10 @@ impl Codec {
         }
     }
 
-    /// The codec of such numbers.
+    /// The codec of numbers in a file.
     pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
         match numbers {
-            [form, 1, 0] => Form::from(form).map(Self::Packed),
+            [form, 1, 0] => DirectoryForm::from(form).map(Self::Packed),
             [PAGES_FORM, 2, page_rows @ 1..=MAX_PAGE_ROWS] => Some(Self::Huffman { page_rows }),
             _ => None,
         }

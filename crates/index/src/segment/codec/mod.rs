@@ -1,11 +1,11 @@
 //! The storage formats of the rows of a table, behind one interface.
 //!
 //! *Packed* ([`packed`]): the bits of a row below its address, all of one width, and a directory from addresses to rows. With an Elias–Fano
-//! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits as they are. *Pages*
+//! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits verbatim. *Pages*
 //! ([`pages`]): rows as Huffman-coded differences in pages, whose last rows take the place of a directory (Manku, Jain, Das Sarma 2007).
 //!
 //! A table is searched through [`Buckets`], whichever way it is stored: an address is *located*, which gives a [`Span`] in the units of the
-//! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps memory is asked for what comes next.
+//! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps the bytes of the next step are prefetched.
 //! `Segment::buckets` and [`each_codec`] choose the codec once for a whole batch of probes, so that nothing is chosen in the loops.
 
 mod kind;

@@ -10,7 +10,7 @@ use twinprint_fingerprint::kernel::{PackedRows, prefetch_read, unpack_bits};
 
 use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Span, Workspace, required};
 use crate::segment::bits::{packed_bytes, unpack};
-use crate::segment::directory::{Bounds, Directory, Form};
+use crate::segment::directory::{Bounds, Directory, DirectoryForm};
 use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
 use crate::segment::{Segment, SegmentError};
@@ -29,7 +29,7 @@ pub(super) const COSTS: ProbeCosts = ProbeCosts {
 /// Packed rows of a table and its directory.
 #[derive(Debug)]
 pub(in crate::segment) struct Packed {
-    form: Form,
+    form: DirectoryForm,
     coarse: Range<usize>,
     fine: Range<usize>,
     rows: Range<usize>,
@@ -41,7 +41,7 @@ impl Packed {
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
-        form: Form,
+        form: DirectoryForm,
         order: &Order<W>,
     ) -> Result<Self, Mismatch> {
         let needed = packed_bytes(footer.rows, order.rest_bits());
@@ -76,7 +76,7 @@ pub(in crate::segment) struct PackedReader<'s, W, B> {
     stored: &'s Packed,
     packed: &'s [u8],
     bounds: B,
-    /// Rows of the table, and bits of each: here and not behind a reference, so that loops hold them in registers.
+    /// Rows of the table, and bits of each: copied here so that loops keep them in registers.
     count: u32,
     width: u32,
 }

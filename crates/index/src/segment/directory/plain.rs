@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use super::{Bounds, Encoded, Form};
+use super::{Bounds, DirectoryForm, Encoded};
 
 /// log₂ of the addresses of a group.
 const GROUP: u32 = 8;
@@ -70,7 +70,7 @@ pub(super) fn encode(bounds: &[u32]) -> Option<Encoded> {
         }
     }
     Some(Encoded {
-        form: Form::Plain,
+        form: DirectoryForm::Plain,
         coarse,
         fine,
     })

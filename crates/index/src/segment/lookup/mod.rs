@@ -1,11 +1,11 @@
-//! Lookups: everything within k of a query, of one or of many.
+//! Lookups: all rows within k of one query or of many.
 //!
-//! The probes of many queries are independent, and each waits for memory twice: for the bounds of its bucket, then for its rows. So they
-//! go through in blocks. The bounds of a block are asked for as it fills; when it is full they are read and its rows asked for; and only
-//! then the rows of the block before are compared. A single query is the same with the flips of one address as the block.
+//! The probes of many queries are independent, and each waits for memory twice: for the bounds of its bucket, then for its rows. They
+//! are therefore processed in blocks. The bounds of a block are prefetched while it is filled; when it is full they are read and its rows are
+//! prefetched; then the rows of the block before are compared. For a single query, the block is the flips of one address.
 //!
 //! Many queries are first ordered by the leading bits of their address and then probed flip by flip, a few hundred neighbours at a time: so
-//! the same pages are asked for again while they are at hand, and no sort of probes is needed.
+//! the same pages are read again while they are cached, and probes need not be sorted.
 //!
 //! A row is reported by the first table that finds it: a table skips rows that an earlier one finds, which the differing bits decide. So each row
 //! is reported once, without a set of reported rows.

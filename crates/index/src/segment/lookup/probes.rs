@@ -16,7 +16,7 @@ use crate::segment::{Segment, SegmentError};
 pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
 /// Queries probed flip by flip together: what they touch of the table should fit the first-level cache.
 const GROUP_QUERIES: usize = 512;
-/// Probes of a block: enough that the first's memory has come when the last has been asked for.
+/// Probes of a block: enough that the first prefetch has completed when the last is issued.
 const BLOCK_PROBES: usize = 64;
 /// Matches are passed on in batches of this size.
 const REPORT_ROWS: usize = 64;
@@ -33,7 +33,7 @@ pub(crate) struct ProbeBuffers<W> {
     /// Of the queries together: address, bits below.
     addresses: Vec<u32>,
     rests: Vec<W>,
-    /// The block that fills, the one whose bounds have been asked for, and the one whose rows have been.
+    /// The block that is filled, the one whose bounds are prefetched, and the one whose rows are.
     filling: ProbeBlock,
     asked: ProbeBlock,
     resolved: ProbeBlock,
@@ -41,7 +41,7 @@ pub(crate) struct ProbeBuffers<W> {
     found: Vec<RowMatch<W>>,
 }
 
-/// Probes on their way.
+/// A block of probes.
 #[derive(Debug, Default)]
 struct ProbeBlock {
     /// Addresses, and the slots of the queries they are probed for.
@@ -101,7 +101,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         self.hand_on(buffers, receive)
     }
 
-    /// Orders the queries by the leading bits of their addresses, where they are many.
+    /// Orders the queries by the leading bits of their addresses if there are many.
     fn arrange(&self, queries: &[W], buffers: &mut ProbeBuffers<W>) {
         let order = &self.job.segment.tables[self.job.probing.table].order;
         buffers.order.clear();
@@ -162,7 +162,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Compares the rows that have been asked for, asks for those of the next block, and lets another fill.
+    /// Compares the prefetched rows, prefetches those of the next block, and starts another.
     #[inline]
     fn step(
         &self,

@@ -32,7 +32,7 @@ pub(crate) struct TableProbes {
     pub(crate) flips: Vec<u32>,
 }
 
-/// The searches of a segment, made when first asked for.
+/// The search plans of a segment for each radius, made on first use.
 #[derive(Debug)]
 pub(crate) struct SearchPlans(Vec<OnceLock<SearchPlan>>);
 

@@ -303,7 +303,7 @@ fn a_journal_that_is_wrong_behind_a_right_checksum_ends_somehow() {
 
 #[test]
 fn a_file_that_is_damaged_before_its_length_is_not_believed() {
-    let (directory, sample, options) = stopped(Codec::Packed(Form::EliasFano));
+    let (directory, sample, options) = stopped(Codec::Packed(DirectoryForm::EliasFano));
     let path = place(&directory);
     let whole = uninterrupted(&sample, &options);
     let [file, journal] = unfinished(&path);
@@ -355,7 +355,7 @@ fn other_work_does_not_go_on_from_it() {
             ..options.clone()
         },
         Options {
-            codec: Codec::Packed(Form::EliasFano),
+            codec: Codec::Packed(DirectoryForm::EliasFano),
             ..options.clone()
         },
         Options {

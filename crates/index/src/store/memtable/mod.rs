@@ -55,6 +55,15 @@ pub(super) struct Memtable<W> {
     appending: Mutex<AppendState<W>>,
 }
 
+/// The moment of a reader.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadPoint {
+    /// The number of entries at that moment.
+    pub(super) entries: u32,
+    /// Deaths up to this stamp count.
+    pub(super) stamp: u64,
+}
+
 /// State of the writer alone.
 #[derive(Debug)]
 struct AppendState<W> {
@@ -152,15 +161,16 @@ impl<W: Width> Memtable<W> {
             .is_some()
     }
 
-    /// Hands out (id, fingerprint, distance) of the entries within `k` of `query`, among the first `entries`, that are alive at `stamp`. Stops
-    /// when `found` says `false`. A `k` beyond the plan's is answered by comparing every row.
+    /// Calls `found` with (id, fingerprint, distance) of the entries within `k` of `query` that are alive at a moment. Stops
+    /// when `found` returns `false`. A `k` beyond the plan's is answered by comparing every row.
     pub(super) fn lookup(
         &self,
         query: W,
         k: u32,
-        (entries, stamp): (u32, u64),
+        point: ReadPoint,
         found: &mut impl FnMut(u64, W, u32) -> bool,
     ) -> Stats {
+        let ReadPoint { entries, stamp } = point;
         let mut stats = Stats::default();
         if entries == 0 {
             return stats;

@@ -14,19 +14,19 @@ fn memtable<W: Width>(capacity: u32, k: u32) -> Memtable<W> {
 /// (id, fingerprint, stamp of death) in the order of adding.
 type Model<W> = Vec<(u64, W, u64)>;
 
-fn brute<W: Width>(model: &Model<W>, query: W, k: u32, (entries, stamp): (u32, u64)) -> Vec<(u32, u64, W)> {
-    let mut out: Vec<(u32, u64, W)> = model[..entries as usize]
+fn brute<W: Width>(model: &Model<W>, query: W, k: u32, point: ReadPoint) -> Vec<(u32, u64, W)> {
+    let mut out: Vec<(u32, u64, W)> = model[..point.entries as usize]
         .iter()
-        .filter(|(_, row, died)| *died > stamp && row.distance(query) <= k)
+        .filter(|(_, row, died)| *died > point.stamp && row.distance(query) <= k)
         .map(|&(id, row, _)| (row.distance(query), id, row))
         .collect();
     out.sort_unstable();
     out
 }
 
-fn looked_up<W: Width>(table: &Memtable<W>, query: W, k: u32, at: (u32, u64)) -> Vec<(u32, u64, W)> {
+fn looked_up<W: Width>(table: &Memtable<W>, query: W, k: u32, point: ReadPoint) -> Vec<(u32, u64, W)> {
     let mut out = Vec::new();
-    table.lookup(query, k, at, &mut |id, row, distance| {
+    table.lookup(query, k, point, &mut |id, row, distance| {
         out.push((distance, id, row));
         true
     });
@@ -38,7 +38,7 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
     let mut random = Random(seed);
     let table = memtable::<W>(n as u32, k);
     let mut model: Model<W> = Vec::new();
-    let mut pictures = vec![(0, 0)];
+    let mut points = vec![ReadPoint { entries: 0, stamp: 0 }];
     for (stamp, row) in (1..).zip(rows::<W>(shape, n, k, seed)) {
         // A third of them come again with another fingerprint.
         let id = random.below(n as u64 * 2 / 3);
@@ -50,15 +50,15 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
         model.push((id, row, ALIVE));
         assert_eq!(entries as usize, model.len());
         if stamp % 7 == 0 {
-            pictures.push((entries, stamp));
+            points.push(ReadPoint { entries, stamp });
         }
         let query = random.near(row, k + 1);
-        for at in [
-            (entries, stamp),
-            pictures[random.below(pictures.len() as u64) as usize],
+        for point in [
+            ReadPoint { entries, stamp },
+            points[random.below(points.len() as u64) as usize],
         ] {
             for k in [k, k / 2, k + 2] {
-                assert_eq!(looked_up(&table, query, k, at), brute(&model, query, k, at));
+                assert_eq!(looked_up(&table, query, k, point), brute(&model, query, k, point));
             }
         }
     }
@@ -101,7 +101,11 @@ fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
         table.push(id, row);
     }
     let mut found = 0;
-    let stats = table.lookup(crowd[7], 3, (1 << 12, 0), &mut |_, _, _| {
+    let point = ReadPoint {
+        entries: 1 << 12,
+        stamp: 0,
+    };
+    let stats = table.lookup(crowd[7], 3, point, &mut |_, _, _| {
         found += 1;
         true
     });
@@ -116,7 +120,11 @@ fn a_lookup_ends_when_told_to() {
         table.push(id, 1 << (id % 5));
     }
     let mut found = 0;
-    table.lookup(0, 3, (50, 0), &mut |_, _, _| {
+    let point = ReadPoint {
+        entries: 50,
+        stamp: 0,
+    };
+    table.lookup(0, 3, point, &mut |_, _, _| {
         found += 1;
         found < 7
     });
@@ -142,7 +150,7 @@ fn readers_need_not_wait_for_the_writer() {
                 loop {
                     let entries = counted.load(Ordering::Acquire);
                     let query = sample[random.below(n as u64) as usize];
-                    let seen: u32 = looked_up(table, query, 1, (entries, 0)).len() as u32;
+                    let seen: u32 = looked_up(table, query, 1, ReadPoint { entries, stamp: 0 }).len() as u32;
                     let there = sample[..entries as usize].iter();
                     assert_eq!(
                         seen as usize,

@@ -1,7 +1,7 @@
 //! Any sequence of changes, commits, compactions and reopenings.
 
 use super::*;
-use crate::segment::{self, Builder, Form};
+use crate::segment::{self, Builder, DirectoryForm};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -39,8 +39,8 @@ fn upkeep() -> impl Strategy<Value = Upkeep> {
 
 fn codec() -> impl Strategy<Value = Codec> {
     prop_oneof![
-        Just(Codec::Packed(Form::Plain)),
-        Just(Codec::Packed(Form::EliasFano)),
+        Just(Codec::Packed(DirectoryForm::Plain)),
+        Just(Codec::Packed(DirectoryForm::EliasFano)),
         Just(Codec::HUFFMAN),
         (1u32..9).prop_map(|page_rows| Codec::Huffman { page_rows }),
     ]

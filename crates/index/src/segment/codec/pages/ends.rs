@@ -123,7 +123,7 @@ impl<W: Width> EndsReader<'_, W> {
         prefetch_read(self.lasts, self.guess(row) as usize * (W::BITS / 8) as usize);
     }
 
-    /// The first page whose last row is not below `row`, the only one that can have it; their number where there is none. O(log of what an
+    /// The first page whose last row is not below `row`, the only one that can have it; their number if there is none. O(log of what an
     /// even spread is wrong by).
     pub(super) fn page_of(&self, row: W) -> u32 {
         // What is sought lies from `low` up to `high`; steps away from the guess double.

@@ -8,7 +8,7 @@
 //!
 //! A span counts pages. Row number r is the row r mod P of page ⌊r / P⌋, P being the rows of a page.
 //!
-//! Many probes ordered by address meet the same pages again and again; they decode a page once and remember it ([`PageCache`]). A single
+//! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A single
 //! query decodes as far as it must.
 
 pub(in crate::segment) mod ends;
@@ -34,7 +34,7 @@ use crate::segment::{Segment, SegmentError};
 const STRETCH_ROWS: usize = 4096;
 /// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
 const CACHED_ROWS: u32 = 1 << 16;
-/// Bytes of lines of the cache asked for ahead; the processor prefetches the following ones by itself.
+/// Offsets of the cache lines that are prefetched; the processor prefetches the following ones by itself.
 const PREFETCH_OFFSETS: [usize; 3] = [0, 64, 128];
 
 /// The cost of decoding half a page.
@@ -169,7 +169,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
     fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let mut rows = self.page(page);
         out.extend(&mut rows);
-        // Nothing is left of a page whose rows are all there; its last row stands elsewhere too.
+        // All bytes of a valid page are consumed; its last row is also stored with the ends of pages.
         let last = out.last().copied();
         if rows.is_whole() && last == Some(self.ends.last(page)) {
             Ok(())

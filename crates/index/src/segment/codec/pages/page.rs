@@ -61,7 +61,7 @@ pub(super) struct Page<'s, W> {
     bit: u64,
     end: u64,
     decoder: &'s Decoder,
-    /// The row before, where there is one.
+    /// The row before, if there is one.
     before: Option<W>,
     left: u32,
     broken: bool,
