@@ -140,7 +140,7 @@ impl<W: Width> Segment<W> {
             .zip((0..).step_by(probes::MAX_BATCH_QUERIES))
         {
             let mut all = EachId(|q: u32, id, fingerprint, distance| {
-                hit(first + q as usize, id, fingerprint, distance)
+                hit(first + q as usize, id, fingerprint, distance);
             });
             stats += self.search(batch, k, scratch, false, &mut all)?;
         }

@@ -63,18 +63,18 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
         }
     }
     assert_eq!(table.push(0, W::default()), None, "full");
-    for at in pictures {
-        let living: Vec<(W, u64)> = model[..at.0 as usize]
+    for ReadPoint { entries, stamp } in points {
+        let living: Vec<(W, u64)> = model[..entries as usize]
             .iter()
-            .filter(|(_, _, died)| *died > at.1)
+            .filter(|(_, _, died)| *died > stamp)
             .map(|&(id, row, _)| (row, id))
             .collect();
-        assert_eq!(table.living(at.0, at.1), living);
-        let since = model[..at.0 as usize]
+        assert_eq!(table.living(entries, stamp), living);
+        let since = model[..entries as usize]
             .iter()
-            .filter(|e| e.2 > at.1 && e.2 != ALIVE);
+            .filter(|e| e.2 > stamp && e.2 != ALIVE);
         assert_eq!(
-            table.died_since(at.0, at.1),
+            table.died_since(entries, stamp),
             since.map(|e| (e.0, e.2)).collect::<Vec<_>>()
         );
     }
