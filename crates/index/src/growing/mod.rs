@@ -11,7 +11,7 @@
 //! Invariants:
 //! * A row is in one level or in the tail.
 //! * `removed` holds ids whose row is still in a level or in the tail. The next merge of that row drops both.
-//! * The rows that a running merge drops are in [`Merge::dropped`] and no longer in `removed`; they are ignored in the rows being merged
+//! * The rows that a running merge drops are in `Merge::dropped` and no longer in `removed`; they are ignored in the rows being merged
 //!   only. An id that is inserted again meanwhile gets a new row in the tail.
 
 mod background;

@@ -1,10 +1,10 @@
 //! Segments: immutable files of fingerprints and ids, searched in place.
 //!
 //! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, stored in one
-//! of several ways ([`codec`]): packed with a directory over them ([`directory`]), or in pages. Ids are stored once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
+//! of several ways (`codec`): packed with a directory over them (`directory`), or in pages. Ids are stored once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
 //!
 //! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
-//! before its checksum was verified ([`sectors`]); a file has its name only when it is whole ([`write`]).
+//! before its checksum was verified (`sectors`); a file has its name only when it is whole (`write`).
 //!
 //! `FORMAT.md` in this crate's folder specifies every byte.
 
