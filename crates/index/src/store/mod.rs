@@ -29,6 +29,7 @@ mod bulk;
 mod check;
 mod compaction;
 mod error;
+mod file_names;
 mod files;
 mod flush;
 mod locks;
