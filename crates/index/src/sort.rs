@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_them_may_end_it() {
+    fn the_receiver_may_end_the_merge() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, 1 << 30] {
             let mut sorter = Sorter::new(directory.path(), 99_999, memory);

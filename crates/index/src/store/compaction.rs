@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mostly_deleted_is_written_anew() {
+    fn mostly_deleted_segments_are_rewritten() {
         let sparse = |count| {
             let mut sparse = entries(&[100, 1000]);
             sparse[1].deleted = Some(TombstoneFile {

@@ -289,7 +289,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(manifest in manifest()) {
+        fn decoding_restores_the_manifest(manifest in manifest()) {
             prop_assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
         }
 

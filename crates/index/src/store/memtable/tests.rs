@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_picture_stays_what_brute_force_says(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
+    fn every_read_point_answers_like_brute_force(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
         check::<u64>(shape, n, k, seed);
         check::<u128>(shape, n / 2 + 2, 2 * k, seed);
         check::<u16>(shape, n, k.min(16), seed);
@@ -114,7 +114,7 @@ fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
 }
 
 #[test]
-fn a_lookup_ends_when_told_to() {
+fn a_lookup_ends_when_the_callback_returns_false() {
     let table = memtable::<u64>(64, 3);
     for id in 0..50 {
         table.push(id, 1 << (id % 5));

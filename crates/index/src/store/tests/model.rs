@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn any_sequence_gives_what_a_map_gives(
+    fn any_sequence_of_changes_answers_like_a_map(
         steps in prop::collection::vec(step(), 0..120),
         memtable in 1u32..24,
         upkeep in upkeep(),
@@ -154,7 +154,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_there_already_is_not_overwritten_and_what_is_not_there_not_opened() {
+fn create_refuses_an_existing_index_and_open_a_missing_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let options = Options::default();

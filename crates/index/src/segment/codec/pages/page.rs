@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_are_what_the_format_says_and_come_back(shape in shape(), n in 0usize..100, k in 0u32..20, seed: u64, flip: usize) {
+        fn pages_follow_the_format_and_decode(shape in shape(), n in 0usize..100, k in 0u32..20, seed: u64, flip: usize) {
             check(rows::<u16>(shape, n, k, seed), flip);
             check(rows::<u32>(shape, n, k, seed), flip);
             check(rows::<u64>(shape, n, k, seed), flip);
