@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use twinprint::segment::{Builder, Interrupted, Left, Options, Written, unfinished};
+use twinprint::segment::{Builder, Interrupted, Options, ProgressCallback, Resumable, unfinished};
 
 /// Bytes under one checksum.
 const SECTOR: usize = 4096;
@@ -36,7 +36,7 @@ fn interrupted_build() -> &'static InterruptedBuild {
         let (set, written_rows) = (Arc::clone(&stop), AtomicU64::new(0));
         let stopping = Options {
             stop: Some(stop),
-            written: Some(Written::new(move |rows| {
+            written: Some(ProgressCallback::new(move |rows| {
                 if written_rows.fetch_add(rows, Ordering::Relaxed) + rows > N {
                     set.store(true, Ordering::Relaxed);
                 }
@@ -71,7 +71,7 @@ pub fn resume_build(bytes: &[u8]) {
         fs::write(&file, &small.file).expect("written");
         fs::write(&journal, bytes).expect("written");
         // An error is a valid result; only a panic is not.
-        if let Ok(Left::Tables(interrupted)) = Interrupted::<u64>::find(&small.path, &small.options) {
+        if let Ok(Resumable::Tables(interrupted)) = Interrupted::<u64>::find(&small.path, &small.options) {
             let _finished = interrupted.finish();
         }
     }

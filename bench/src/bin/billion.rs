@@ -14,7 +14,7 @@ use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use twinprint_index::join::Between;
 use twinprint_index::plan::Plan;
-use twinprint_index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
+use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options, Scratch, Segment};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Step {
@@ -93,9 +93,9 @@ fn main() -> anyhow::Result<()> {
                 plan: Some(Plan::even_parts(64, cli.k, cli.tables)?),
                 address_bits: vec![cli.bits; cli.tables as usize],
                 codec: Codec::Packed(if cli.elias_fano {
-                    Form::EliasFano
+                    DirectoryForm::EliasFano
                 } else {
-                    Form::Plain
+                    DirectoryForm::Plain
                 }),
                 memory: cli.memory,
                 ids_below: Some(cli.n),

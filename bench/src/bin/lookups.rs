@@ -15,7 +15,7 @@ use bench::table::Table;
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use twinprint_index::plan::Plan;
-use twinprint_index::segment::{Builder, Codec, Form, Options, Scratch, Segment};
+use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options, Scratch, Segment};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Directory {
@@ -41,7 +41,7 @@ struct Cli {
     /// Tables: disjoint parts.
     #[arg(long, num_args = 1.., default_values_t = [2, 3])]
     tables: Vec<u32>,
-    /// Form of the directories.
+    /// DirectoryForm of the directories.
     #[arg(long, value_enum, num_args = 1.., default_values = ["plain", "elias-fano"])]
     directory: Vec<Directory>,
     /// Queries of a batch.
@@ -160,8 +160,8 @@ fn ours(
     let options = Options {
         plan: Some(Plan::even_parts(64, 3.max(tables - 1), tables)?),
         codec: Codec::Packed(match directory {
-            Directory::Plain => Form::Plain,
-            Directory::EliasFano => Form::EliasFano,
+            Directory::Plain => DirectoryForm::Plain,
+            Directory::EliasFano => DirectoryForm::EliasFano,
         }),
         ..Options::default()
     };

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use twinprint::planner::{self, Ask, LookupPrices, Medium, Mode};
+use twinprint::planner::{self, LookupCosts, LookupMode, Medium, Workload};
 
 use crate::index::CodecArg;
 use crate::{number, terminal};
@@ -84,7 +84,7 @@ enum ModeArg {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let ask = Ask {
+    let ask = Workload {
         n: args.n,
         bits: args.bits,
         k: args.hamming,
@@ -94,8 +94,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             MediumArg::Disk => Medium::Disk,
         },
         mode: match args.mode {
-            ModeArg::Online => Mode::Online,
-            ModeArg::Batch => Mode::Batch,
+            ModeArg::Online => LookupMode::Online,
+            ModeArg::Batch => LookupMode::Batch,
         },
         skew_bits: args.skew,
         codec: args.codec.into(),
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let prices = if args.measure {
         planner::measure(args.n.saturating_mul(5).min(IMITATED) as usize)
     } else {
-        LookupPrices::default()
+        LookupCosts::default()
     };
     let choice = planner::plan_segment(&ask, &prices)?;
     let chosen = &choice.alternatives[0];

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use twinprint_index::Segment;
 use twinprint_index::plan::Plan;
-use twinprint_index::segment::{Builder, Codec, Form, Options, Scratch, SegmentError};
+use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options, Scratch, SegmentError};
 use twinprint_index::store::{Settings, segment_options};
 
 use self::splitmix::number;
@@ -156,8 +156,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     for tables in tables {
         for (name, codec) in [
-            ("packed", Codec::Packed(Form::Plain)),
-            ("packed, Elias-Fano", Codec::Packed(Form::EliasFano)),
+            ("packed", Codec::Packed(DirectoryForm::Plain)),
+            ("packed, Elias-Fano", Codec::Packed(DirectoryForm::EliasFano)),
             ("Huffman, 32 a page", Codec::Huffman { page_rows: 32 }),
             ("Huffman, 128 a page", Codec::HUFFMAN),
             ("Huffman, 512 a page", Codec::Huffman { page_rows: 512 }),

@@ -1,14 +1,13 @@
 //! Addresses: chosen bits of a fingerprint moved to the front and read as a number.
 //!
-//! This is the permutation of a permuted table, restricted to the bits that matter. Bits that lie in one run are shifted down. Others
+//! This is the permutation of a permuted table, restricted to the bits that matter. Bits of one contiguous run are shifted down. Others
 //! take one lookup table of 256 entries for each byte of the fingerprint that holds a chosen bit, the results ORed: at most sixteen for bits
-//! strewn over 128. The highest chosen bit becomes the highest bit of the address, and the address of a ^ b is the address of a ^ the
+//! spread over 128. The highest chosen bit becomes the highest bit of the address, and the address of a ^ b is the address of a ^ the
 //! address of b.
 
 use twinprint_fingerprint::Width;
 
-/// Addresses are at most this wide, so that a directory stays below 2²⁸ entries.
-pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
+use crate::plan::MAX_ADDRESS_BITS;
 
 /// Reads the bits of one mask out of fingerprints.
 #[derive(Clone, Debug)]
@@ -17,18 +16,18 @@ pub(crate) struct Address {
     chosen: Chosen,
 }
 
-/// Where the chosen bits stand.
+/// The positions of the chosen bits.
 #[derive(Clone, Debug)]
 enum Chosen {
     /// In one run from this bit on.
     Run(u32),
-    /// Strewn over these bytes.
+    /// Spread over these bytes.
     Bytes(Vec<ByteTable>),
 }
 
 #[derive(Clone, Debug)]
 struct ByteTable {
-    /// Which byte of the fingerprint, 0 the lowest.
+    /// The number of the byte of the fingerprint, 0 the lowest.
     byte: u32,
     contribution: Box<[u32; 256]>,
 }

@@ -7,8 +7,8 @@
 //! Sorting takes two passes. Each chunk of the input is first divided by the leading address bits within itself; then
 //! each division is gathered from all chunks and ordered by the other address bits, small enough to stay in cache.
 //! Both passes write to slices that belong to one task alone, so they run in parallel without unsafe code, and the
-//! result does not depend on the number of threads. Rows that come in the order wanted, as those of a segment do for its first table, are
-//! taken as they are.
+//! result does not depend on the number of threads. Rows that are already in order, as those of a segment are for its first table, are
+//! copied without sorting.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::Width;
@@ -80,7 +80,7 @@ impl<W: Width> Buckets<W> {
             )
             .enumerate()
             .map(|(c, (from, (to_rows, to_ids)))| {
-                divide(from, (c * chunk) as u32, &address, (low, high), to_rows, to_ids)
+                divide(from, (c * chunk) as u32, &address, low, to_rows, to_ids)
             })
             .collect();
 
@@ -116,7 +116,7 @@ impl<W: Width> Buckets<W> {
         self.address = address;
     }
 
-    /// Takes rows that are in order.
+    /// Copies rows that are already in order.
     fn take(&mut self, rows: &[W], address: Address) {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
@@ -134,7 +134,7 @@ impl<W: Width> Buckets<W> {
         self.address = address;
     }
 
-    /// Gives back the memory that only [`Buckets::order`] needs.
+    /// Frees the memory that only [`Buckets::order`] needs.
     pub(crate) fn shrink(&mut self) {
         self.spare_rows = Vec::new();
         self.spare_ids = Vec::new();
@@ -151,13 +151,13 @@ impl<W: Width> Buckets<W> {
         self.bounds[x as usize] as usize..self.bounds[x as usize + 1] as usize
     }
 
-    /// Asks memory for the bounds of a bucket soon to be read.
+    /// Prefetches the bounds of a bucket.
     #[inline]
     pub(crate) fn prefetch_bounds(&self, x: u32) {
         twinprint_fingerprint::kernel::prefetch_read(&self.bounds, x as usize);
     }
 
-    /// Asks memory for the rows of a bucket whose bounds are at hand.
+    /// Prefetches the rows of a bucket whose bounds are in cache.
     #[inline]
     pub(crate) fn prefetch_rows(&self, x: u32) {
         twinprint_fingerprint::kernel::prefetch_read(&self.rows, self.bounds[x as usize] as usize);
@@ -170,16 +170,16 @@ impl<W: Width> Buckets<W> {
     }
 }
 
-/// First pass over one chunk: rows and ids grouped by the `high` leading address bits. Returns the group bounds.
+/// First pass over one chunk: rows and ids grouped by the address bits above the `low` trailing ones. Returns the group bounds.
 fn divide<W: Width>(
     from: &[W],
     first_id: u32,
     address: &Address,
-    (low, high): (u32, u32),
+    low: u32,
     to_rows: &mut [W],
     to_ids: &mut [u32],
 ) -> Vec<u32> {
-    let mut starts = vec![0u32; (1 << high) + 1];
+    let mut starts = vec![0u32; (1 << (address.bits() - low)) + 1];
     for &row in from {
         starts[(address.of(row) >> low) as usize + 1] += 1;
     }

@@ -34,7 +34,7 @@ pub(crate) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// What stands before the checksum at the end, if that is right.
+/// The bytes before the checksum at the end; `None` if it does not match.
 pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     let (body, sum) = bytes.split_last_chunk::<4>()?;
     (crc32fast::hash(body) == u32::from_le_bytes(*sum)).then_some(body)

@@ -2,7 +2,7 @@
 
 use twinprint_fingerprint::Width;
 
-/// V(w, ρ) = Σ_{i ≤ ρ} C(w, i): how many addresses of `w` bits lie within `radius` flips of one.
+/// V(w, ρ) = Σ_{i ≤ ρ} C(w, i): the number of addresses of `w` bits within `radius` flips of one.
 pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
     let mut term = 1.0;
     let mut sum = 1.0;
@@ -13,14 +13,14 @@ pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
     sum
 }
 
-/// Whether a table with an address of these bits finds two fingerprints that differ so: within `radius` flips of the address.
+/// Returns `true` if a table addressed by these bits finds two fingerprints with this difference: within `radius` flips of the address.
 #[inline]
 pub(crate) fn reaches<W: Width>(differing: W, address: W, radius: u32) -> bool {
     (differing & address).distance(W::default()) <= radius
 }
 
 /// Every pattern of `w` ≤ 31 bits with at most `radius` ones, ascending by value. So the patterns whose highest one is
-/// bit t lie together, after all those of lower bits.
+/// bit t are contiguous, after all those of lower bits.
 pub(crate) fn ball(w: u32, radius: u32) -> Vec<u32> {
     fn grow(prefix: u32, below: u32, left: u32, out: &mut Vec<u32>) {
         out.push(prefix);

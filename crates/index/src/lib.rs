@@ -1,17 +1,19 @@
-//! Exact search and join under Hamming distance, and an exact set-similarity index.
+#![doc = include_str!("../README.md")]
 //!
-//! * [`plan`]: which permuted tables find everything within radius k, as data, with an exact checker.
-//! * [`planner`]: which of those plans is cheapest for n rows, and why the others lost.
+//! # Modules
+//!
+//! * [`plan`]: which permuted tables find everything within radius k, as data, with an exactness check.
+//! * [`planner`]: the choice of the cheapest plan for n rows, with the cost of the others.
 //! * [`table`]: permuted tables in memory, looked up one query at a time.
 //! * [`growing`]: rows in memory that are inserted and removed, in permuted tables that are merged.
-//! * [`segment`]: permuted tables in a file, mapped, for one query or many.
-//! * [`store`]: an index that changes: a directory of segments, memtables, deletions, commits.
-//! * [`join`]: all pairs of a batch within radius k.
-//! * [`storage`]: where files are written, as a trait.
-//! * [`sort`]: more numbers than memory holds.
-//! * [`set`]: candidates by shared rare tokens, for texts too short to trust a fingerprint.
+//! * [`segment`]: permuted tables in a mapped file, for one query or many.
+//! * [`store`]: a durable index: a directory of segments, memtables, deletions and commits.
+//! * [`join`]: all pairs within radius k.
+//! * [`set`]: an exact set-similarity index by shared rare tokens.
+//! * [`sort`]: an external sort of integers.
+//! * [`storage`]: the file system as a trait, so that tests can make each operation fail.
 //!
-//! Everything here is exact: a radius asked for is a promise, and every structure is tested against brute force.
+//! A radius is a promise: every structure is tested against brute force.
 #![deny(unsafe_code)]
 
 mod address;

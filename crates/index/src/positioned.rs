@@ -17,7 +17,7 @@ impl PositionedFile {
     /// Fills `out` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// What the system says, and where the file has fewer bytes.
+    /// The error of the system; `UnexpectedEof` if the file has fewer bytes.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.0, out, offset)
     }
@@ -25,7 +25,7 @@ impl PositionedFile {
     /// Writes all of `bytes` from `offset` on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, offset)
     }
@@ -41,7 +41,7 @@ impl PositionedFile {
     /// Fills `out` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// What the system says, and where the file has fewer bytes.
+    /// The error of the system; `UnexpectedEof` if the file has fewer bytes.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         io::Read::read_exact(&mut *self.at(offset)?, out)
     }
@@ -49,7 +49,7 @@ impl PositionedFile {
     /// Writes all of `bytes` from `offset` on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         io::Write::write_all(&mut *self.at(offset)?, bytes)
     }

@@ -5,7 +5,7 @@ use twinprint_fingerprint::Width;
 
 use crate::plan::Plan;
 
-/// How the rows of a sample relate to one another.
+/// The relation of the rows of a sample to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Independent random bits.
@@ -88,7 +88,7 @@ pub(crate) fn plans<W: Width>(k: u32) -> Vec<Plan> {
     plans
 }
 
-/// Queries that are rows, lie near rows, and lie anywhere.
+/// Queries equal to rows, near rows, and independent of them.
 pub(crate) fn queries<W: Width>(rows: &[W], k: u32, seed: u64) -> Vec<W> {
     let mut random = Random(seed);
     (0..9)

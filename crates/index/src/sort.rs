@@ -1,7 +1,7 @@
-//! Sorting more numbers than memory holds: runs that are sorted in memory, and one merge of all of them.
+//! An external sort of integers: runs are sorted in memory, then merged in one pass.
 //!
-//! Runs go to one unnamed file as memory fills, a fixed number of bytes for each number; without a full memory nothing is written. Memory is that
-//! of one run while numbers come, and a buffer for each run while they are merged, whatever the numbers are.
+//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into memory, nothing is written. Memory is that
+//! of one run while numbers are pushed, and one buffer for each run while they are merged, whatever the numbers are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,72 +13,90 @@ use crate::positioned::PositionedFile;
 use crate::segment::SegmentError;
 
 /// Bytes of a number in memory.
-const HELD: u64 = size_of::<u128>() as u64;
+const NUMBER_BYTES: u64 = size_of::<u128>() as u64;
 /// Numbers of a run, at least.
-const LEAST: u64 = 1 << 12;
-/// Bytes read at once of all runs together while they are merged, at most; each has some kilobytes at least.
-const MERGED: u64 = 64 << 20;
+const MIN_RUN_NUMBERS: u64 = 1 << 12;
+/// Bytes read at once of all runs together while they are merged, at run_numbers; each has some kilobytes at least.
+const MAX_MERGE_BYTES: u64 = 64 << 20;
 /// Numbers given at once.
-const STRETCH: usize = 1 << 12;
+const BATCH_NUMBERS: usize = 1 << 12;
 
-/// Gathers numbers and gives them back in order.
+/// An external sorter of integers.
+///
+/// ```
+/// use twinprint_index::segment::SegmentError;
+/// use twinprint_index::sort::Sorter;
+///
+/// let directory = tempfile::tempdir()?;
+/// let mut sorter = Sorter::new(directory.path(), 1 << 40, 64 << 20);
+/// for number in [30, 10, 20] {
+///     sorter.push(number)?;
+/// }
+/// let mut sorted = Vec::new();
+/// sorter.finish(|numbers| {
+///     sorted.extend_from_slice(numbers);
+///     Ok::<(), SegmentError>(())
+/// })?;
+/// assert_eq!(sorted, [10, 20, 30]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Sorter {
     directory: PathBuf,
     /// Bytes of a number on disk.
     width: usize,
     /// Numbers of a run.
-    most: usize,
-    held: Vec<u128>,
+    run_numbers: usize,
+    numbers: Vec<u128>,
     file: Option<PositionedFile>,
-    /// Where each run ends in the file.
+    /// The end of each run in the file.
     ends: Vec<u64>,
-    merged: u64,
+    merge_bytes: u64,
 }
 
 /// Bytes read at once of a run, at least.
-const LEAST_READ: u64 = 1 << 12;
+const MIN_READ_BYTES: u64 = 1 << 12;
 
 impl Sorter {
     /// The least memory for sorting `count` numbers, in bytes, about: a run in memory, and then a buffer for each run.
     pub fn least_memory(count: u64) -> u64 {
-        // With runs of m / (2 · HELD) numbers, all buffers fit into m where m² ≥ 2 · HELD · LEAST_READ · count.
-        let all = count.saturating_mul(2 * HELD);
-        let merged = u64::isqrt(all.saturating_mul(LEAST_READ));
-        merged.max(2 * HELD * LEAST).min(all)
+        // With runs of m / (2 · NUMBER_BYTES) numbers, all buffers fit into m where m² ≥ 2 · NUMBER_BYTES · MIN_READ_BYTES · count.
+        let all = count.saturating_mul(2 * NUMBER_BYTES);
+        let merge_bytes = u64::isqrt(all.saturating_mul(MIN_READ_BYTES));
+        merge_bytes.max(2 * NUMBER_BYTES * MIN_RUN_NUMBERS).min(all)
     }
 
-    /// For numbers up to `top`, within about `memory` bytes; what does not fit goes to a file without a name in `directory`.
+    /// A sorter of numbers up to `top` within about `memory` bytes. Runs that do not fit go to an unnamed file in `directory`.
     pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
         // A sort of whole runs in place, and room for the bytes that are written.
-        let most = (memory / 2 / HELD).max(LEAST);
+        let run_numbers = (memory / 2 / NUMBER_BYTES).max(MIN_RUN_NUMBERS);
         Self {
             directory: directory.to_owned(),
             width: (u128::BITS - top.leading_zeros()).div_ceil(8).max(1) as usize,
-            most: usize::try_from(most).unwrap_or(usize::MAX),
-            held: Vec::new(),
+            run_numbers: usize::try_from(run_numbers).unwrap_or(usize::MAX),
+            numbers: Vec::new(),
             file: None,
             ends: Vec::new(),
-            merged: memory.min(MERGED),
+            merge_bytes: memory.min(MAX_MERGE_BYTES),
         }
     }
 
-    /// Adds a number up to the largest that was named.
+    /// Adds a number, which must not exceed the `top` of [`Sorter::new`].
     ///
     /// # Errors
-    /// What the system refuses.
+    /// `Io` if the file cannot be written.
     #[inline]
     pub fn push(&mut self, number: u128) -> Result<(), SegmentError> {
-        if self.held.len() >= self.most {
+        if self.numbers.len() >= self.run_numbers {
             self.end_run()?;
         }
-        self.held.push(number);
+        self.numbers.push(number);
         Ok(())
     }
 
     #[cold]
     fn end_run(&mut self) -> Result<(), SegmentError> {
-        self.held.par_sort_unstable();
+        self.numbers.par_sort_unstable();
         let file = match &mut self.file {
             Some(file) => file,
             none => {
@@ -89,7 +107,7 @@ impl Sorter {
         };
         let mut at = self.ends.last().copied().unwrap_or_default();
         let mut bytes = Vec::new();
-        for stretch in self.held.chunks(1 << 16) {
+        for stretch in self.numbers.chunks(1 << 16) {
             bytes.clear();
             for number in stretch {
                 bytes.extend_from_slice(&number.to_le_bytes()[..self.width]);
@@ -99,34 +117,34 @@ impl Sorter {
             at += bytes.len() as u64;
         }
         self.ends.push(at);
-        self.held.clear();
+        self.numbers.clear();
         Ok(())
     }
 
     /// Calls `each` with all numbers in ascending order, equal ones as often as they were added, some thousand at a time.
     ///
     /// # Errors
-    /// What the system refuses; whatever `each` gives.
+    /// `Io` if the file cannot be read or written; any error of `each`.
     pub fn finish<E: From<SegmentError>>(
         mut self,
         mut each: impl FnMut(&[u128]) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.ends.is_empty() {
-            self.held.par_sort_unstable();
-            return self.held.chunks(STRETCH).try_for_each(each);
+            self.numbers.par_sort_unstable();
+            return self.numbers.chunks(BATCH_NUMBERS).try_for_each(each);
         }
-        if !self.held.is_empty() {
+        if !self.numbers.is_empty() {
             self.end_run()?;
         }
-        self.held = Vec::new();
+        self.numbers = Vec::new();
         let Some(file) = &self.file else {
             return Ok(());
         };
-        let a_run = (self.merged / self.ends.len() as u64).max(LEAST_READ) as usize / self.width;
+        let a_run = (self.merge_bytes / self.ends.len() as u64).max(MIN_READ_BYTES) as usize / self.width;
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let mut runs: Vec<Run<'_>> = starts
+        let mut runs: Vec<RunReader<'_>> = starts
             .zip(&self.ends)
-            .map(|(from, &to)| Run {
+            .map(|(from, &to)| RunReader {
                 file,
                 directory: &self.directory,
                 width: self.width,
@@ -141,17 +159,17 @@ impl Sorter {
         for (i, run) in runs.iter_mut().enumerate() {
             heads.extend(run.next()?.map(|number| Reverse((number, i))));
         }
-        let mut stretch = Vec::with_capacity(STRETCH);
+        let mut stretch = Vec::with_capacity(BATCH_NUMBERS);
         while let Some(mut head) = heads.peek_mut() {
             let Reverse((number, i)) = *head;
             stretch.push(number);
-            match runs.get_mut(i).map(Run::next).transpose()?.flatten() {
+            match runs.get_mut(i).map(RunReader::next).transpose()?.flatten() {
                 Some(next) => *head = Reverse((next, i)),
                 None => {
                     std::collections::binary_heap::PeekMut::pop(head);
                 }
             }
-            if stretch.len() == STRETCH {
+            if stretch.len() == BATCH_NUMBERS {
                 each(&stretch)?;
                 stretch.clear();
             }
@@ -164,22 +182,22 @@ impl Sorter {
     }
 }
 
-/// A run on its way.
-struct Run<'s> {
+/// A sorted run while it is merged.
+struct RunReader<'s> {
     file: &'s PositionedFile,
     directory: &'s Path,
     width: usize,
     /// Bytes read at once.
     at_once: usize,
-    /// What is still to be read.
+    /// The bytes of the file that are still to be read.
     from: u64,
     to: u64,
     bytes: Vec<u8>,
-    /// Where the next number begins in `bytes`.
+    /// The position of the next number in `bytes`.
     next: usize,
 }
 
-impl Run<'_> {
+impl RunReader<'_> {
     fn next(&mut self) -> Result<Option<u128>, SegmentError> {
         if self.next == self.bytes.len() {
             let length = (self.to - self.from).min(self.at_once as u64);
@@ -190,7 +208,7 @@ impl Run<'_> {
             self.from += length;
             self.next = 0;
         }
-        let mut number = [0; HELD as usize];
+        let mut number = [0; NUMBER_BYTES as usize];
         let Some(bytes) = self.bytes.get(self.next..self.next + self.width) else {
             return Ok(None);
         };
@@ -248,8 +266,8 @@ mod tests {
         for count in [1 << 20, 1 << 30, 1 << 40] {
             let least = Sorter::least_memory(count);
             let sorter = Sorter::new(Path::new("."), u128::MAX, least);
-            let runs = count.div_ceil(sorter.most as u64);
-            let buffers = runs * LEAST_READ;
+            let runs = count.div_ceil(sorter.run_numbers as u64);
+            let buffers = runs * MIN_READ_BYTES;
             assert!(
                 buffers > least / 2 && buffers <= least + least / 100,
                 "{count}: {buffers} and {least}"
@@ -258,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_them_may_end_it() {
+    fn the_receiver_may_end_the_merge() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, 1 << 30] {
             let mut sorter = Sorter::new(directory.path(), 99_999, memory);

@@ -1,5 +1,5 @@
-//! The few operations that writing needs from a file system, so that tests can make each of them fail, and see what a kill or a power cut
-//! between any two of them leaves.
+//! The file system operations that writers need, as a trait. Tests make each of them fail, and rebuild the directory as a kill or a power cut
+//! between any two of them leaves it.
 
 #[cfg(test)]
 pub(crate) mod unsynced;
@@ -9,42 +9,42 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Where files are written.
+/// A file system to write to.
 pub trait Storage: Debug + Send + Sync {
-    /// Makes a directory and those above it; no error if it is there.
+    /// Creates a directory and its parents; no error if it exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Creates a file, emptied if it is there.
+    /// Creates a file, truncated if it exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>>;
 
-    /// Opens a file that is there, to write behind its first `length` bytes; what follows them is cut off.
+    /// Opens an existing file for writing after its first `length` bytes, and truncates it there.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>>;
 
     /// Renames a file within its directory, in one step.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Deletes a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Makes the renames within a directory durable.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 }
 
@@ -61,7 +61,7 @@ pub trait RawFile: Write + Send {
     /// Makes what was written durable.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -72,7 +72,7 @@ pub struct Disk;
 impl Storage for Disk {
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         fs::create_dir_all(path).map_err(|error| match error.kind() {
-            // A file has the name; what the system says of that does not help.
+            // A file has the name; the system's message for that would mislead.
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
             _ => error,
         })
@@ -98,7 +98,7 @@ impl Storage for Disk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        // Elsewhere a directory cannot be opened as a file, and renames are durable without it.
+        // On other systems a directory cannot be opened as a file, and renames are durable without it.
         if cfg!(unix) {
             File::open(path)?.sync_all()
         } else {
@@ -108,10 +108,10 @@ impl Storage for Disk {
 }
 
 impl Disk {
-    /// Gives a finished file its name for good: content, name and directory are synced.
+    /// Renames a finished file durably: content, name and directory are synced.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the file system.
     pub fn publish(&self, unfinished: &Path, path: &Path) -> io::Result<()> {
         File::open(unfinished)?.sync_all()?;
         self.rename(unfinished, path)?;

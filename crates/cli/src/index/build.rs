@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
 use twinprint::raw::{InputDigest, RawFiles};
-use twinprint::segment::{self, Builder, Interrupted, Left, Segment, SegmentError, Written};
+use twinprint::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Segment, SegmentError};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
@@ -134,7 +134,7 @@ impl Gather {
             ids_below: positions,
             stop: Some(Arc::clone(&self.cancel)),
             memory: self.memory,
-            written: Some(Written::new(move |rows| bars.advance(rows))),
+            written: Some(ProgressCallback::new(move |rows| bars.advance(rows))),
             ..store::segment_options::<u64>(files.len(), settings)?
         };
         let needed = options.least_memory::<u64>(files.len())?;
@@ -230,9 +230,9 @@ impl Gather {
             Ok(None)
         };
         let interrupted = match left.map_err(|error| ended(path, error))? {
-            Left::Nothing => return Ok(None),
-            Left::Unusable(error) => return starting_over(&format!("{:#}", anyhow::Error::from(error))),
-            Left::Tables(interrupted) => interrupted,
+            Resumable::Nothing => return Ok(None),
+            Resumable::Unusable(error) => return starting_over(&format!("{:#}", anyhow::Error::from(error))),
+            Resumable::Tables(interrupted) => interrupted,
         };
         let Some(known) = Known::read(interrupted.notes()) else {
             return starting_over("another version of twinprint began it");

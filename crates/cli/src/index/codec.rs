@@ -1,6 +1,6 @@
 //! The storage format of fingerprints, on the command line.
 
-use twinprint::segment::{Codec, Form};
+use twinprint::segment::{Codec, DirectoryForm};
 
 /// The storage format of fingerprints.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -18,8 +18,8 @@ pub(crate) enum CodecArg {
 impl From<CodecArg> for Codec {
     fn from(arg: CodecArg) -> Self {
         match arg {
-            CodecArg::Packed => Self::Packed(Form::Plain),
-            CodecArg::EliasFano => Self::Packed(Form::EliasFano),
+            CodecArg::Packed => Self::Packed(DirectoryForm::Plain),
+            CodecArg::EliasFano => Self::Packed(DirectoryForm::EliasFano),
             CodecArg::Huffman => Self::HUFFMAN,
         }
     }

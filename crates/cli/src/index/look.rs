@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use twinprint::segment::{Codec, Form};
+use twinprint::segment::{Codec, DirectoryForm};
 use twinprint::{ProfileLabel, store};
 
 use super::{Directory, read};
@@ -84,7 +84,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
 /// What a codec is called.
 fn name(codec: Codec) -> String {
     match codec {
-        Codec::Packed(Form::Plain) => "packed".to_owned(),
+        Codec::Packed(DirectoryForm::Plain) => "packed".to_owned(),
         Codec::Packed(_) => "elias-fano".to_owned(),
         Codec::Huffman { page_rows } => format!("huffman, {page_rows} a page"),
         _ => "unknown".to_owned(),

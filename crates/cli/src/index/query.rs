@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
-use twinprint::planner::{LookupPrices, scan_is_cheaper};
+use twinprint::planner::LookupCosts;
 use twinprint::raw::{Column, Kind, Value};
 use twinprint::segment::{Scratch, SegmentError, Stats};
+use twinprint::store::scan_is_cheaper;
 use twinprint::store::{Committed, StoreError};
 use twinprint::{ProfileLabel, Progress, Unit};
 
@@ -126,7 +127,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
         if args.scan == Scan::Auto {
             let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCANNED as u64));
-            let prices = LookupPrices::default();
+            let prices = LookupCosts::default();
             let codec = committed.settings.codec;
             answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &prices)?;
         }

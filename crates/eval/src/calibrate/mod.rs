@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 use serde::Serialize;
-use twinprint_index::planner::{Ask, LookupPrices, Medium, Mode, plan_join_uniform, plan_segment};
+use twinprint_index::planner::{LookupCosts, LookupMode, Medium, Workload, plan_join_uniform, plan_segment};
 use twinprint_index::segment::Codec;
 use twinprint_text::Profile;
 
@@ -274,17 +274,17 @@ impl<'d> Sample<'d> {
                 .filter(|&&pair| self.distance(bits, pair) <= k)
                 .count();
             let rows = usize::try_from(n).unwrap_or(usize::MAX);
-            let ask = Ask {
+            let ask = Workload {
                 n,
                 bits,
                 k,
                 memory: None,
                 medium: Medium::Memory,
-                mode: Mode::Batch,
+                mode: LookupMode::Batch,
                 skew_bits: 0.0,
                 codec: Codec::default(),
             };
-            let lookup = plan_segment(&ask, &LookupPrices::default()).ok();
+            let lookup = plan_segment(&ask, &LookupCosts::default()).ok();
             let join = plan_join_uniform(rows, bits, k).ok();
             let index_bytes = lookup.and_then(|choice| Some(choice.alternatives.first()?.bytes));
             let join_ns = join.and_then(|choice| Some(choice.alternatives.first()?.cost));

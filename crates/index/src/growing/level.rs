@@ -11,12 +11,12 @@ use crate::table::{Match, Tables};
 
 /// Fingerprints and, at the same positions, their ids.
 #[derive(Clone)]
-pub(super) struct Rows<W> {
+pub(super) struct IdRows<W> {
     fingerprints: Vec<W>,
     ids: Vec<u64>,
 }
 
-impl<W> Default for Rows<W> {
+impl<W> Default for IdRows<W> {
     fn default() -> Self {
         Self {
             fingerprints: Vec::new(),
@@ -25,7 +25,7 @@ impl<W> Default for Rows<W> {
     }
 }
 
-impl<W: Width> Rows<W> {
+impl<W: Width> IdRows<W> {
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
@@ -81,15 +81,15 @@ impl<W: Width> Rows<W> {
 
 /// Rows that do not change.
 pub(super) struct Level<W> {
-    rows: Rows<W>,
+    rows: IdRows<W>,
     /// `None` if a scan is cheaper.
     tables: Option<Tables<W>>,
 }
 
 impl<W: Width> Level<W> {
     /// A level of the rows of several levels and a tail, without those of the ids in `dropped`. Its tables are planned for radius `k`.
-    pub(super) fn merge(levels: &[Arc<Self>], tail: &Rows<W>, dropped: &FxHashSet<u64>, k: u32) -> Self {
-        let mut rows = Rows::default();
+    pub(super) fn merge(levels: &[Arc<Self>], tail: &IdRows<W>, dropped: &FxHashSet<u64>, k: u32) -> Self {
+        let mut rows = IdRows::default();
         let count = levels.iter().map(|level| level.len()).sum::<usize>() + tail.len();
         rows.fingerprints.reserve_exact(count);
         rows.ids.reserve_exact(count);

@@ -11,7 +11,7 @@
 //! Invariants:
 //! * A row is in one level or in the tail.
 //! * `removed` holds ids whose row is still in a level or in the tail. The next merge of that row drops both.
-//! * The rows that a running merge drops are in [`Merge::dropped`] and no longer in `removed`; they are ignored in the rows being merged
+//! * The rows that a running merge drops are in `Merge::dropped` and no longer in `removed`; they are ignored in the rows being merged
 //!   only. An id that is inserted again meanwhile gets a new row in the tail.
 
 mod background;
@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet;
 use twinprint_fingerprint::Width;
 
 use self::background::{MergeThread, Progress};
-use self::level::{Level, Rows};
+use self::level::{IdRows, Level};
 
 /// When rows of a [`GrowingIndex`] are merged into larger tables. It decides speed only, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct GrowingIndex<W> {
     policy: MergePolicy,
     /// Longest first.
     levels: Vec<Arc<Level<W>>>,
-    tail: Rows<W>,
+    tail: IdRows<W>,
     /// Ids whose row is ignored until a merge drops it.
     removed: FxHashSet<u64>,
     merge: Option<Merge<W>>,
@@ -106,7 +106,7 @@ impl<W: Width> GrowingIndex<W> {
             k,
             policy,
             levels: Vec::new(),
-            tail: Rows::default(),
+            tail: IdRows::default(),
             removed: FxHashSet::default(),
             merge: None,
         }
@@ -118,7 +118,7 @@ impl<W: Width> GrowingIndex<W> {
         self.rows_stored().saturating_sub(self.removed.len() + dropped)
     }
 
-    /// Whether there are no rows.
+    /// Returns `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -126,7 +126,7 @@ impl<W: Width> GrowingIndex<W> {
     /// Inserts a row. The id must not be in the index; an id that was removed may return with the fingerprint it had before, no other.
     /// O(1); call [`maintain`](Self::maintain) or [`maintain_in_background`](Self::maintain_in_background) afterwards.
     pub fn insert(&mut self, id: u64, fingerprint: W) {
-        // The row of a removed id is still where it was, with the same fingerprint.
+        // The row of a removed id is still stored, with the same fingerprint.
         if !self.removed.remove(&id) {
             self.tail.push(id, fingerprint);
         }
@@ -195,7 +195,7 @@ impl<W: Width> GrowingIndex<W> {
         }
     }
 
-    /// Merges the tail and the younger levels now, whether a merge is due or not. For an index that has been filled and is now looked up.
+    /// Merges the tail and the younger levels now, even if no merge is due. Useful after many insertions and before many lookups.
     pub fn merge(&mut self) {
         self.finish_merge();
         self.merge_now(self.levels_to_merge());

@@ -15,16 +15,31 @@ use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 
 /// Tables over one set, to be joined with others.
+///
+/// ```
+/// use twinprint_index::Pair;
+/// use twinprint_index::join::Between;
+///
+/// let new = [0b0000_u64, u64::MAX];
+/// let stored = [0b0111_u64, 0b1111, !1];
+/// let mut join = Between::new(&new, stored.len(), 3)?;
+///
+/// let mut pairs = Vec::new();
+/// join.join(&stored, |pair| pairs.push(pair));
+/// pairs.sort();
+/// assert_eq!(pairs, [Pair { a: 0, b: 0, distance: 3 }, Pair { a: 1, b: 2, distance: 1 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Between<W> {
-    tables: Vec<Side<W>>,
+    tables: Vec<JoinSide<W>>,
     k: u32,
     /// The order of the chunk, used again.
     chunk: Buckets<W>,
 }
 
 #[derive(Debug)]
-struct Side<W> {
+struct JoinSide<W> {
     buckets: Buckets<W>,
     mask: W,
     radius: u32,
@@ -35,7 +50,7 @@ impl<W: Width> Between<W> {
     /// Tables over `rows` for chunks of about `chunk` rows, within `k`.
     ///
     /// # Errors
-    /// None for the plans chosen here; what [`is_exact`] finds if one were not.
+    /// Never for the plans chosen here, which are exact.
     ///
     /// # Panics
     /// With 2³² rows or more.
@@ -62,7 +77,7 @@ impl<W: Width> Between<W> {
             let mut buckets = Buckets::new();
             buckets.order(rows, Address::new(mask));
             buckets.shrink();
-            Side {
+            JoinSide {
                 flips: flips::ball(buckets.address().bits(), spec.radius),
                 buckets,
                 mask: W::truncate(mask),
@@ -77,7 +92,7 @@ impl<W: Width> Between<W> {
     }
 
     /// Calls `hit` with every pair of a row of the tables (a) and one of `chunk` (b) within k, each once, in no particular order. Returns
-    /// how many fingerprints were compared with one another.
+    /// the number of comparisons.
     ///
     /// # Panics
     /// With 2³² rows or more in the chunk.
@@ -120,7 +135,7 @@ impl<W: Width> Between<W> {
         tables as u64 * (ordered + 8) + ordered
     }
 
-    /// How many tables there are for so many rows.
+    /// The number of tables over `rows` rows.
     pub(super) fn tables_for(rows: usize, chunk: usize, k: u32) -> usize {
         plan::<W>(rows, chunk, k).0.tables.len()
     }
@@ -148,7 +163,7 @@ impl<W: Width> Between<W> {
                 let (a, b) = (&side.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
                 kernel::hamming_many_to_many(a, b, self.k, &mut |i, j, distance| {
                     let differing = a[i as usize] ^ b[j as usize];
-                    let seen = |s: &Side<W>| flips::reaches(differing, s.mask, s.radius);
+                    let seen = |s: &JoinSide<W>| flips::reaches(differing, s.mask, s.radius);
                     if !earlier.iter().any(seen) {
                         hit(Pair {
                             a: side.buckets.ids[ours.start + i as usize],
@@ -167,13 +182,13 @@ impl<W: Width> Between<W> {
 /// Rows of a chunk that one thread joins at a time.
 const TILE: usize = 1 << 13;
 
-/// Nanoseconds of one core to join a chunk with tables over so many rows.
+/// Nanoseconds of one core to join a chunk with tables over `rows` rows.
 pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {
     let (plan, bits) = plan::<W>(rows, chunk, k);
     cost_of(&plan, bits, rows, chunk)
 }
 
-/// The plan and the address width for joining so many rows: each row of a chunk is ordered once a table, each run meets the buckets of its
+/// The plan and the address width for joining `rows` rows with chunks: each row of a chunk is ordered once a table, each run meets the buckets of its
 /// flips, and rows are compared in those.
 fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     let mut best: Option<(f64, Plan, u32)> = None;
@@ -207,7 +222,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     }
 }
 
-/// What joining a chunk by a plan takes, in nanoseconds of one core.
+/// The cost of joining a chunk by a plan, in nanoseconds of one core.
 fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
     // The planner's model of a self-join has constants of its own.
     const ORDER: f64 = 12.0;

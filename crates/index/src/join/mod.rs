@@ -1,10 +1,10 @@
 //! Self-join: every pair of rows within Hamming distance k, each exactly once.
 //!
-//! Two ways. The *scan* compares everything with everything, block against block in cache. The *parts* way takes the
+//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts* method takes the
 //! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
 //! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
 //! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
-//! Which way and which plan: [`crate::planner`]. Two sets are joined by [`Between`], segments on disk by [`StoredJoin`].
+//! The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`Between`], segments on disk by [`StoredJoin`].
 
 pub(crate) mod between;
 mod parts;
@@ -17,7 +17,7 @@ use twinprint_fingerprint::Width;
 
 pub use self::between::Between;
 pub use self::stored::StoredJoin;
-use crate::plan::{Plan, leading_bits};
+pub use crate::plan::{JoinPlan, JoinTables};
 
 /// Two rows within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +30,7 @@ pub struct Pair {
     pub distance: u8,
 }
 
-/// What a join did.
+/// Statistics of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinStats {
     /// The plan followed.
@@ -53,68 +53,27 @@ impl JoinStats {
     }
 }
 
-/// How a join finds its pairs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JoinPlan {
-    /// Compare everything.
-    Scan,
-    /// Take these parts in turn.
-    Parts(Parts),
-}
-
-/// The tables of a plan with the address bits of each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
-    name: String,
-    bits: u32,
-    k: u32,
-    list: Vec<Part>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) address: u128,
-    pub(crate) radius: u32,
-}
-
-impl JoinPlan {
-    /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
-    /// them, up to 28, where the list is short). Correct for any address widths; they decide the cost.
-    ///
-    /// # Errors
-    /// A plan that is not exact is refused with an error set it would miss.
-    pub fn from_plan(plan: &Plan, address_bits: &[u32]) -> Result<Self, crate::plan::check::Counterexample> {
-        crate::plan::check::is_exact(plan)?;
-        Ok(Self::from_exact(plan, address_bits))
-    }
-
-    /// As [`JoinPlan::from_plan`] for a plan known to be exact.
-    pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
-        let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
-        let list = plan
-            .tables
-            .iter()
-            .zip(widths)
-            .map(|(t, u)| Part {
-                address: leading_bits(t.mask, u.min(crate::address::MAX_ADDRESS_BITS)),
-                radius: t.radius,
-            })
-            .collect();
-        Self::Parts(Parts {
-            name: plan.name.clone(),
-            bits: plan.bits,
-            k: plan.k,
-            list,
-        })
-    }
-}
-
-/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan the planner thinks cheapest.
+/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the least estimated cost.
 ///
 /// Runs on the current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular
-/// order; the set of pairs is exact and each comes once. Memory beside the rows: two copies of rows and ids while
+/// order; the set of pairs is exact and each comes once. Memory in addition to the rows: two copies of rows and ids while
 /// ordering, plus a directory. Rows that are equal are pairs at distance 0, so callers collapse equal rows first: m equal
 /// rows are m²/2 pairs.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use twinprint_index::{Pair, self_join};
+///
+/// let rows = [0b0000_u64, u64::MAX, 0b0011];
+/// let pairs = Mutex::new(Vec::new());
+/// let stats = self_join(&rows, 3, &|batch: &[Pair]| {
+///     pairs.lock().unwrap().extend_from_slice(batch);
+/// });
+/// assert_eq!(stats.pairs, 1);
+/// assert_eq!(pairs.into_inner()?, [Pair { a: 0, b: 2, distance: 2 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Panics
 /// With 2³² rows or more, which a row number cannot name.
@@ -137,7 +96,7 @@ pub fn self_join_with<W: Width>(
     self_join_until(rows, k, plan, &|| false, sink)
 }
 
-/// As [`self_join_with`], but what is left once `stop` says so is not joined.
+/// As [`self_join_with`], but ends early once `stop` returns `true`.
 ///
 /// # Panics
 /// With 2³² rows or more.
@@ -153,12 +112,12 @@ pub fn self_join_until<W: Width>(
         "a join takes fewer than 2^32 rows"
     );
     match plan {
-        JoinPlan::Parts(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, stop, sink),
+        JoinPlan::Tables(p) if p.bits == W::BITS && p.k >= k => parts::join(rows, k, p, stop, sink),
         _ => scan::join(rows, k, stop, sink),
     }
 }
 
-/// Pairs on their way to the sink.
+/// A buffer of pairs for the sink.
 struct Batch<'s, S> {
     pairs: Vec<Pair>,
     sent: u64,

@@ -4,31 +4,32 @@
 //! parallel as many small ones. A tile walks its runs of equal address. Each run meets itself, what follows it in its
 //! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one falls on a 0 of the
 //! address. Small partner buckets are first copied side by side, so that one kernel call pays for many of them; large
-//! ones are met where they lie.
+//! ones are met in place.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
 
-use super::{Batch, JoinStats, Pair, Parts};
+use super::{Batch, JoinStats, Pair};
 use crate::address::Address;
 use crate::bucket::Buckets;
 use crate::flips;
+use crate::plan::JoinTables;
 
 /// Rows of a tile: the unit of parallel work.
-const TILE: usize = 2048;
+const TILE_ROWS: usize = 2048;
 /// Rows gathered before a kernel call; with the tile's run they fit the first-level cache.
-const GATHER: usize = 1024;
+const GATHER_ROWS: usize = 1024;
 /// Rows copied at once when gathering.
-const COPY: usize = 8;
-/// Buckets of this many rows are joined where they lie.
-const LARGE: usize = 128;
+const COPY_ROWS: usize = 8;
+/// Buckets of this many rows are joined in place.
+const LARGE_BUCKET_ROWS: usize = 128;
 /// Rows of a large bucket met at once, to stay in cache over the run's rows.
-const STRETCH: usize = 4096;
+const STRETCH_ROWS: usize = 4096;
 
 pub(super) fn join<W: Width>(
     rows: &[W],
     k: u32,
-    plan: &Parts,
+    plan: &JoinTables,
     stop: &(dyn Fn() -> bool + Sync),
     sink: &(impl Fn(&[Pair]) + Sync),
 ) -> JoinStats {
@@ -38,13 +39,13 @@ pub(super) fn join<W: Width>(
         plan: plan.name.clone(),
         ..JoinStats::default()
     };
-    for part in &plan.list {
+    for part in &plan.tables {
         if stop() {
             break;
         }
         buckets.order(rows, Address::new(part.address));
         let flips = flips::by_top(buckets.address().bits(), part.radius);
-        let tiles = rows.len().div_ceil(TILE);
+        let tiles = rows.len().div_ceil(TILE_ROWS);
         let done = (0..tiles)
             .into_par_iter()
             .map_init(
@@ -53,7 +54,7 @@ pub(super) fn join<W: Width>(
                     if stop() {
                         return JoinStats::default();
                     }
-                    walker.tile(tile * TILE, ((tile + 1) * TILE).min(rows.len()))
+                    walker.tile(tile * TILE_ROWS, ((tile + 1) * TILE_ROWS).min(rows.len()))
                 },
             )
             .reduce(JoinStats::default, |a, b| a.merged(&b));
@@ -68,22 +69,22 @@ struct Walker<'p, W, S> {
     buckets: &'p Buckets<W>,
     flips: &'p [Vec<u32>],
     k: u32,
-    emit: Emit<'p, W, S>,
+    emit: PairEmitter<'p, W, S>,
     /// Copies of small buckets; the first `filled` rows count.
     gathered: Vec<W>,
     filled: usize,
-    /// Where each gathered bucket starts: in `gathered`, and in the ordered rows.
+    /// The start of each gathered bucket: in `gathered`, and in the ordered rows.
     pieces: Vec<(u32, u32)>,
 }
 
 /// Emits a pair unless an earlier table of the plan has emitted it.
-struct Emit<'p, W, S> {
+struct PairEmitter<'p, W, S> {
     buckets: &'p Buckets<W>,
     earlier: &'p [(W, u32)],
     batch: Batch<'p, S>,
 }
 
-impl<W: Width, S: Fn(&[Pair]) + Sync> Emit<'_, W, S> {
+impl<W: Width, S: Fn(&[Pair]) + Sync> PairEmitter<'_, W, S> {
     /// The pair of the rows at two positions of the order.
     #[inline]
     fn pair(&mut self, x: usize, y: usize, distance: u8) {
@@ -108,18 +109,18 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
             buckets,
             flips,
             k,
-            emit: Emit {
+            emit: PairEmitter {
                 buckets,
                 earlier,
                 batch: Batch::new(sink),
             },
-            gathered: vec![W::default(); GATHER + LARGE + COPY],
+            gathered: vec![W::default(); GATHER_ROWS + LARGE_BUCKET_ROWS + COPY_ROWS],
             filled: 0,
             pieces: Vec::new(),
         }
     }
 
-    /// Joins the rows at positions `start..end` with all that their runs are first to meet.
+    /// Joins the rows at positions `start..end` with all rows that their runs meet first.
     fn tile(&mut self, mut start: usize, end: usize) -> JoinStats {
         let mut stats = JoinStats::default();
         let buckets = self.buckets;
@@ -147,11 +148,11 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
                 for &pattern in patterns {
                     let partner = buckets.bucket(address ^ pattern);
                     met += partner.len();
-                    if partner.len() >= LARGE {
+                    if partner.len() >= LARGE_BUCKET_ROWS {
                         self.meet(start, run, partner.start, partner.end);
                     } else if !partner.is_empty() {
                         self.gather(partner);
-                        if self.filled >= GATHER {
+                        if self.filled >= GATHER_ROWS {
                             self.meet_gathered(start, run);
                         }
                     }
@@ -170,8 +171,8 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
     fn meet(&mut self, start: usize, run: &[W], from: usize, to: usize) {
         let (emit, k) = (&mut self.emit, self.k);
         for (stretch, at) in self.buckets.rows[from..to]
-            .chunks(STRETCH)
-            .zip((from..).step_by(STRETCH))
+            .chunks(STRETCH_ROWS)
+            .zip((from..).step_by(STRETCH_ROWS))
         {
             kernel::hamming_many_to_many(run, stretch, k, &mut |i, j, d| {
                 emit.pair(start + i as usize, at + j as usize, d);
@@ -179,7 +180,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
-    /// Copies a bucket of fewer than [`LARGE`] rows behind those gathered.
+    /// Copies a bucket of fewer than [`LARGE_BUCKET_ROWS`] rows behind those gathered.
     #[inline]
     fn gather(&mut self, bucket: std::ops::Range<usize>) {
         self.pieces.push((self.filled as u32, bucket.start as u32));
@@ -187,17 +188,17 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         let (mut to, mut from) = (self.filled, bucket.start);
         self.filled += bucket.len();
         // Whole stretches of fixed length, though they overrun the bucket, are far cheaper than copying exact lengths.
-        while from < bucket.end && from + COPY <= rows.len() {
-            self.gathered[to..to + COPY].copy_from_slice(&rows[from..from + COPY]);
-            to += COPY;
-            from += COPY;
+        while from < bucket.end && from + COPY_ROWS <= rows.len() {
+            self.gathered[to..to + COPY_ROWS].copy_from_slice(&rows[from..from + COPY_ROWS]);
+            to += COPY_ROWS;
+            from += COPY_ROWS;
         }
         if from < bucket.end {
             self.gathered[to..to + bucket.end - from].copy_from_slice(&rows[from..bucket.end]);
         }
     }
 
-    /// Joins a run with what has been gathered, and forgets that.
+    /// Joins a run with the gathered buckets, and clears them.
     fn meet_gathered(&mut self, start: usize, run: &[W]) {
         let (emit, pieces) = (&mut self.emit, &self.pieces);
         kernel::hamming_many_to_many(run, &self.gathered[..self.filled], self.k, &mut |i, j, d| {

@@ -1,8 +1,10 @@
-//! Joins of segments on disk: every pair of rows of one, or of one row of each of two, within k.
+//! Joins of segments on disk: every pair of rows of one segment, or of one row of each of two, within k.
 //!
-//! Rows are taken a chunk at a time, as many as memory allows. A chunk is joined with itself in memory, and with what comes after it by tables
-//! over the chunk, past which the other rows go in one pass. So what fits memory is read once, and twice the rows in the same memory take four
-//! times the work.
+//! Rows are read in chunks as large as memory allows. A chunk is joined with itself in memory, and with all later rows in one pass, by tables
+//! over the chunk. A segment that fits into memory is read once; twice the rows in the same memory take four times the work.
+
+#[cfg(test)]
+mod tests;
 
 use twinprint_fingerprint::Width;
 
@@ -11,21 +13,42 @@ use super::{Pair, self_join_until};
 use crate::planner::plan_join;
 use crate::segment::{Segment, SegmentError};
 
-/// Rows that go past the tables at a time.
-const PASSING: usize = 1 << 20;
+/// The number of rows joined with the tables at a time.
+const PASS_ROWS: usize = 1 << 20;
 /// Rows of a chunk, at least.
-const LEAST: usize = 1 << 12;
+const MIN_CHUNK_ROWS: usize = 1 << 12;
 
-/// How segments are joined.
+/// A join of segments on disk.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use twinprint_index::Pair;
+/// use twinprint_index::join::StoredJoin;
+/// use twinprint_index::segment::{Builder, Options};
+///
+/// let directory = tempfile::tempdir()?;
+/// let mut builder = Builder::new(&directory.path().join("rows.seg"), &Options::default())?;
+/// for (id, fingerprint) in [0b0000_u64, 0b0011, u64::MAX].into_iter().enumerate() {
+///     builder.push(fingerprint, id as u64)?;
+/// }
+/// let segment = builder.finish()?;
+///
+/// let join = StoredJoin { k: 3, memory: 64 << 20, stop: &|| false, done: &|_rows| {} };
+/// let pairs = Mutex::new(Vec::new());
+/// join.with_itself(&segment, &|batch: &[Pair]| pairs.lock().unwrap().extend_from_slice(batch))?;
+/// assert_eq!(pairs.into_inner()?, [Pair { a: 0, b: 1, distance: 2 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct StoredJoin<'j> {
-    /// Most bits that may differ.
+    /// The radius.
     pub k: u32,
     /// Bytes of memory to stay within, about; the rows that [`Segment::stretches`] maps are not counted.
     pub memory: u64,
-    /// Once this says so, the join ends with [`SegmentError::Stopped`].
+    /// Once this returns `true`, the join ends with [`SegmentError::Stopped`].
     pub stop: &'j (dyn Fn() -> bool + Sync),
-    /// Told of rows that have been read and joined.
+    /// Called with the number of rows that have been read and joined since the last call.
     pub done: &'j (dyn Fn(u64) + Sync),
 }
 
@@ -39,20 +62,20 @@ impl std::fmt::Debug for StoredJoin<'_> {
 impl StoredJoin<'_> {
     /// The least memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
-        let at_once = match rows {
-            [rows] => at_once::<W>(*rows),
+        let in_memory_bytes = match rows {
+            [rows] => in_memory_bytes::<W>(*rows),
             _ => u64::MAX,
         };
         let few = rows.iter().copied().min().unwrap_or_default();
-        let chunk = few.min(LEAST as u64);
-        let tables = Between::<W>::tables_for(chunk as usize, PASSING, k);
+        let chunk = few.min(MIN_CHUNK_ROWS as u64);
+        let tables = Between::<W>::tables_for(chunk as usize, PASS_ROWS, k);
         let passing = rows.iter().copied().max().unwrap_or_default();
         let row = u64::from(W::BITS / 8) + Between::<W>::bytes_a_row(tables);
         let by_chunks = passing_bytes::<W>(passing) + chunk * row;
-        at_once.min(by_chunks)
+        in_memory_bytes.min(by_chunks)
     }
 
-    /// How many rows [`done`](Self::done) will be told of when a segment of so many is joined with itself.
+    /// The number of rows reported to [`done`](Self::done) in all when a segment of `rows` rows is joined with itself.
     pub fn work_with_itself<W: Width>(&self, rows: u64) -> u64 {
         let chunk = self.self_chunk::<W>(rows) as u64;
         (0..rows.div_ceil(chunk)).map(|c| rows - c * chunk).sum()
@@ -78,26 +101,26 @@ impl StoredJoin<'_> {
         let chunk = self.self_chunk::<W>(rows);
         for from in (0..rows).step_by(chunk) {
             let to = (from + chunk as u64).min(rows);
-            let mut held = Held::new(from..to);
-            let mut passing = Passing::new(to, false);
+            let mut chunk_rows = Chunk::new(from..to);
+            let mut passing = PassingRows::new(to, false);
             segment.stretches(|first, stretch| {
-                self.go_on()?;
-                let rest = held.take(first, stretch);
+                self.check_stop()?;
+                let rest = chunk_rows.take(first, stretch);
                 if rest.is_empty() {
                     return Ok(());
                 }
-                passing.add(self, &held, rest, sink)
+                passing.add(self, &chunk_rows, rest, sink)
             })?;
-            self.go_on()?;
+            self.check_stop()?;
             let base = from as u32;
-            let plan = plan_join(&held.rows, self.k).plan;
-            self_join_until(&held.rows, self.k, &plan, self.stop, &|pairs: &[Pair]| {
+            let plan = plan_join(&chunk_rows.rows, self.k).plan;
+            self_join_until(&chunk_rows.rows, self.k, &plan, self.stop, &|pairs: &[Pair]| {
                 sink(&moved(pairs, base, base));
             });
             (self.done)(to - from);
-            passing.flush(self, &held, sink)?;
+            passing.flush(self, &chunk_rows, sink)?;
         }
-        self.go_on()
+        self.check_stop()
     }
 
     /// Joins two segments. `sink` gets pairs of a row number of `a` and one of `b`, as [`StoredJoin::with_itself`] gives them.
@@ -115,25 +138,25 @@ impl StoredJoin<'_> {
         let chunk = self.chunk::<W>(few.rows());
         for from in (0..few.rows()).step_by(chunk) {
             let to = (from + chunk as u64).min(few.rows());
-            let mut held = Held::new(from..to);
+            let mut chunk_rows = Chunk::new(from..to);
             few.stretches(|first, stretch| {
-                self.go_on()?;
-                held.take(first, stretch);
+                self.check_stop()?;
+                chunk_rows.take(first, stretch);
                 Ok::<_, SegmentError>(())
             })?;
-            let mut passing = Passing::new(0, swapped);
+            let mut passing = PassingRows::new(0, swapped);
             many.stretches(|_, stretch| {
-                self.go_on()?;
-                passing.add(self, &held, stretch, sink)
+                self.check_stop()?;
+                passing.add(self, &chunk_rows, stretch, sink)
             })?;
-            passing.flush(self, &held, sink)?;
+            passing.flush(self, &chunk_rows, sink)?;
         }
-        self.go_on()
+        self.check_stop()
     }
 
     /// Rows of a chunk that is joined with itself and with what follows.
     fn self_chunk<W: Width>(&self, rows: u64) -> usize {
-        if at_once::<W>(rows) <= self.memory {
+        if in_memory_bytes::<W>(rows) <= self.memory {
             return (rows as usize).max(1);
         }
         self.chunk::<W>(rows)
@@ -146,14 +169,16 @@ impl StoredJoin<'_> {
         let mut chunk = rows as usize;
         // The number of tables depends on the rows; it settles at once.
         for _ in 0..2 {
-            let tables = Between::<W>::tables_for(chunk, PASSING, self.k);
+            let tables = Between::<W>::tables_for(chunk, PASS_ROWS, self.k);
             let fit = left / (row + Between::<W>::bytes_a_row(tables));
-            chunk = usize::try_from(fit.min(rows)).unwrap_or(usize::MAX).max(LEAST);
+            chunk = usize::try_from(fit.min(rows))
+                .unwrap_or(usize::MAX)
+                .max(MIN_CHUNK_ROWS);
         }
         chunk
     }
 
-    fn go_on(&self) -> Result<(), SegmentError> {
+    fn check_stop(&self) -> Result<(), SegmentError> {
         if (self.stop)() {
             Err(SegmentError::Stopped)
         } else {
@@ -163,7 +188,7 @@ impl StoredJoin<'_> {
 }
 
 /// Bytes for joining all rows of a segment with one another at once: the rows, and two copies of rows and ids with a directory while they are ordered.
-fn at_once<W: Width>(rows: u64) -> u64 {
+fn in_memory_bytes<W: Width>(rows: u64) -> u64 {
     let row = u64::from(W::BITS / 8);
     rows.saturating_mul(row + 2 * (row + 4) + 8)
 }
@@ -171,16 +196,16 @@ fn at_once<W: Width>(rows: u64) -> u64 {
 /// Bytes of the rows that go past the tables at a time, of `rows` in all.
 fn passing_bytes<W: Width>(rows: u64) -> u64 {
     let row = u64::from(W::BITS / 8);
-    rows.min(PASSING as u64) * (row + 2 * (row + 4))
+    rows.min(PASS_ROWS as u64) * (row + 2 * (row + 4))
 }
 
 /// The rows of a chunk.
-struct Held<W> {
+struct Chunk<W> {
     numbers: std::ops::Range<u64>,
     rows: Vec<W>,
 }
 
-impl<W: Width> Held<W> {
+impl<W: Width> Chunk<W> {
     fn new(numbers: std::ops::Range<u64>) -> Self {
         Self {
             rows: Vec::with_capacity((numbers.end - numbers.start) as usize),
@@ -188,7 +213,7 @@ impl<W: Width> Held<W> {
         }
     }
 
-    /// Takes those of a stretch that belong to the chunk, and gives back those behind it.
+    /// Takes the rows of a stretch that belong to the chunk, and returns those after it.
     fn take<'s>(&mut self, first: u32, stretch: &'s [W]) -> &'s [W] {
         let at = |number: u64| {
             let before = number.saturating_sub(first.into());
@@ -200,18 +225,18 @@ impl<W: Width> Held<W> {
     }
 }
 
-/// Rows on their way past the tables of a chunk, one behind the other.
-struct Passing<W> {
+/// A buffer of consecutive rows to be joined with the tables of a chunk.
+struct PassingRows<W> {
     /// Made with the first rows, when the chunk is whole.
     tables: Option<Between<W>>,
     rows: Vec<W>,
     /// The number of the first of them.
     first: u32,
-    /// Whether the rows of the chunk are those of b.
+    /// True if the rows of the chunk are those of b.
     swapped: bool,
 }
 
-impl<W: Width> Passing<W> {
+impl<W: Width> PassingRows<W> {
     fn new(first: u64, swapped: bool) -> Self {
         Self {
             tables: None,
@@ -224,13 +249,13 @@ impl<W: Width> Passing<W> {
     fn add(
         &mut self,
         join: &StoredJoin<'_>,
-        held: &Held<W>,
+        chunk_rows: &Chunk<W>,
         rows: &[W],
         sink: &(impl Fn(&[Pair]) + Sync),
     ) -> Result<(), SegmentError> {
         self.rows.extend_from_slice(rows);
-        if self.rows.len() >= PASSING {
-            self.flush(join, held, sink)?;
+        if self.rows.len() >= PASS_ROWS {
+            self.flush(join, chunk_rows, sink)?;
         }
         Ok(())
     }
@@ -238,7 +263,7 @@ impl<W: Width> Passing<W> {
     fn flush(
         &mut self,
         join: &StoredJoin<'_>,
-        held: &Held<W>,
+        chunk_rows: &Chunk<W>,
         sink: &(impl Fn(&[Pair]) + Sync),
     ) -> Result<(), SegmentError> {
         if self.rows.is_empty() {
@@ -246,9 +271,9 @@ impl<W: Width> Passing<W> {
         }
         let tables = match &mut self.tables {
             Some(tables) => tables,
-            none => none.insert(Between::new(&held.rows, PASSING, join.k)?),
+            none => none.insert(Between::new(&chunk_rows.rows, PASS_ROWS, join.k)?),
         };
-        let (base, first, swapped) = (held.numbers.start as u32, self.first, self.swapped);
+        let (base, first, swapped) = (chunk_rows.numbers.start as u32, self.first, self.swapped);
         tables.join_parallel(&self.rows, &|pairs: &[Pair]| {
             let mut pairs = moved(pairs, base, first);
             if swapped {
@@ -273,147 +298,4 @@ fn moved(pairs: &[Pair], a: u32, b: u32) -> Vec<Pair> {
         distance: pair.distance,
     };
     pairs.iter().map(moved).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::samples::{rows, shape};
-    use crate::segment::{Builder, Options};
-
-    /// A segment of distinct rows, and the rows in its order.
-    fn segment<W: Width>(directory: &tempfile::TempDir, name: &str, rows: &[W]) -> (Segment<W>, Vec<W>) {
-        let mut builder = Builder::new(&directory.path().join(name), &Options::default()).unwrap();
-        for (id, &row) in (0..).zip(rows) {
-            builder.push(row, id).unwrap();
-        }
-        let segment = builder.finish().unwrap();
-        let mut ordered = Vec::new();
-        segment
-            .stretches(|_, stretch| {
-                ordered.extend_from_slice(stretch);
-                Ok::<_, SegmentError>(())
-            })
-            .unwrap();
-        (segment, ordered)
-    }
-
-    /// All pairs that a join gives, and the rows it was told to have done.
-    fn gathered(
-        k: u32,
-        memory: u64,
-        run: impl Fn(&StoredJoin<'_>, &(dyn Fn(&[Pair]) + Sync)) -> u64,
-    ) -> Vec<Pair> {
-        let (pairs, done) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-        let join = StoredJoin {
-            k,
-            memory,
-            stop: &|| false,
-            done: &|rows| {
-                done.fetch_add(rows, Ordering::Relaxed);
-            },
-        };
-        let work = run(&join, &|some: &[Pair]| {
-            pairs.lock().unwrap().extend_from_slice(some);
-        });
-        assert_eq!(done.into_inner(), work);
-        let mut pairs = pairs.into_inner().unwrap();
-        pairs.sort_unstable();
-        pairs
-    }
-
-    fn check<W: Width>(a: &[W], b: &[W], k: u32) {
-        let directory = tempfile::tempdir().unwrap();
-        let ((a, a_rows), (b, b_rows)) = (segment(&directory, "a", a), segment(&directory, "b", b));
-        let brute = |x: &[W], y: &[W], same: bool| {
-            let mut pairs = Vec::new();
-            for (i, &x) in (0..).zip(x) {
-                for (j, &y) in (0..).zip(y) {
-                    if x.distance(y) <= k && (!same || i < j) {
-                        let distance = x.distance(y) as u8;
-                        pairs.push(Pair { a: i, b: j, distance });
-                    }
-                }
-            }
-            pairs
-        };
-        // All at once, and in chunks of the least length.
-        for memory in [u64::MAX, 0] {
-            let own = gathered(k, memory, |join, sink| {
-                join.with_itself(&a, &|pairs: &[Pair]| sink(pairs)).unwrap();
-                join.work_with_itself::<W>(a.rows())
-            });
-            assert_eq!(own, brute(&a_rows, &a_rows, true), "with itself within {k}");
-            let both = gathered(k, memory, |join, sink| {
-                join.between(&a, &b, &|pairs: &[Pair]| sink(pairs)).unwrap();
-                join.work_between::<W>(a.rows(), b.rows())
-            });
-            assert_eq!(both, brute(&a_rows, &b_rows, false), "of two within {k}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16))]
-
-        #[test]
-        fn pairs_are_those_of_brute_force(shape in shape(), n in 0usize..300, m in 0usize..300, k in 0u32..=8, seed: u64) {
-            let all = rows::<u64>(shape, n + m, k, seed);
-            check(&all[..n], &all[n..], k);
-            let all = rows::<u128>(shape, n + m, k, seed);
-            check(&all[..n], &all[n..], k);
-        }
-    }
-
-    #[test]
-    fn chunks_meet_one_another() {
-        let all = rows::<u64>(crate::samples::Shape::Uniform, 4 * LEAST, 3, 1);
-        check(&all[..3 * LEAST - 7], &all[LEAST * 2..], 3);
-        let join = |memory| StoredJoin {
-            k: 3,
-            memory,
-            stop: &|| false,
-            done: &|_| (),
-        };
-        assert_eq!(join(0).self_chunk::<u64>(1 << 20), LEAST);
-        assert_eq!(join(u64::MAX).self_chunk::<u64>(1 << 20), 1 << 20);
-        // A hundred bytes a row and the rows that pass.
-        let some = join(1 << 30).chunk::<u64>(1 << 30);
-        assert!((4_000_000..20_000_000).contains(&some), "{some}");
-    }
-
-    #[test]
-    fn the_least_memory_is_that_of_the_smallest_chunk() {
-        let least = |rows: &[u64]| StoredJoin::least_memory::<u64>(3, rows);
-        assert_eq!((least(&[0]), least(&[1000])), (0, 40_000));
-        let [some, many] = [1 << 22, 1 << 32].map(|rows| least(&[rows]));
-        assert_eq!(some, many);
-        assert!((32 << 20..36 << 20).contains(&many), "{many}");
-        assert!(least(&[10, 1 << 32]) < many && least(&[10, 10]) < 3000);
-    }
-
-    #[test]
-    fn a_join_that_is_stopped_says_so() {
-        let directory = tempfile::tempdir().unwrap();
-        let (a, _) = segment(
-            &directory,
-            "a",
-            &rows::<u64>(crate::samples::Shape::Clumped, 3000, 3, 1),
-        );
-        let stop = AtomicBool::new(false);
-        let join = StoredJoin {
-            k: 3,
-            memory: 1 << 30,
-            stop: &|| stop.load(Ordering::Relaxed),
-            done: &|_| (),
-        };
-        // By who takes the pairs.
-        let sink = |_: &[Pair]| stop.store(true, Ordering::Relaxed);
-        assert!(matches!(join.with_itself(&a, &sink), Err(SegmentError::Stopped)));
-        assert!(matches!(join.between(&a, &a, &sink), Err(SegmentError::Stopped)));
-    }
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::*;
+use crate::plan::Plan;
 use crate::samples::{SHAPES, Shape, plans, rows, shape};
 
 /// All pairs, one by one.

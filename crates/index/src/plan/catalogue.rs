@@ -5,7 +5,7 @@
 
 use super::{Plan, PlanError, TableSpec, all_bits};
 
-/// No construction makes more tables than this: beyond it a plan costs more than a scan on any data we know.
+/// No construction makes more tables than this: beyond it a plan costs more than a scan on all measured data.
 pub const MAX_TABLES: usize = 4096;
 
 /// Splits the positions of `within` into `parts` runs of nearly equal size, from the highest bit down.
@@ -238,7 +238,7 @@ impl Plan {
         Self::even_parts(bits, k, 3)
     }
 
-    /// The design of quadratic residues mod 11: bit i lies in block i mod 11, and table j matches the blocks
+    /// The design of quadratic residues mod 11: bit i is in block i mod 11, and table j matches the blocks
     /// {1,3,4,5,9} + j mod 11 exactly. Eleven tables of about 5/11 of the bits, exact for k ≤ 3.
     ///
     /// # Errors
@@ -267,7 +267,7 @@ impl Plan {
         Self::new(bits, k, what, tables.collect())
     }
 
-    /// The half-spaces of the affine geometry AG(d, 2) with d = k (at least 1): bit i lies on the point i mod 2^d, and
+    /// The half-spaces of the affine geometry AG(d, 2) with d = k (at least 1): bit i is assigned to the point i mod 2^d, and
     /// each of the 2·(2^d − 1) half-spaces is a table matched exactly. Any d points lie in a hyperplane, whose
     /// complement is clean: 2^(k+1) − 2 tables of half the bits.
     ///

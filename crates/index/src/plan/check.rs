@@ -32,9 +32,20 @@ impl fmt::Display for Counterexample {
 
 impl std::error::Error for Counterexample {}
 
-/// Whether every pair of fingerprints within the plan's k shares a probe of some table.
+/// Checks that every pair of fingerprints within the plan's k shares a probe of some table.
 ///
 /// Exact for every plan; fast (well under a second) for the families of this crate. The worst case is exponential in k.
+///
+/// ```
+/// use twinprint_index::Plan;
+/// use twinprint_index::plan::check::is_exact;
+///
+/// let mut plan = Plan::even_parts(64, 3, 4)?;
+/// assert!(is_exact(&plan).is_ok());
+/// plan.tables.pop();
+/// assert!(is_exact(&plan).is_err());
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// An error set of at most k bits that the plan misses.
@@ -96,8 +107,8 @@ struct Search {
     taken: Vec<u32>,
 }
 
-/// What the bounds say of a state.
-enum Outlook {
+/// The result of the bounds for a search state.
+enum Bound {
     /// Every demand is met.
     Missed,
     /// The errors left cannot meet the demands.
@@ -121,12 +132,12 @@ impl Search {
         true
     }
 
-    /// Whether `left` more errors can satisfy every demand; on success `taken` holds them.
+    /// Returns `true` if `left` more errors can satisfy every demand; `taken` then holds them.
     fn descend(&mut self, left: u32) -> bool {
         let table = match self.outlook(left) {
-            Outlook::Missed => return true,
-            Outlook::Hopeless => return false,
-            Outlook::Branch(table) => table,
+            Bound::Missed => return true,
+            Bound::Hopeless => return false,
+            Bound::Branch(table) => table,
         };
         let turns: Vec<(usize, u32)> = self.members[table].iter().map(|&a| (a, self.open[a])).collect();
         for &(atom, open) in &turns {
@@ -155,7 +166,7 @@ impl Search {
         }
     }
 
-    fn outlook(&self, left: u32) -> Outlook {
+    fn outlook(&self, left: u32) -> Bound {
         let mut best: Option<(u32, usize)> = None;
         let mut total = 0;
         for (j, &deficit) in self.deficit.iter().enumerate().filter(|(_, d)| **d > 0) {
@@ -163,7 +174,7 @@ impl Search {
                 (r + self.open[a], w + u32::from(self.open[a] > 0))
             });
             if deficit > i64::from(left.min(room)) {
-                return Outlook::Hopeless;
+                return Bound::Hopeless;
             }
             total += deficit;
             if best.is_none_or(|(fewest, _)| width < fewest) {
@@ -171,7 +182,7 @@ impl Search {
             }
         }
         let Some((_, table)) = best else {
-            return Outlook::Missed;
+            return Bound::Missed;
         };
         let serves = |a: usize| {
             self.tables_of[a]
@@ -185,8 +196,8 @@ impl Search {
             .max()
             .unwrap_or(0);
         if total > i64::from(left) * rate as i64 {
-            return Outlook::Hopeless;
+            return Bound::Hopeless;
         }
-        Outlook::Branch(table)
+        Bound::Branch(table)
     }
 }

@@ -1,4 +1,4 @@
-//! Plans: which permuted tables find every fingerprint within radius k.
+//! Plans: sets of permuted tables that find every fingerprint within radius k.
 //!
 //! A plan is a list of masks M₁…M_T over the bit positions, each with a radius ρ. A table keyed by mask M finds a
 //! fingerprint when at most ρ of the differing bits lie inside M. The plan is *exact* for k iff for every set E of at
@@ -13,6 +13,7 @@
 
 mod catalogue;
 pub mod check;
+mod join;
 #[cfg(test)]
 mod tests;
 
@@ -20,24 +21,39 @@ use std::fmt;
 
 pub use catalogue::MAX_TABLES;
 pub(crate) use catalogue::even_radii;
+pub use join::{JoinPlan, JoinTables};
+
+/// Addresses of tables in memory are at most this wide, so that a directory stays below 2²⁸ entries.
+pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
 
 /// One permuted table of a plan: the bits of its key and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// The key bits: bit i of the mask stands for bit i of the fingerprint.
     pub mask: u128,
-    /// How many key bits may differ between a query and what the table must find.
+    /// The largest number of key bits that may differ between a query and a row that the table finds.
     pub radius: u32,
 }
 
 /// A named set of tables for fingerprints of `bits` bits and radius `k`.
+///
+/// ```
+/// use twinprint_index::Plan;
+/// use twinprint_index::plan::check::is_exact;
+///
+/// // Four blocks of 16 bits: three errors leave one of them clean.
+/// let plan = Plan::even_parts(64, 3, 4)?;
+/// assert_eq!(plan.tables.len(), 4);
+/// assert!(is_exact(&plan).is_ok());
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Width of the fingerprints.
     pub bits: u32,
     /// Hamming radius the plan is meant for.
     pub k: u32,
-    /// How the plan was built, for people: `parts [2,2,2,1]`, `QR-11`.
+    /// The construction, for people: `parts [2,2,2,1]`, `QR-11`.
     pub name: String,
     /// The tables, in the order in which they are probed and joined.
     pub tables: Vec<TableSpec>,
@@ -77,9 +93,9 @@ pub enum PlanError {
     Radii {
         /// Number of parts.
         parts: usize,
-        /// What the radii must add up to.
+        /// The required sum of the radii.
         expected: i64,
-        /// What they add up to.
+        /// The sum of the given radii.
         got: i64,
     },
     /// The construction would need more tables than [`MAX_TABLES`].

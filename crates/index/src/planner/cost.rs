@@ -9,9 +9,9 @@
 
 use crate::flips::ball_size;
 
-/// Prices of the steps of a join or lookup, in nanoseconds.
+/// Costs of the steps of a join or lookup, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prices {
+pub(super) struct JoinCosts {
     /// Comparing two fingerprints, block against block in cache.
     pub(super) compare: f64,
     /// Ordering one row by address.
@@ -30,7 +30,7 @@ pub(super) struct Prices {
     pub(super) scanned: f64,
 }
 
-impl Prices {
+impl JoinCosts {
     pub(super) fn of(bits: u32) -> Self {
         let wide = if bits > 64 { 2.0 } else { 1.0 };
         Self {
@@ -48,30 +48,30 @@ impl Prices {
 
 /// Rows and address space of one table of a join.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
+pub(super) struct TableLoad {
     /// Rows.
     pub(super) n: f64,
     /// Address bits.
     pub(super) u: u32,
     /// Flips probed.
     pub(super) radius: u32,
-    /// How much likelier two rows share an address than uniform rows would: 2^(u − H₂).
+    /// The probability that two rows share an address, relative to uniform rows: 2^(u − H₂).
     pub(super) skew: f64,
 }
 
-impl Load {
+impl TableLoad {
     /// Rows compared with one another in one table of a self-join.
     pub(super) fn comparisons(&self) -> f64 {
         self.n * self.n / 2.0 * self.density().min(1.0)
     }
 
-    /// Share of all pairs of rows that meet.
+    /// The share of all pairs of rows that are compared.
     fn density(&self) -> f64 {
         ball_size(self.u, self.radius) * self.skew / 2f64.powi(self.u as i32)
     }
 
     /// Cost of one table of a self-join.
-    pub(super) fn join(&self, prices: &Prices) -> f64 {
+    pub(super) fn join(&self, step_costs: &JoinCosts) -> f64 {
         let space = 2f64.powi(self.u as i32);
         let occupied = space * -(-self.n / space).exp_m1();
         let partners = (ball_size(self.u, self.radius) - 1.0) / 2.0;
@@ -79,10 +79,10 @@ impl Load {
         let length = self.n / occupied;
         let comparisons = self.comparisons();
         let gathered = (comparisons / length).min(occupied * partners * length);
-        prices.sort * self.n
-            + occupied * (prices.run + partners * prices.bucket_pair)
-            + gathered * prices.gather
-            + comparisons * (1.0 + 1.5 / length) * prices.compare
+        step_costs.sort * self.n
+            + occupied * (step_costs.run + partners * step_costs.bucket_pair)
+            + gathered * step_costs.gather
+            + comparisons * (1.0 + 1.5 / length) * step_costs.compare
             + space
     }
 

@@ -2,14 +2,24 @@
 
 use twinprint_fingerprint::Width;
 
-use super::cost::{Load, Prices};
+use super::cost::{JoinCosts, TableLoad};
 use super::skew::Differences;
-use super::{CHOSEN, Choice, Priced, alternative, catalogue, memory};
-use crate::address::MAX_ADDRESS_BITS;
+use super::{CHOSEN, Choice, CostedPlan, alternative, catalogue, memory};
+use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
 /// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes; without bound where `memory` is
 /// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
+///
+/// ```
+/// use twinprint_index::planner::plan_lookup;
+///
+/// let choice = plan_lookup(1_000_000, 64, 3, None)?;
+/// assert!(choice.plan.tables.len() > 1);
+/// let small = plan_lookup(100, 64, 3, None)?;
+/// assert_eq!(small.plan.name, "scan");
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -17,7 +27,7 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
     choose(n, bits, k, memory, None)
 }
 
-/// As [`plan_lookup`] for rows at hand, of which a sample tells how many share an address: fingerprints of texts in one language lie
+/// As [`plan_lookup`] for given rows, of which a sample shows how many share an address: fingerprints of texts in one language are
 /// nearer to one another than uniform ones, by the words that all texts have, and fewer, wider tables suit them better. Queries are taken
 /// to be like the rows. O(1) in their number.
 ///
@@ -34,44 +44,44 @@ fn choose(
     memory: Option<u64>,
     differences: Option<&Differences>,
 ) -> Result<Choice<Plan>, PlanError> {
-    let prices = Prices::of(bits);
+    let step_costs = JoinCosts::of(bits);
     let rows = n as f64;
-    let scan = Priced {
+    let scan = CostedPlan {
         plan: Plan::scan(bits, k)?,
         address_bits: vec![1],
-        cost: prices.probe + rows * prices.scanned,
+        cost: step_costs.probe + rows * step_costs.scanned,
         bytes: rows * (f64::from(bits) / 8.0 + 4.0),
     };
-    let fits = |p: &Priced| memory.is_none_or(|m| p.bytes <= m as f64);
-    let mut priced: Vec<Priced> = catalogue(bits, k)
+    let fits = |p: &CostedPlan| memory.is_none_or(|m| p.bytes <= m as f64);
+    let mut costed: Vec<CostedPlan> = catalogue(bits, k)
         .into_iter()
-        .map(|plan| price(plan, rows, &prices, None))
+        .map(|plan| cost_lookup(plan, rows, &step_costs, None))
         .collect();
-    by_cost(&mut priced);
+    by_cost(&mut costed);
     if let Some(differences) = differences {
-        // A plan that is too dear for uniform rows need not be priced again: with others it only gets dearer.
+        // A plan that is too expensive for uniform rows need not be considered again: its cost only grows with other rows.
         let mut least = scan.cost;
-        for p in &mut priced {
+        for p in &mut costed {
             if p.cost >= least {
                 break;
             }
-            *p = price(p.plan.clone(), rows, &prices, Some(differences));
+            *p = cost_lookup(p.plan.clone(), rows, &step_costs, Some(differences));
             if fits(p) {
                 least = least.min(p.cost);
             }
         }
     }
-    priced.push(scan);
-    by_cost(&mut priced);
-    let best = priced
+    costed.push(scan);
+    by_cost(&mut costed);
+    let best = costed
         .iter()
         .position(fits)
-        .or_else(|| priced.iter().position(|p| p.plan.name == "scan"));
-    let best = priced.remove(best.unwrap_or(0));
+        .or_else(|| costed.iter().position(|p| p.plan.name == "scan"));
+    let best = costed.remove(best.unwrap_or(0));
     let mut chosen = alternative(&best, &best.address_bits, best.cost);
     chosen.verdict = CHOSEN.into();
     let mut alternatives = vec![chosen];
-    alternatives.extend(priced.iter().map(|p| {
+    alternatives.extend(costed.iter().map(|p| {
         let mut loser = alternative(p, &p.address_bits, best.cost);
         if !fits(p) {
             loser.verdict = format!("needs {} of memory", self::memory(p.bytes));
@@ -85,21 +95,26 @@ fn choose(
 }
 
 /// The cheapest first; of equal cost, that of fewest tables.
-fn by_cost(priced: &mut [Priced]) {
-    priced.sort_by(|a, b| {
+fn by_cost(costed: &mut [CostedPlan]) {
+    costed.sort_by(|a, b| {
         let tables = a.plan.tables.len().cmp(&b.plan.tables.len());
         a.cost.total_cmp(&b.cost).then(tables)
     });
 }
 
-fn price(plan: Plan, rows: f64, prices: &Prices, differences: Option<&Differences>) -> Priced {
+fn cost_lookup(
+    plan: Plan,
+    rows: f64,
+    step_costs: &JoinCosts,
+    differences: Option<&Differences>,
+) -> CostedPlan {
     let row_bytes = f64::from(plan.bits) / 8.0;
     let width = (rows.max(2.0) as usize).ilog2().min(MAX_ADDRESS_BITS);
     let (mut cost, mut bytes) = (0.0, rows * 4.0);
     let mut address_bits = Vec::new();
     for &TableSpec { mask, radius } in &plan.tables {
         let u = width.min(mask.count_ones());
-        let load = Load {
+        let load = TableLoad {
             n: rows,
             u,
             radius,
@@ -109,11 +124,11 @@ fn price(plan: Plan, rows: f64, prices: &Prices, differences: Option<&Difference
         if let Some(differences) = differences {
             candidates = candidates.max(rows * differences.share(leading_bits(mask, u), radius));
         }
-        cost += probes * prices.probe + candidates * prices.candidate;
+        cost += probes * step_costs.probe + candidates * step_costs.candidate;
         bytes += rows * row_bytes + 4.0 * 2f64.powi(u as i32) + 4.0 * probes;
         address_bits.push(u);
     }
-    Priced {
+    CostedPlan {
         plan,
         address_bits,
         cost,

@@ -7,21 +7,21 @@ use std::time::Instant;
 
 use twinprint_fingerprint::kernel::{self, PackedRows, RowRange, prefetch_read};
 
-use super::segment::LookupPrices;
+use super::segment::LookupCosts;
 
 /// Probes of a block, as in lookups.
-const BLOCK: usize = 64;
+const BLOCK_PROBES: usize = 64;
 /// Bits of an imitated row.
-const WIDTH: u32 = 40;
+const ROW_BITS: u32 = 40;
 /// Blocks that are timed.
-const ROUNDS: usize = 4000;
-/// Rows among which queries lie that are probed together.
-const TOGETHER: u64 = 1 << 14;
+const TIMED_BLOCKS: usize = 4000;
+/// The range of rows that queries probed together are near to.
+const NEIGHBOUR_ROWS: u64 = 1 << 14;
 /// Rows of a full bucket.
-const MANY: u32 = 64;
+const FULL_BUCKET_ROWS: u32 = 64;
 
-/// The prices with `bytes` of rows; a read from disk stays as it is by default, since where the file will lie is not known.
-pub fn measure(bytes: usize) -> LookupPrices {
+/// Measures the costs with `bytes` of rows. A read from disk keeps its default, since the disk of the file is not known.
+pub fn measure(bytes: usize) -> LookupCosts {
     let words = (bytes / 8).clamp(1 << 12, 1 << 30);
     let mut random = 1u64;
     let mut next = move || {
@@ -32,27 +32,27 @@ pub fn measure(bytes: usize) -> LookupPrices {
     };
     let numbers: Vec<u64> = (0..words).map(|_| next()).collect();
     let packed: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    let rows = (packed.len() as u64 * 8 / u64::from(WIDTH) - 16) as u32;
+    let rows = (packed.len() as u64 * 8 / u64::from(ROW_BITS) - 16) as u32;
     let directory: Vec<u16> = vec![1; rows as usize];
-    let compare = PackedRows::new(WIDTH);
+    let compare = PackedRows::new(ROW_BITS);
     let mut near = Vec::new();
 
     // Blocks of probes at random: bounds, then rows, then comparing those of the block before. Each probe meets `count` rows.
     let mut blocks = |spread: u64, count: u32| {
-        let mut starts = Vec::with_capacity(ROUNDS * BLOCK);
-        for round in 0..ROUNDS {
+        let mut starts = Vec::with_capacity(TIMED_BLOCKS * BLOCK_PROBES);
+        for round in 0..TIMED_BLOCKS {
             // Queries in order stay in one stretch for a while, and so do most of their flips.
             let base = if round % 64 == 0 {
                 next()
             } else {
-                starts[starts.len() - BLOCK]
+                starts[starts.len() - BLOCK_PROBES]
             };
             let range = u64::from(rows - count);
-            starts.extend((0..BLOCK).map(|_| base.wrapping_add(next() % spread) % range));
+            starts.extend((0..BLOCK_PROBES).map(|_| base.wrapping_add(next() % spread) % range));
         }
         let (mut before, mut now): (Vec<RowRange>, Vec<RowRange>) = (Vec::new(), Vec::new());
         let clock = Instant::now();
-        for starts in starts.chunks_exact(BLOCK) {
+        for starts in starts.chunks_exact(BLOCK_PROBES) {
             for &start in starts {
                 prefetch_read(&directory, start as usize);
             }
@@ -60,8 +60,8 @@ pub fn measure(bytes: usize) -> LookupPrices {
             for &start in starts {
                 let end = start as u32 + count * u32::from(directory[start as usize]);
                 let (first, last) = (
-                    start * u64::from(WIDTH) / 8,
-                    u64::from(end) * u64::from(WIDTH) / 8,
+                    start * u64::from(ROW_BITS) / 8,
+                    u64::from(end) * u64::from(ROW_BITS) / 8,
                 );
                 for at in (first..last).step_by(64) {
                     prefetch_read(&packed, at as usize);
@@ -78,20 +78,21 @@ pub fn measure(bytes: usize) -> LookupPrices {
     };
     let anywhere = u64::from(rows);
     let online = blocks(anywhere, 1);
-    let batch = blocks(TOGETHER, 1);
+    let batch = blocks(NEIGHBOUR_ROWS, 1);
     // Rows that a probe meets come from memory like the first. The clock's noise must not make them free.
-    let candidate = (blocks(TOGETHER, MANY) - batch).max(1.0) / f64::from(MANY - 1);
+    let candidate =
+        (blocks(NEIGHBOUR_ROWS, FULL_BUCKET_ROWS) - batch).max(1.0) / f64::from(FULL_BUCKET_ROWS - 1);
 
     let mut found = Vec::new();
     let clock = Instant::now();
     kernel::hamming_one_to_many(7u64, &numbers, 3, &mut found);
     let scanned = clock.elapsed().as_nanos() as f64 / numbers.len() as f64;
     black_box(found);
-    LookupPrices {
+    LookupCosts {
         online,
         batch,
         candidate,
         scanned,
-        ..LookupPrices::default()
+        ..LookupCosts::default()
     }
 }

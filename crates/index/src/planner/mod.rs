@@ -1,10 +1,9 @@
-//! Chooses among plans by cost, and says why the others lost.
+//! Chooses among plans by estimated cost, and reports why the others were not chosen.
 //!
 //! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
 //! each table the address width with the least cost is found; the scan is a candidate like any other. The model
 //! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
-mod batch;
 mod cost;
 mod lookup;
 mod measure;
@@ -18,22 +17,20 @@ use std::fmt;
 
 use twinprint_fingerprint::Width;
 
-pub use self::batch::scan_is_cheaper;
-use self::cost::{Load, Prices};
+use self::cost::{JoinCosts, TableLoad};
 pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;
-pub use self::segment::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_segment};
+pub use self::segment::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_segment};
 use self::skew::Sample;
-use crate::address::MAX_ADDRESS_BITS;
-use crate::join::JoinPlan;
-use crate::plan::{Plan, PlanError, even_radii};
+use crate::plan::MAX_ADDRESS_BITS;
+use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 
 /// Plans with more tables are not considered: every table is an ordering of all rows.
-const MAX_CONSIDERED: usize = 64;
+const MAX_CONSIDERED_TABLES: usize = 64;
 /// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
-const SMALL_JOIN: usize = 4096;
+const MAX_SCANNED_ROWS: usize = 4096;
 /// Flips kept in memory for one table, at most.
-const MAX_BALL: f64 = 4e6;
+const MAX_FLIPS: f64 = 4e6;
 
 /// A plan considered.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +41,13 @@ pub struct Alternative {
     pub tables: usize,
     /// Estimated nanoseconds of one core: of the whole join, or of one lookup.
     pub cost: f64,
-    /// Estimated bytes of memory beside the rows given.
+    /// Estimated bytes of memory in addition to the given rows.
     pub bytes: f64,
-    /// `chosen`, or why not.
+    /// `chosen`, or the reason it was not.
     pub verdict: String,
 }
 
-/// What the planner chose, and what it weighed.
+/// The planner's choice and the plans it compared.
 #[derive(Clone, Debug)]
 pub struct Choice<P> {
     /// The plan chosen.
@@ -98,9 +95,9 @@ fn memory(bytes: f64) -> String {
     scaled(bytes, ["B", "kB", "MB", "GB"])
 }
 
-/// A plan with its price.
+/// A plan with its cost.
 #[derive(Clone, Debug)]
-struct Priced {
+struct CostedPlan {
     plan: Plan,
     address_bits: Vec<u32>,
     cost: f64,
@@ -108,11 +105,19 @@ struct Priced {
 }
 
 /// The cheapest way to join `rows` with themselves at radius `k`.
+///
+/// ```
+/// use twinprint_index::plan::JoinPlan;
+/// use twinprint_index::planner::plan_join;
+///
+/// let rows = [1u64, 2, 3];
+/// assert_eq!(plan_join(&rows, 3).plan, JoinPlan::Scan);
+/// ```
 pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
 
-/// As [`plan_join`] for `n` uniform rows of `bits` bits, without looking at them.
+/// As [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -122,32 +127,33 @@ pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<Choice<JoinPlan>
 }
 
 fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<JoinPlan> {
-    let prices = Prices::of(bits);
+    let step_costs = JoinCosts::of(bits);
     let rows = n as f64;
-    let scan = rows * rows / 2.0 * prices.compare;
-    let mut priced: Vec<Priced> = Vec::new();
-    if n > SMALL_JOIN {
+    let scan = rows * rows / 2.0 * step_costs.compare;
+    let mut costed: Vec<CostedPlan> = Vec::new();
+    if n > MAX_SCANNED_ROWS {
         let mut plans = catalogue(bits, k);
-        plans.extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| balanced(n, bits, k, s, &prices)));
-        priced = plans
+        plans
+            .extend((2..=k.saturating_add(1).min(bits)).filter_map(|s| balanced(n, bits, k, s, &step_costs)));
+        costed = plans
             .into_iter()
-            .map(|plan| price_join(plan, rows, &prices, None))
+            .map(|plan| cost_join(plan, rows, &step_costs, None))
             .collect();
-        priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         if let Some(sample) = sample {
-            // Skew only adds to a cost, so a plan that is too dear for uniform rows need not be priced again.
+            // Skew only adds to a cost, so a plan that is too expensive for uniform rows need not be considered again.
             let mut least = scan;
-            for p in &mut priced {
+            for p in &mut costed {
                 if p.cost >= least {
                     break;
                 }
-                *p = price_join(p.plan.clone(), rows, &prices, Some(sample));
+                *p = cost_join(p.plan.clone(), rows, &step_costs, Some(sample));
                 least = least.min(p.cost);
             }
-            priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+            costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         }
     }
-    let best = priced.first().filter(|p| p.cost < scan);
+    let best = costed.first().filter(|p| p.cost < scan);
     let chosen = best.map_or(scan, |p| p.cost);
     let plan = best.map_or(JoinPlan::Scan, |p| JoinPlan::from_exact(&p.plan, &p.address_bits));
     let mut scan_row = Alternative {
@@ -157,7 +163,7 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<J
         bytes: 0.0,
         verdict: verdict(scan, chosen),
     };
-    let mut alternatives: Vec<Alternative> = priced
+    let mut alternatives: Vec<Alternative> = costed
         .iter()
         .map(|p| alternative(p, &p.address_bits, chosen))
         .collect();
@@ -181,7 +187,7 @@ fn verdict(cost: f64, chosen: f64) -> String {
     format!("{:.1} times the cost", cost / chosen.max(1.0))
 }
 
-/// A plan's name with its address widths, where they are few.
+/// A plan's name, with its address widths if there are at most eight.
 fn named(plan: &str, address_bits: &[u32]) -> String {
     let widths: Vec<String> = address_bits.iter().map(ToString::to_string).collect();
     if widths.len() <= 8 {
@@ -191,7 +197,7 @@ fn named(plan: &str, address_bits: &[u32]) -> String {
     }
 }
 
-fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
+fn alternative(p: &CostedPlan, address_bits: &[u32], chosen: f64) -> Alternative {
     Alternative {
         name: named(&p.plan.name, address_bits),
         tables: p.plan.tables.len(),
@@ -201,7 +207,7 @@ fn alternative(p: &Priced, address_bits: &[u32], chosen: f64) -> Alternative {
     }
 }
 
-/// Every construction that exists for these numbers and stays within [`MAX_CONSIDERED`] tables.
+/// Every construction that exists for these numbers and stays within [`MAX_CONSIDERED_TABLES`] tables.
 fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
     let mut plans: Vec<Plan> = Vec::new();
     plans.extend(Plan::one_table(bits, k));
@@ -212,24 +218,24 @@ fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
     plans.extend(Plan::nested_blocks(bits, k, k.saturating_add(1)));
     plans.extend(Plan::qr11(bits, k));
     plans.extend(Plan::half_spaces(bits, k));
-    plans.retain(|plan| plan.tables.len() <= MAX_CONSIDERED);
+    plans.retain(|plan| plan.tables.len() <= MAX_CONSIDERED_TABLES);
     plans
 }
 
 /// Disjoint parts with even radii whose widths make the sum of the tables' costs least: each bit goes to the part that
 /// saves most by it.
-fn balanced(n: usize, bits: u32, k: u32, s: u32, prices: &Prices) -> Option<Plan> {
+fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Option<Plan> {
     let radii = even_radii(k, s);
     let cost = |radius: i32, width: u32| match u32::try_from(radius) {
         Ok(radius) => {
             cheapest_address(width, |u| {
-                Load {
+                TableLoad {
                     n: n as f64,
                     u,
                     radius,
                     skew: 1.0,
                 }
-                .join(prices)
+                .join(step_costs)
             })
             .1
         }
@@ -265,13 +271,13 @@ fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
         .unwrap_or((1, f64::INFINITY))
 }
 
-fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> Priced {
+fn cost_join(plan: Plan, n: f64, step_costs: &JoinCosts, sample: Option<&Sample>) -> CostedPlan {
     let mut address_bits = Vec::new();
     let (mut cost, mut bytes) = (0.0, 0f64);
     for table in &plan.tables {
         let skew = sample.map(|s| s.skew(table.mask));
         let (u, least) = cheapest_address(table.mask.count_ones(), |u| {
-            if crate::flips::ball_size(u, table.radius) > MAX_BALL {
+            if crate::flips::ball_size(u, table.radius) > MAX_FLIPS {
                 return f64::INFINITY;
             }
             let skew = skew
@@ -279,20 +285,20 @@ fn price_join(plan: Plan, n: f64, prices: &Prices, sample: Option<&Sample>) -> P
                 .and_then(|s| s.get(u as usize))
                 .copied()
                 .unwrap_or(1.0);
-            Load {
+            TableLoad {
                 n,
                 u,
                 radius: table.radius,
                 skew,
             }
-            .join(prices)
+            .join(step_costs)
         });
         address_bits.push(u);
         cost += least;
         // Two copies of rows and ids, and the directory, of one table at a time.
         bytes = bytes.max(2.0 * n * (f64::from(plan.bits) / 8.0 + 4.0) + 4.0 * 2f64.powi(u as i32));
     }
-    Priced {
+    CostedPlan {
         plan,
         address_bits,
         cost,

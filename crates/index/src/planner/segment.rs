@@ -1,47 +1,47 @@
-//! Which tables a segment should have: lookups of one query or of many, in memory or on disk.
+//! The choice of a segment's tables: for lookups of one query or of many, in memory or on disk.
 //!
-//! Cost of a lookup = Σ over the tables of probes · price of a probe + candidates · price of a candidate, with V(u, ρ) probes and
+//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ) probes and
 //! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
 //! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
 //! disk, where space is cheap, it is the least cost.
 //!
-//! The planner chooses a layout for the codec that is asked for. It excludes a layout if packed rows in another layout are both smaller and faster:
+//! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both smaller and faster:
 //! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
 //!
 //! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
-//! their order. The designs and the naive ways are priced beside them, so that the choice can be seen to be one.
+//! their order. The cost of the other designs and of the naive methods is listed next to them, so that users can compare.
 
 use std::fmt;
 
-use super::cost::Load;
+use super::cost::TableLoad;
 use super::stored;
 use super::{Alternative, CHOSEN, Choice, catalogue, duration, memory};
 use crate::plan::{Plan, PlanError};
 use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
-/// What a segment is for.
+/// The requirements of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ask {
+pub struct Workload {
     /// Distinct fingerprints.
     pub n: u64,
     /// Bits of each.
     pub bits: u32,
     /// Radius of lookups.
     pub k: u32,
-    /// Bytes that it may take.
+    /// The largest size of the segment in bytes.
     pub memory: Option<u64>,
-    /// Where it is read.
+    /// The medium it is read from.
     pub medium: Medium,
-    /// How it is asked.
-    pub mode: Mode,
-    /// How many bits of entropy an address lacks: u − H₂, 0 for uniform fingerprints.
+    /// The kind of lookups.
+    pub mode: LookupMode,
+    /// The bits of entropy that an address lacks: u − H₂, 0 for uniform fingerprints.
     pub skew_bits: f64,
     /// The storage format of rows.
     pub codec: Codec,
 }
 
-/// Where a segment is read.
+/// The medium a segment is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// Cached.
@@ -50,9 +50,9 @@ pub enum Medium {
     Disk,
 }
 
-/// How a segment is asked.
+/// The kind of lookups a segment is planned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LookupMode {
     /// One query at a time.
     Online,
     /// Many queries at once.
@@ -61,7 +61,7 @@ pub enum Mode {
 
 /// Nanoseconds of the steps of a lookup on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LookupPrices {
+pub struct LookupCosts {
     /// A probe of packed rows with plain directories for a single query, other probes being under way. Prices of other codecs are multiples of it.
     pub online: f64,
     /// A probe of a query among many that are ordered by address.
@@ -74,8 +74,8 @@ pub struct LookupPrices {
     pub read: f64,
 }
 
-impl Default for LookupPrices {
-    /// What fits the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
+impl Default for LookupCosts {
+    /// Constants fitted to the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
     /// with AVX-512; a read as from a solid-state disk with 32 under way.
     fn default() -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Default for LookupPrices {
     }
 }
 
-/// What a segment is built with.
+/// The tables of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentPlan {
     /// The tables.
@@ -97,8 +97,8 @@ pub struct SegmentPlan {
     pub address_bits: Vec<u32>,
 }
 
-/// A way to look up with its price.
-struct Priced {
+/// A plan with its cost.
+struct CostedPlan {
     plan: SegmentPlan,
     cost: f64,
     bytes: f64,
@@ -106,51 +106,72 @@ struct Priced {
     eligible: bool,
 }
 
-/// What is made least.
-fn aim(ask: &Ask, cost: f64, bytes: f64) -> f64 {
-    match ask.medium {
+/// The quantity that the choice minimises.
+fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
+    match workload.medium {
         Medium::Memory => cost * bytes,
         Medium::Disk => cost,
     }
 }
 
-/// The best tables for a segment, beside everything else that was considered.
+/// Chooses the tables of a segment, and lists everything else that was considered.
+///
+/// ```
+/// use twinprint_index::planner::{LookupCosts, LookupMode, Medium, Workload, plan_segment};
+/// use twinprint_index::segment::Codec;
+///
+/// let workload = Workload {
+///     n: 1_000_000_000,
+///     bits: 64,
+///     k: 3,
+///     memory: Some(32 << 30),
+///     medium: Medium::Memory,
+///     mode: LookupMode::Batch,
+///     skew_bits: 0.0,
+///     codec: Codec::default(),
+/// };
+/// let choice = plan_segment(&workload, &LookupCosts::default())?;
+/// assert_eq!(choice.alternatives[0].verdict, "chosen");
+/// // A table of all plans with their costs.
+/// println!("{choice}");
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
-pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPlan>, PlanError> {
-    let scan = Plan::scan(ask.bits, ask.k)?;
-    let mut plans = catalogue(ask.bits, ask.k);
+pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<SegmentPlan>, PlanError> {
+    let scan = Plan::scan(workload.bits, workload.k)?;
+    let mut plans = catalogue(workload.bits, workload.k);
     plans.push(scan);
-    let priced_for = |ask: &Ask| -> Vec<Priced> {
+    let costed_for = |workload: &Workload| -> Vec<CostedPlan> {
         plans
             .iter()
-            .map(|plan| price(plan.clone(), ask, prices))
+            .map(|plan| cost_of(plan.clone(), workload, costs))
             .collect()
     };
-    let mut priced = priced_for(ask);
-    priced.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    let plain = if ask.codec == Codec::default() {
+    let mut costed = costed_for(workload);
+    costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let plain = if workload.codec == Codec::default() {
         Vec::new()
     } else {
         let codec = Codec::default();
-        priced_for(&Ask { codec, ..*ask })
+        costed_for(&Workload { codec, ..*workload })
     };
-    let beaten = |p: &Priced| {
+    let beaten = |p: &CostedPlan| {
         let mut plain = plain.iter().filter(|plain| plain.eligible);
         plain.any(|plain| plain.cost <= p.cost && plain.bytes <= p.bytes)
     };
-    let fits = |p: &Priced| ask.memory.is_none_or(|most| p.bytes <= most as f64);
-    let parts = || priced.iter().enumerate().filter(|(_, p)| p.eligible);
+    let fits = |p: &CostedPlan| workload.memory.is_none_or(|most| p.bytes <= most as f64);
+    let parts = || costed.iter().enumerate().filter(|(_, p)| p.eligible);
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
-        .min_by(|a, b| aim(ask, a.1.cost, a.1.bytes).total_cmp(&aim(ask, b.1.cost, b.1.bytes)));
+        .min_by(|a, b| aim(workload, a.1.cost, a.1.bytes).total_cmp(&aim(workload, b.1.cost, b.1.bytes)));
     // If none fits, the smallest plan that is no scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
-    let best = priced.remove(best);
+    let best = costed.remove(best);
     let mut alternatives = vec![row(&best, CHOSEN.into())];
-    let mut losers: Vec<Alternative> = priced
+    let mut losers: Vec<Alternative> = costed
         .iter()
         .map(|p| {
             let verdict = if !fits(p) {
@@ -166,14 +187,14 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
             } else {
                 format!(
                     "serves radii up to {} only, and takes {:.1} times the space",
-                    ask.k,
+                    workload.k,
                     p.bytes / best.bytes
                 )
             };
             row(p, verdict)
         })
         .collect();
-    losers.extend(naive(ask, prices, best.cost));
+    losers.extend(naive(workload, costs, best.cost));
     losers.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     alternatives.extend(losers);
     Ok(Choice {
@@ -182,7 +203,7 @@ pub fn plan_segment(ask: &Ask, prices: &LookupPrices) -> Result<Choice<SegmentPl
     })
 }
 
-fn row(p: &Priced, verdict: String) -> Alternative {
+fn row(p: &CostedPlan, verdict: String) -> Alternative {
     Alternative {
         name: p.plan.to_string(),
         tables: p.plan.plan.tables.len(),
@@ -192,19 +213,19 @@ fn row(p: &Priced, verdict: String) -> Alternative {
     }
 }
 
-/// The price of a probe.
-fn probe(ask: &Ask, prices: &LookupPrices) -> f64 {
-    match (ask.medium, ask.mode) {
-        (Medium::Disk, _) => prices.read,
-        (Medium::Memory, Mode::Online) => prices.online * stored::online_factor(ask.codec),
-        (Medium::Memory, Mode::Batch) => prices.batch * stored::batch_factor(ask.codec),
+/// The cost of a probe.
+fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
+    match (workload.medium, workload.mode) {
+        (Medium::Disk, _) => costs.read,
+        (Medium::Memory, LookupMode::Online) => costs.online * stored::online_factor(workload.codec),
+        (Medium::Memory, LookupMode::Batch) => costs.batch * stored::batch_factor(workload.codec),
     }
 }
 
-/// The address widths at which a plan is best within the memory, or smallest where it does not fit.
-fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
-    let n = ask.n.max(1) as f64;
-    let log = ask.n.max(2).ilog2();
+/// The address widths at which a plan is best within the memory, or smallest if none fits.
+fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
+    let n = workload.n.max(1) as f64;
+    let log = workload.n.max(2).ilog2();
     let id_bits = f64::from(log + 1);
     let union = plan.tables.iter().fold(0, |all, t| all | t.mask);
     let widths: u32 = plan.tables.iter().map(|t| t.mask.count_ones()).sum();
@@ -213,22 +234,22 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
         let (mut cost, mut bytes, mut address_bits) = (0.0, n * id_bits / 8.0, Vec::new());
         for table in &plan.tables {
             let u = wide.min(table.mask.count_ones()).min(MAX_ADDRESS_BITS);
-            let (probes, candidates) = Load {
+            let (probes, candidates) = TableLoad {
                 n,
                 u,
                 radius: table.radius,
-                skew: ask.skew_bits.exp2(),
+                skew: workload.skew_bits.exp2(),
             }
             .lookup();
-            cost += probes * probe(ask, prices) + candidates * prices.candidate;
-            bytes += stored::table_bytes(ask.codec, n, plan.bits, u);
+            cost += probes * probe(workload, costs) + candidates * costs.candidate;
+            bytes += stored::table_bytes(workload.codec, n, plan.bits, u);
             address_bits.push(u);
         }
         (cost, bytes, address_bits)
     };
     if plan.name == "scan" {
-        return Priced {
-            cost: n * prices.scanned,
+        return CostedPlan {
+            cost: n * costs.scanned,
             bytes: n * (f64::from(plan.bits) + id_bits) / 8.0,
             plan: SegmentPlan {
                 address_bits: vec![1],
@@ -240,14 +261,14 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
     let tried: Vec<_> = (log.saturating_sub(2)..=log + 2)
         .map(|wide| at(wide.max(1)))
         .collect();
-    let fits = |t: &&(f64, f64, Vec<u32>)| ask.memory.is_none_or(|most| t.1 <= most as f64);
+    let fits = |t: &&(f64, f64, Vec<u32>)| workload.memory.is_none_or(|most| t.1 <= most as f64);
     let best = tried
         .iter()
         .filter(fits)
-        .min_by(|a, b| aim(ask, a.0, a.1).total_cmp(&aim(ask, b.0, b.1)));
+        .min_by(|a, b| aim(workload, a.0, a.1).total_cmp(&aim(workload, b.0, b.1)));
     let smallest = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let (cost, bytes, address_bits) = best.or(smallest).cloned().unwrap_or_default();
-    Priced {
+    CostedPlan {
         cost,
         bytes,
         plan: SegmentPlan { plan, address_bits },
@@ -255,15 +276,15 @@ fn price(plan: Plan, ask: &Ask, prices: &LookupPrices) -> Priced {
     }
 }
 
-/// The ways that need no plan, and the one that is not exact.
-fn naive(ask: &Ask, prices: &LookupPrices, best: f64) -> Vec<Alternative> {
-    let n = ask.n.max(1) as f64;
-    let ball = crate::flips::ball_size(ask.bits, ask.k);
-    let row = f64::from(ask.bits) / 8.0;
+/// The methods that need no plan, and random permutations, which are not exact.
+fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative> {
+    let n = workload.n.max(1) as f64;
+    let ball = crate::flips::ball_size(workload.bits, workload.k);
+    let row = f64::from(workload.bits) / 8.0;
     // A hash table seven tenths full.
     let entry = (row + 4.0) / 0.7;
     let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
-    let variations = ball * probe(ask, prices);
+    let variations = ball * probe(workload, costs);
     let mut out = vec![
         Alternative {
             name: format!("every variation of the query ({ball:.3e})"),
@@ -275,27 +296,28 @@ fn naive(ask: &Ask, prices: &LookupPrices, best: f64) -> Vec<Alternative> {
         Alternative {
             name: "every variation of every fingerprint stored".into(),
             tables: 1,
-            cost: probe(ask, prices),
+            cost: probe(workload, costs),
             bytes: n * ball * entry,
             verdict: format!("needs {}", memory(n * ball * entry)),
         },
     ];
-    let prefix = ask.n.max(2).ilog2().min(ask.bits);
+    let prefix = workload.n.max(2).ilog2().min(workload.bits);
     // A permutation finds a neighbour at distance k when no differing bit is among its leading ones.
-    let found: f64 = (0..ask.k.min(ask.bits))
-        .map(|i| f64::from(ask.bits.saturating_sub(prefix + i)) / f64::from(ask.bits - i))
+    let found: f64 = (0..workload.k.min(workload.bits))
+        .map(|i| f64::from(workload.bits.saturating_sub(prefix + i)) / f64::from(workload.bits - i))
         .product();
     for tables in [4u32, 20, 100] {
         let missed = (1.0 - found).powi(tables as i32);
         out.push(Alternative {
             name: format!("random permutations, {tables}"),
             tables: tables as usize,
-            cost: f64::from(tables) * (probe(ask, prices) + n / 2f64.powi(prefix as i32) * prices.candidate),
+            cost: f64::from(tables)
+                * (probe(workload, costs) + n / 2f64.powi(prefix as i32) * costs.candidate),
             bytes: n * row * f64::from(tables),
             verdict: format!(
                 "misses {:.2} % of neighbours at distance {}",
                 100.0 * missed,
-                ask.k
+                workload.k
             ),
         });
     }
@@ -311,7 +333,7 @@ impl fmt::Display for SegmentPlan {
     }
 }
 
-impl fmt::Display for LookupPrices {
+impl fmt::Display for LookupCosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [online, batch, candidate, scanned, read] =
             [self.online, self.batch, self.candidate, self.scanned, self.read].map(duration);

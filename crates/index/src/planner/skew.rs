@@ -1,4 +1,4 @@
-//! How clumped the rows are, from a sample.
+//! An estimate from a sample of how clumped the rows are.
 //!
 //! H₂ = −log₂ Σ p² over the addresses is the collision entropy of an address; for uniform bits it equals the width. The
 //! sample estimates Σ p² by its share of colliding pairs. Pairs whose addresses differ by a given flip are at most as
@@ -6,20 +6,21 @@
 
 use twinprint_fingerprint::Width;
 
-use crate::address::{Address, MAX_ADDRESS_BITS};
+use crate::address::Address;
+use crate::plan::MAX_ADDRESS_BITS;
 
 /// Rows sampled: enough to see 2^18 addresses' collisions, quick to sort.
-const SAMPLE: usize = 1 << 14;
+const SAMPLE_ROWS: usize = 1 << 14;
 
 /// Pairs sampled: enough to see one in ten thousand.
-const PAIRS: usize = 1 << 15;
+const SAMPLE_PAIRS: usize = 1 << 15;
 
 /// The bits in which sampled pairs of rows differ.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Differences(Vec<u128>);
 
 impl Differences {
-    /// Of 2¹⁵ pairs, each of two places; none where there are not two rows.
+    /// The differences of 2¹⁵ pairs of rows at different positions; empty if there are fewer than two rows.
     pub(super) fn of<W: Width>(rows: &[W]) -> Self {
         let n = rows.len() as u64;
         if n < 2 {
@@ -32,7 +33,7 @@ impl Differences {
             let mixed = (state ^ state >> 31).wrapping_mul(0xD6E8_FEB8_6659_FD93);
             ((u128::from(mixed ^ mixed >> 32) * u128::from(bound)) >> 64) as u64
         };
-        let pairs = (0..PAIRS).map(|_| {
+        let pairs = (0..SAMPLE_PAIRS).map(|_| {
             let first = below(n);
             let second = (first + 1 + below(n - 1)) % n;
             rows[first as usize].widen() ^ rows[second as usize].widen()
@@ -59,7 +60,7 @@ pub(super) struct Sample {
 impl Sample {
     /// At most 2¹⁴ rows at even steps.
     pub(super) fn of<W: Width>(rows: &[W]) -> Self {
-        let step = rows.len().div_ceil(SAMPLE).max(1);
+        let step = rows.len().div_ceil(SAMPLE_ROWS).max(1);
         Self {
             rows: rows.iter().step_by(step).map(|r| r.widen()).collect(),
         }

@@ -1,9 +1,9 @@
-//! Sizes of tables and prices of probes, by codec.
+//! Sizes of tables and costs of probes, by codec.
 //!
 //! Sizes are those of uniform fingerprints. A row of pages takes the entropy of the difference to the one before and about two bits more, which the code
 //! loses; fitted to `docs/scale.md` at 10⁶ to 10⁹. On clumped fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
 
-use crate::segment::{Codec, Form};
+use crate::segment::{Codec, DirectoryForm};
 
 /// Bits of a coded row of a page beyond those of n rows in sorted order, f − log₂ n.
 const CODE_BITS: f64 = 3.45;
@@ -16,9 +16,11 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
     let rest = f64::from(bits - u);
     match codec.bounded() {
         // Sixteen bits an address, and four bytes for each 256.
-        Codec::Packed(Form::Plain) => n * rest / 8.0 + addresses * (2.0 + 4.0 / 256.0),
+        Codec::Packed(DirectoryForm::Plain) => n * rest / 8.0 + addresses * (2.0 + 4.0 / 256.0),
         // A bit a row and one an address, and eight bytes for each 64 addresses.
-        Codec::Packed(Form::EliasFano) => n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0),
+        Codec::Packed(DirectoryForm::EliasFano) => {
+            n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0)
+        }
         Codec::Huffman { page_rows } => {
             // Not all of more than 2^bits rows differ.
             let coded = (f64::from(bits) - n.log2()).max(0.0) + CODE_BITS;
@@ -32,8 +34,8 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
 /// The cost of a probe for a single query, as a multiple of its cost in packed rows with plain directories.
 pub(super) fn online_factor(codec: Codec) -> f64 {
     match codec.bounded() {
-        Codec::Packed(Form::Plain) => 1.0,
-        Codec::Packed(Form::EliasFano) => 1.8,
+        Codec::Packed(DirectoryForm::Plain) => 1.0,
+        Codec::Packed(DirectoryForm::EliasFano) => 1.8,
         // The page is found, and decoded.
         Codec::Huffman { page_rows } => 2.7 + 0.07 * f64::from(page_rows),
     }
@@ -42,8 +44,8 @@ pub(super) fn online_factor(codec: Codec) -> f64 {
 /// As [`online_factor`] for a query among very many, of which several probe one page.
 pub(super) fn batch_factor(codec: Codec) -> f64 {
     match codec.bounded() {
-        Codec::Packed(Form::Plain) => 1.0,
-        Codec::Packed(Form::EliasFano) => 3.0,
+        Codec::Packed(DirectoryForm::Plain) => 1.0,
+        Codec::Packed(DirectoryForm::EliasFano) => 3.0,
         Codec::Huffman { .. } => 7.7,
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::Tables;
 use crate::plan::check::is_exact;
 use crate::samples::{Shape, rows};
-use crate::segment::{Builder, Codec, Form, Options};
+use crate::segment::{Builder, Codec, DirectoryForm, Options};
 
 #[test]
 fn few_rows_are_scanned_and_many_are_not() {
@@ -12,7 +12,7 @@ fn few_rows_are_scanned_and_many_are_not() {
         assert_eq!(plan_join_uniform(1000, 64, k).unwrap().plan, JoinPlan::Scan);
         assert!(matches!(
             plan_join_uniform(10_000_000, 64, k).unwrap().plan,
-            JoinPlan::Parts(_)
+            JoinPlan::Tables(_)
         ));
     }
     // Every pair is within the radius: nothing beats comparing them.
@@ -28,7 +28,7 @@ fn few_rows_are_scanned_and_many_are_not() {
 
 #[test]
 fn every_plan_considered_is_exact() {
-    let prices = Prices::of(64);
+    let prices = JoinCosts::of(64);
     for (bits, most) in [(16, 6), (64, 12), (128, 40)] {
         for k in 0..=most {
             for plan in catalogue(bits, k) {
@@ -102,7 +102,7 @@ fn rows_that_are_alike_get_wider_tables() {
     let [few, many] = [candidates(&choice.plan), candidates(&uniform.plan)];
     assert!(few * 1.5 < many, "{few} and {many}");
     // What the model takes for the number of candidates is about what is met.
-    let prices = Prices::of(128);
+    let prices = JoinCosts::of(128);
     let probes: f64 = choice
         .plan
         .tables
@@ -142,29 +142,29 @@ fn the_skew_of_uniform_and_of_equal_rows() {
     );
 }
 
-fn ask(n: u64, k: u32) -> Ask {
-    Ask {
+fn ask(n: u64, k: u32) -> Workload {
+    Workload {
         n,
         bits: 64,
         k,
         memory: None,
         medium: Medium::Memory,
-        mode: Mode::Batch,
+        mode: LookupMode::Batch,
         skew_bits: 0.0,
         codec: Codec::default(),
     }
 }
 
-const SMALLER: [Codec; 2] = [Codec::Packed(Form::EliasFano), Codec::HUFFMAN];
+const SMALLER: [Codec; 2] = [Codec::Packed(DirectoryForm::EliasFano), Codec::HUFFMAN];
 
 #[test]
 fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
-    let prices = LookupPrices::default();
+    let prices = LookupCosts::default();
     for n in [10_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
         for k in [1, 3, 6, 10] {
             let plain = plan_segment(&ask(n, k), &prices).unwrap();
             for codec in SMALLER {
-                let coded = plan_segment(&Ask { codec, ..ask(n, k) }, &prices).unwrap();
+                let coded = plan_segment(&Workload { codec, ..ask(n, k) }, &prices).unwrap();
                 assert_eq!(is_exact(&coded.plan.plan), Ok(()));
                 let [plain, coded] = [&plain, &coded].map(|choice| &choice.alternatives[0]);
                 assert!(
@@ -178,9 +178,9 @@ fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
         }
     }
     // Three tables are beaten by two packed ones.
-    let codec = Codec::Packed(Form::EliasFano);
+    let codec = Codec::Packed(DirectoryForm::EliasFano);
     let choice = plan_segment(
-        &Ask {
+        &Workload {
             codec,
             ..ask(10_000_000, 3)
         },
@@ -199,11 +199,11 @@ fn the_sizes_of_tables_are_those_that_are_written() {
     let directory = tempfile::tempdir().unwrap();
     for codec in [Codec::default(), SMALLER[0], SMALLER[1]] {
         let choice = plan_segment(
-            &Ask {
+            &Workload {
                 codec,
                 ..ask(rows.len() as u64, 3)
             },
-            &LookupPrices::default(),
+            &LookupCosts::default(),
         )
         .unwrap();
         let options = Options {
@@ -229,7 +229,7 @@ fn the_sizes_of_tables_are_those_that_are_written() {
 fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
     for n in [10, 100_000, 10_000_000, 1_000_000_000] {
         for k in [0, 1, 3, 6, 10] {
-            let choice = plan_segment(&ask(n, k), &LookupPrices::default()).unwrap();
+            let choice = plan_segment(&ask(n, k), &LookupCosts::default()).unwrap();
             assert_eq!(is_exact(&choice.plan.plan), Ok(()));
             let masks = choice.plan.plan.tables.iter().map(|t| t.mask);
             assert!(masks.clone().fold(0, |all, m| all ^ m) == masks.fold(0, |all, m| all | m));
@@ -253,7 +253,7 @@ fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
 #[test]
 fn the_more_fingerprints_there_are_the_less_space_each_may_take() {
     for (n, most) in [(10_000_000, 24.0), (100_000_000, 18.0), (1_000_000_000, 14.0)] {
-        let choice = plan_segment(&ask(n, 3), &LookupPrices::default()).unwrap();
+        let choice = plan_segment(&ask(n, 3), &LookupCosts::default()).unwrap();
         let each = choice.alternatives[0].bytes / n as f64;
         assert!(each < most, "{n}: {}, {each} bytes", choice.plan);
     }
@@ -261,9 +261,9 @@ fn the_more_fingerprints_there_are_the_less_space_each_may_take() {
 
 #[test]
 fn a_segment_for_little_memory_or_for_disk_has_fewer_tables_or_probes() {
-    let prices = LookupPrices::default();
+    let prices = LookupCosts::default();
     let free = plan_segment(&ask(1_000_000_000, 3), &prices).unwrap();
-    let tight = Ask {
+    let tight = Workload {
         memory: Some(14_000_000_000),
         ..ask(1_000_000_000, 3)
     };
@@ -271,13 +271,13 @@ fn a_segment_for_little_memory_or_for_disk_has_fewer_tables_or_probes() {
     assert!(tight.alternatives[0].bytes <= 14e9);
     assert!(tight.alternatives[0].cost >= free.alternatives[0].cost);
     assert_eq!(tight.plan.plan.tables.len(), 2);
-    let disk = Ask {
+    let disk = Workload {
         medium: Medium::Disk,
         ..ask(1_000_000_000, 3)
     };
     let disk = plan_segment(&disk, &prices).unwrap();
     assert!(disk.alternatives[0].cost > 10.0 * free.alternatives[0].cost);
-    let clumped = Ask {
+    let clumped = Workload {
         skew_bits: 8.0,
         ..ask(1_000_000_000, 3)
     };
@@ -304,12 +304,12 @@ fn more_rows_than_there_are_fingerprints_take_space_too() {
     for bits in [16, 32] {
         for n in [1 << bits, 1 << (bits + 1), 1_000_000_000_000] {
             for codec in [Codec::default(), SMALLER[0], SMALLER[1]] {
-                let asked = Ask {
+                let asked = Workload {
                     bits,
                     codec,
                     ..ask(n, 3)
                 };
-                let choice = plan_segment(&asked, &LookupPrices::default()).unwrap();
+                let choice = plan_segment(&asked, &LookupCosts::default()).unwrap();
                 let least = choice
                     .alternatives
                     .iter()

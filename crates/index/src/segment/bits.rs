@@ -1,12 +1,12 @@
 //! Numbers of a fixed count of bits, one after the other.
 //!
 //! Number i takes the bits from i·w up to (i + 1)·w of a little-endian bit string: bit b is bit b % 8 of byte b / 8, as
-//! [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may take a few bytes more
+//! [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may read a few bytes more
 //! than it needs.
 
 use twinprint_fingerprint::Width;
 
-/// Zero bytes after packed numbers: a reader of eight at once may look that far.
+/// Zero bytes after packed numbers, which a reader of eight numbers at once may read.
 pub(crate) const PADDING: usize = 64;
 
 /// Bytes that `count` numbers of `width` bits take, padding included. More than there are in any file is `u64::MAX`.
@@ -69,13 +69,13 @@ impl Packer {
     }
 }
 
-/// Number `i` of `width` bits; zero where it lies outside `bytes`.
+/// Number `i` of `width` bits; zero if it is outside `bytes`.
 #[inline]
 pub(crate) fn unpack<W: Width>(bytes: &[u8], width: u32, i: u64) -> W {
     number_at(bytes, i.wrapping_mul(u64::from(width)), width)
 }
 
-/// The number of `width` bits from bit `bit` on; zero where it lies outside `bytes`.
+/// The number of `width` bits from bit `bit` on; zero if it is outside `bytes`.
 #[inline]
 pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     if width <= 57 {

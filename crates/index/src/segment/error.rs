@@ -1,4 +1,4 @@
-//! Why a segment cannot be written or trusted.
+//! Errors of segments.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -6,7 +6,7 @@ use std::{fmt, io};
 use crate::plan::PlanError;
 use crate::plan::check::Counterexample;
 
-/// Why a segment cannot be written or read.
+/// The reason that a segment cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
@@ -15,7 +15,7 @@ pub enum SegmentError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is not a segment, or its end is missing.
@@ -23,7 +23,7 @@ pub enum SegmentError {
     NotSegment {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
     },
     /// Written by another version of the format.
@@ -51,15 +51,15 @@ pub enum SegmentError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// The offset of the first mismatch.
         offset: u64,
-        /// What does not fit.
+        /// The mismatch.
         what: &'static str,
     },
-    /// The plan would miss neighbours.
+    /// The plan would miss matches.
     #[error(transparent)]
     Inexact(#[from] Counterexample),
-    /// There is no such plan.
+    /// There is no plan for these parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// More distinct fingerprints than a segment can number.
@@ -73,13 +73,13 @@ pub enum SegmentError {
         /// Bytes it may take.
         allowed: u64,
     },
-    /// What an interrupted build left is of other work than what it should go on with.
+    /// An interrupted build was made from other input or with other settings than the one that should resume it.
     #[error("{} is of a build from other input or with other settings", path.display())]
     OtherWork {
         /// The journal of the build.
         path: PathBuf,
     },
-    /// Told to stop.
+    /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
 }

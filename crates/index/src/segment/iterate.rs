@@ -3,14 +3,14 @@
 use twinprint_fingerprint::Width;
 
 use super::bits::unpack;
-use super::codec::{Buckets, Place, each_codec};
+use super::codec::{Buckets, RowCursor, each_codec};
 use super::{Segment, SegmentError};
 
 /// Every id with its fingerprint; see [`Segment::iter`].
 #[derive(Debug)]
-pub struct Rows<'s, W> {
-    walk: Walk<'s, W>,
-    /// The permuted rows at hand, the number of the first, and which of them comes next.
+pub struct SegmentRows<'s, W> {
+    walk: RowWalk<'s, W>,
+    /// The buffered permuted rows, the number of the first, and the position of the next.
     stretch: Vec<W>,
     first: u32,
     next: usize,
@@ -26,8 +26,8 @@ pub struct Rows<'s, W> {
 impl<W: Width> Segment<W> {
     /// Every (fingerprint, id), ordered by the first table's permuted form, then by id. That is ascending order of fingerprints for the
     /// plans of disjoint parts, which are all that the planner chooses for segments.
-    pub fn iter(&self) -> Rows<'_, W> {
-        Rows {
+    pub fn iter(&self) -> SegmentRows<'_, W> {
+        SegmentRows {
             walk: self.walk(0),
             stretch: Vec::new(),
             first: 0,
@@ -53,7 +53,7 @@ impl<W: Width> Segment<W> {
         Ok(unpack(&self.data[section.clone()], width, i))
     }
 
-    /// Posting `i`: its row, and how many ids beyond one a row lie before it.
+    /// Posting `i`: its row, and the number of ids beyond one for each row before it.
     pub(super) fn posting(&self, i: u64) -> Result<(u64, u64), SegmentError> {
         Ok((
             self.number(&self.posting_rows, super::build::ROW_BITS, i)?,
@@ -75,7 +75,7 @@ impl<W: Width> Segment<W> {
     }
 }
 
-impl<W: Width> Rows<'_, W> {
+impl<W: Width> SegmentRows<'_, W> {
     fn advance(&mut self) -> Result<Option<(W, u64)>, SegmentError> {
         let segment = self.walk.segment;
         if self.left == 0 {
@@ -109,7 +109,7 @@ impl<W: Width> Rows<'_, W> {
     }
 }
 
-impl<W: Width> Iterator for Rows<'_, W> {
+impl<W: Width> Iterator for SegmentRows<'_, W> {
     type Item = Result<(W, u64), SegmentError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -124,28 +124,28 @@ impl<W: Width> Iterator for Rows<'_, W> {
 
 impl<'s, W: Width> IntoIterator for &'s Segment<W> {
     type Item = Result<(W, u64), SegmentError>;
-    type IntoIter = Rows<'s, W>;
+    type IntoIter = SegmentRows<'s, W>;
 
-    fn into_iter(self) -> Rows<'s, W> {
+    fn into_iter(self) -> SegmentRows<'s, W> {
         self.iter()
     }
 }
 
 /// Permuted rows of one table in stretches; see [`Segment::walk`].
 #[derive(Debug)]
-pub(super) struct Walk<'s, W> {
+pub(super) struct RowWalk<'s, W> {
     segment: &'s Segment<W>,
     table: usize,
-    place: Place,
+    place: RowCursor,
 }
 
 impl<W: Width> Segment<W> {
     /// The permuted rows of table `t` from the first on.
-    pub(super) fn walk(&self, t: usize) -> Walk<'_, W> {
-        Walk {
+    pub(super) fn walk(&self, t: usize) -> RowWalk<'_, W> {
+        RowWalk {
             segment: self,
             table: t,
-            place: Place::default(),
+            place: RowCursor::default(),
         }
     }
 
@@ -153,7 +153,7 @@ impl<W: Width> Segment<W> {
     /// the number of a stretch's first row. The fast way to read all of a segment; [`Segment::ids_at`] gives the ids of a row.
     ///
     /// # Errors
-    /// The file is damaged; whatever `each` gives.
+    /// `Damaged`; any error of `each`.
     pub fn stretches<E: From<SegmentError>>(
         &self,
         mut each: impl FnMut(u32, &[W]) -> Result<(), E>,
@@ -174,13 +174,13 @@ impl<W: Width> Segment<W> {
     }
 }
 
-impl<W: Width> Walk<'_, W> {
+impl<W: Width> RowWalk<'_, W> {
     /// The number of the row to come.
     pub(super) fn row(&self) -> u32 {
         self.place.row
     }
 
-    /// Replaces `out` by the next rows; false where there are none.
+    /// Replaces `out` by the next rows; `false` at the end.
     pub(super) fn fill(&mut self, out: &mut Vec<W>) -> Result<bool, SegmentError> {
         out.clear();
         if u64::from(self.place.row) >= self.segment.footer.rows {

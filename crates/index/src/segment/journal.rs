@@ -1,7 +1,7 @@
-//! The journal of a build that another process may go on with: how far the file that is being written has come, and what it is of.
+//! The journal of a build that a later process may resume: the length of the file so far, its tables, and the input it is built from.
 //!
 //! It is in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is whole. The bytes that it describes
-//! are on disk before it is. `FORMAT.md` beside the crate shows it byte by byte.
+//! are on disk before it is. `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! Invariants of a journal that decodes: the checksum holds; some tables are whole and some are not; every section ends before the length
 //! it names; there is a checksum for each sector up to there.
@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use super::SegmentError;
-use super::layout::{Footer, SECTOR};
+use super::layout::{Footer, SECTOR_BYTES};
 use crate::bytes::{Reader, sealed, unsealed};
 
 /// First eight bytes.
@@ -17,24 +17,24 @@ const MAGIC: [u8; 8] = *b"twinres\n";
 /// The version written and read.
 const VERSION: u32 = 1;
 
-/// How far a build has come.
+/// The progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Journal {
-    /// What is built, in the caller's words; see [`super::Options::resume`].
+    /// The caller's description of the work; see [`super::Options::resume`].
     pub(crate) work: Vec<u8>,
-    /// What else the caller wants to find again.
+    /// Further notes of the caller.
     pub(crate) notes: Vec<u8>,
     /// Tables that are whole, the first ones.
     pub(crate) whole: u32,
     /// Bytes of the file that hold them.
     pub(crate) length: u64,
-    /// That of the file so far. It names all tables; those that are not whole with the codec that was asked for.
+    /// The footer of the file so far. It names all tables, unfinished ones with the requested codec.
     pub(crate) footer: Footer,
     /// Checksums of the sectors up to `length`, the last of which may be the beginning of one.
     pub(crate) sums: Vec<u8>,
 }
 
-/// Where the journal of a segment lies while it is built.
+/// The path of the journal of a segment that is being built.
 pub(crate) fn place(segment: &Path) -> PathBuf {
     with_ending(segment, ".resume")
 }
@@ -64,7 +64,7 @@ impl Journal {
         sealed(out)
     }
 
-    /// From the bytes of the file `path`. O(bytes) time and memory, whatever they claim.
+    /// From the bytes of the file `path`. O(bytes) time and memory for any input.
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, SegmentError> {
         let damaged = |what| SegmentError::Damaged {
             path: path.to_owned(),
@@ -89,7 +89,7 @@ impl Journal {
     }
 }
 
-/// What follows the version.
+/// Decodes the fields after the version.
 fn fields(mut from: Reader<'_>) -> Option<Journal> {
     let (whole, length) = (from.u32()?, from.u64()?);
     let lengths = [from.u64()?, from.u64()?, from.u64()?];
@@ -104,7 +104,7 @@ fn fields(mut from: Reader<'_>) -> Option<Journal> {
             .iter()
             .all(|s| inside(s.offset.checked_add(s.length)))
         && sums.len().is_multiple_of(4)
-        && sums.len() as u64 / 4 == length.div_ceil(SECTOR as u64);
+        && sums.len() as u64 / 4 == length.div_ceil(SECTOR_BYTES as u64);
     holds.then(|| Journal {
         work: work.to_vec(),
         notes: notes.to_vec(),

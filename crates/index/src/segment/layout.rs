@@ -1,15 +1,15 @@
-//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` beside the crate shows it byte by byte.
+//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! ```text
 //! header     64 bytes: magic, version, width
 //! sections   each from a multiple of 64 on, zeros between: directories, rows, ids, postings
 //! sums       CRC-32 of every sector of 4096 bytes before this section
-//! footer     what the sections are
-//! tail       32 bytes: where the footer lies, its CRC-32, the length of the file, magic
+//! footer     the list of sections
+//! tail       32 bytes: the offset of the footer, its CRC-32, the length of the file, magic
 //! ```
 //!
 //! Every byte is under some checksum: those before the sums under a sector's, the sums under one in the footer, the footer under
-//! one in the tail, and the tail says where it lies itself.
+//! one in the tail, and the tail holds the length of the file.
 
 use std::ops::Range;
 
@@ -22,18 +22,18 @@ pub(crate) const MAGIC: [u8; 8] = *b"twinseg\n";
 /// The version written and read.
 pub(crate) const VERSION: u32 = 1;
 /// Bytes of the header.
-pub(crate) const HEADER: usize = 64;
+pub(crate) const HEADER_BYTES: usize = 64;
 /// Bytes of the tail.
-pub(crate) const TAIL: usize = 32;
+pub(crate) const TAIL_BYTES: usize = 32;
 /// Sections start at multiples of this: a cache line.
-pub(crate) const ALIGN: u64 = 64;
+pub(crate) const SECTION_ALIGN: u64 = 64;
 /// Bytes under one checksum, a page of the system.
-pub(crate) const SECTOR: usize = 4096;
+pub(crate) const SECTOR_BYTES: usize = 4096;
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum SectionKind {
     /// A directory's coarse part; the last rows of pages.
     DirectoryCoarse = 1,
     /// A directory's fine part; the starts of pages.
@@ -44,13 +44,13 @@ pub(crate) enum Kind {
     Ids = 4,
     /// Rows that have several ids.
     PostingRows = 5,
-    /// How many ids lie before each of those beyond one a row.
+    /// The number of ids before each posting beyond one for each row.
     PostingSums = 6,
     /// Checksums of the sectors.
     Sums = 7,
 }
 
-impl Kind {
+impl SectionKind {
     fn from(number: u32) -> Option<Self> {
         [
             Self::DirectoryCoarse,
@@ -69,8 +69,8 @@ impl Kind {
 /// A stretch of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
-    pub(crate) kind: Kind,
-    /// The table it belongs to; 0 where it belongs to none.
+    pub(crate) kind: SectionKind,
+    /// The table it belongs to; 0 if it belongs to none.
     pub(crate) table: u32,
     pub(crate) offset: u64,
     pub(crate) length: u64,
@@ -94,7 +94,7 @@ impl TableMeta {
     }
 }
 
-/// What the footer says.
+/// The content of the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) plan: Plan,
@@ -113,7 +113,7 @@ pub(crate) struct Footer {
 
 impl Footer {
     /// The first section of a kind and table.
-    pub(crate) fn section(&self, kind: Kind, table: usize) -> Option<Section> {
+    pub(crate) fn section(&self, kind: SectionKind, table: usize) -> Option<Section> {
         let table = table as u32;
         self.sections
             .iter()
@@ -121,8 +121,8 @@ impl Footer {
             .find(|s| s.kind == kind && s.table == table)
     }
 
-    /// Where that section lies, in a file that holds all sections.
-    pub(crate) fn range(&self, kind: Kind, table: usize) -> Option<Range<usize>> {
+    /// The bytes of that section, in a file that holds all sections.
+    pub(crate) fn range(&self, kind: SectionKind, table: usize) -> Option<Range<usize>> {
         let section = self.section(kind, table)?;
         Some(section.offset as usize..(section.offset + section.length) as usize)
     }
@@ -162,7 +162,7 @@ impl Footer {
         out
     }
 
-    /// From bytes; `None` where they are none of ours.
+    /// From bytes; `None` if they are not a footer.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(bytes);
         let [bits, k, id_bits, sums_crc] = [from.u32()?, from.u32()?, from.u32()?, from.u32()?];
@@ -184,7 +184,7 @@ impl Footer {
         }
         let mut sections = Vec::new();
         for _ in 0..from.u32()? {
-            let (kind, table) = (Kind::from(from.u32()?)?, from.u32()?);
+            let (kind, table) = (SectionKind::from(from.u32()?)?, from.u32()?);
             let (offset, length) = (from.u64()?, from.u64()?);
             sections.push(Section {
                 kind,
@@ -209,8 +209,8 @@ impl Footer {
 }
 
 /// The header for fingerprints of `bits` bits.
-pub(crate) fn header(bits: u32) -> [u8; HEADER] {
-    let mut header = [0; HEADER];
+pub(crate) fn header(bits: u32) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&VERSION.to_le_bytes());
     header[12..16].copy_from_slice(&bits.to_le_bytes());
@@ -218,12 +218,12 @@ pub(crate) fn header(bits: u32) -> [u8; HEADER] {
 }
 
 /// The tail for a footer at `offset`.
-pub(crate) fn tail(offset: u64, footer: &[u8]) -> [u8; TAIL] {
-    let mut tail = [0; TAIL];
+pub(crate) fn tail(offset: u64, footer: &[u8]) -> [u8; TAIL_BYTES] {
+    let mut tail = [0; TAIL_BYTES];
     tail[..8].copy_from_slice(&offset.to_le_bytes());
     tail[8..12].copy_from_slice(&(footer.len() as u32).to_le_bytes());
     tail[12..16].copy_from_slice(&crc32fast::hash(footer).to_le_bytes());
-    let length = offset + footer.len() as u64 + TAIL as u64;
+    let length = offset + footer.len() as u64 + TAIL_BYTES as u64;
     tail[16..24].copy_from_slice(&length.to_le_bytes());
     tail[24..].copy_from_slice(&MAGIC);
     tail

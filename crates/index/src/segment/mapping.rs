@@ -1,8 +1,8 @@
-//! The bytes of a file in memory: mapped where it lies, or read into large pages.
+//! The bytes of a file in memory: mapped, or read into large pages.
 //!
 //! The one place with unsafe code in this crate. A mapped file that another program writes to would change under us; segments
 //! are written under another name, renamed, and never touched again, which is what the argument below rests on. One that is not whole
-//! yet is mapped only by the build that will go on writing it, and not while that writes.
+//! yet is mapped only by the build that will continue it, and not while that writes.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -15,7 +15,7 @@ use super::SegmentError;
 use crate::positioned::PositionedFile;
 
 /// Bytes read at once when a file is loaded.
-const STRETCH: usize = 8 << 20;
+const READ_BYTES: usize = 8 << 20;
 
 /// A file's bytes.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Mapping {
         // SAFETY: segments are immutable: they are written under another name, synced and renamed. Whoever writes into one
         // that is open breaks that contract; checksums are taken of what is read, and no value read is trusted to index memory.
         let map = unsafe { Mmap::map(&file) }.map_err(SegmentError::io(path))?;
-        // Lookups hop; reading ahead would only bring what is not asked for. Advice may be refused without harm.
+        // Lookups are random accesses, for which read-ahead is waste. The advice may fail without harm.
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
     }
@@ -62,9 +62,9 @@ impl Mapping {
         let mut map = MmapMut::map_anon(len as usize).map_err(SegmentError::io(path))?;
         #[cfg(target_os = "linux")]
         let _ = map.advise(Advice::HugePage);
-        map.par_chunks_mut(STRETCH)
+        map.par_chunks_mut(READ_BYTES)
             .enumerate()
-            .try_for_each(|(i, stretch)| file.read_exact_at(stretch, (i * STRETCH) as u64))
+            .try_for_each(|(i, stretch)| file.read_exact_at(stretch, (i * READ_BYTES) as u64))
             .map_err(SegmentError::io(path))?;
         Ok(Self(map.make_read_only().map_err(SegmentError::io(path))?))
     }

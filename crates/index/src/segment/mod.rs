@@ -1,10 +1,10 @@
-//! Segments: immutable files of fingerprints and ids, searched where they lie.
+//! Segments: immutable files of fingerprints and ids, searched in place.
 //!
 //! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, stored in one
-//! of several ways ([`codec`]): packed with a directory over them ([`directory`]), or in pages. Ids are held once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
+//! of several ways (`codec`): packed with a directory over them (`directory`), or in pages. Ids are stored once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
 //!
 //! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
-//! before its checksum was verified ([`sectors`]); a file has its name only when it is whole ([`write`]).
+//! before its checksum was verified (`sectors`); a file has its name only when it is whole (`write`).
 //!
 //! `FORMAT.md` in this crate's folder specifies every byte.
 
@@ -31,13 +31,13 @@ use std::path::{Path, PathBuf};
 use self::layout::Footer;
 use self::mapping::Mapping;
 use self::sectors::Sectors;
-use self::table::Stored;
+use self::table::StoredTable;
 
-pub use build::{Builder, Interrupted, Left, Options, Written};
+pub use build::{Builder, Interrupted, Options, ProgressCallback, Resumable};
 pub use codec::Codec;
-pub use directory::Form;
+pub use directory::DirectoryForm;
 pub use error::SegmentError;
-pub use iterate::Rows;
+pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
 pub use lookup::{Scratch, Stats};
 pub(crate) use open::digest_of;
@@ -45,7 +45,7 @@ pub(crate) use open::digest_of;
 /// The widest address of a table: its directory has that many bits' worth of entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
-/// The files that an interrupted build of the segment `path` may have left: the file so far, and the journal from which the next build resumes.
+/// The files that an interrupted build of the segment `path` may leave: the file so far, and the journal from which the next build resumes.
 pub fn unfinished(path: &Path) -> [PathBuf; 2] {
     [write::temporary(path), journal::place(path)]
 }
@@ -53,15 +53,33 @@ pub fn unfinished(path: &Path) -> [PathBuf; 2] {
 /// Fingerprints and ids of one file, open for reading.
 ///
 /// All methods take `&self` and may be called from several threads at once, each with a [`Scratch`] of its own.
+///
+/// ```
+/// use twinprint_index::Segment;
+/// use twinprint_index::segment::{Builder, Options, Scratch};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("rows.seg");
+/// let mut builder = Builder::new(&path, &Options::default())?;
+/// builder.push(0b0000_u64, 17)?;
+/// builder.push(u64::MAX, 18)?;
+/// builder.finish()?;
+///
+/// let segment = Segment::<u64>::open(&path)?;
+/// let mut found = Vec::new();
+/// segment.lookup(0b0101, 3, &mut Scratch::default(), |id, _fingerprint, distance| found.push((id, distance)))?;
+/// assert_eq!(found, [(17, 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Segment<W> {
     path: PathBuf,
     data: Mapping,
     footer: Footer,
     sectors: Sectors,
-    tables: Vec<Stored<W>>,
+    tables: Vec<StoredTable<W>>,
     ids: std::ops::Range<usize>,
     posting_rows: std::ops::Range<usize>,
     posting_sums: std::ops::Range<usize>,
-    searches: lookup::Searches,
+    searches: lookup::SearchPlans,
 }

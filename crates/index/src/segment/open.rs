@@ -1,4 +1,4 @@
-//! Opening a segment, and checking all of it.
+//! Opens segments, and checks whole files.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use twinprint_fingerprint::Width;
 
 use super::bits::packed_bytes;
-use super::codec::{Codec, Wrong};
-use super::layout::{Footer, Kind, MAGIC, TAIL, VERSION};
+use super::codec::{Codec, Mismatch};
+use super::layout::{Footer, MAGIC, SectionKind, TAIL_BYTES, VERSION};
 use super::mapping::Mapping;
-use super::sectors::{Sectors, Sums};
-use super::table::Stored;
+use super::sectors::{Checksums, Sectors};
+use super::table::StoredTable;
 use super::{Segment, SegmentError, lookup};
 use crate::bytes::Reader;
 use crate::digest::Digest;
@@ -20,10 +20,10 @@ use crate::plan::check::is_exact;
 /// Files up to this size are verified when opened; larger ones sector by sector as they are touched.
 const VERIFIED_AT_ONCE: usize = 64 << 20;
 
-/// The digest of the segment in a file, of whatever width, without a look at its pages; see [`Segment::digest`].
+/// The digest of the segment in a file, of any width, without reading its rows; see [`Segment::digest`].
 ///
 /// # Errors
-/// The file cannot be read, or has not the end of a segment.
+/// The file cannot be read, or does not end like a segment.
 pub(crate) fn digest_of(path: &Path) -> Result<Digest, SegmentError> {
     let data = Mapping::map(path)?;
     let footer = footer(&data).ok_or_else(|| SegmentError::NotSegment {
@@ -34,7 +34,7 @@ pub(crate) fn digest_of(path: &Path) -> Result<Digest, SegmentError> {
 }
 
 fn digest(data: &[u8], footer: &Footer) -> Digest {
-    let sums = footer.range(Kind::Sums, 0);
+    let sums = footer.range(SectionKind::Sums, 0);
     let end = sums.and_then(|sums| data.get(sums.start..));
     Digest::of(end.unwrap_or(data))
 }
@@ -63,10 +63,10 @@ fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
 }
 
 impl<W: Width> Segment<W> {
-    /// Opens a segment where it lies on disk: the system reads pages as lookups touch them.
+    /// Opens a segment by mapping its file: the system reads pages as lookups touch them.
     ///
     /// # Errors
-    /// The file cannot be read, is no whole segment, is of another version or width, or is damaged in what was looked at.
+    /// The file cannot be read, is no whole segment, is of another version or width, or the part that opening reads is damaged.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::map(path)?)?;
         if segment.data.len() <= VERIFIED_AT_ONCE {
@@ -101,7 +101,7 @@ impl<W: Width> Segment<W> {
         }
         let footer = footer(&data).ok_or_else(|| not("its end is missing or damaged"))?;
         let sums = footer
-            .range(Kind::Sums, 0)
+            .range(SectionKind::Sums, 0)
             .ok_or_else(|| not("it has no checksums"))?;
         if data.get(sums.clone()).map(crc32fast::hash) != Some(footer.sums_crc) {
             return Err(SegmentError::Damaged {
@@ -111,13 +111,13 @@ impl<W: Width> Segment<W> {
             });
         }
         let sectors =
-            Sectors::new(sums.start, Sums::Within(sums)).ok_or_else(|| not("it lacks checksums"))?;
+            Sectors::new(sums.start, Checksums::Within(sums)).ok_or_else(|| not("it lacks checksums"))?;
         let segment = Self::of(path, data, footer, sectors)?;
         is_exact(&segment.footer.plan)?;
         Ok(segment)
     }
 
-    /// The segment that a footer describes, whose sections lie within `data`.
+    /// The segment that a footer describes, whose sections are within `data`.
     pub(super) fn of(
         path: &Path,
         data: Mapping,
@@ -143,10 +143,10 @@ impl<W: Width> Segment<W> {
             let range = footer.range(kind, 0);
             range.filter(|range| range.len() as u64 == needed)
         };
-        let tables: Result<Vec<Stored<W>>, Wrong> = (0..footer.tables.len())
-            .map(|t| Stored::open(&footer, t, &data, &sectors))
+        let tables: Result<Vec<StoredTable<W>>, Mismatch> = (0..footer.tables.len())
+            .map(|t| StoredTable::open(&footer, t, &data, &sectors))
             .collect();
-        let tables = tables.map_err(|Wrong(offset, what)| SegmentError::Damaged {
+        let tables = tables.map_err(|Mismatch(offset, what)| SegmentError::Damaged {
             path: path.to_owned(),
             offset,
             what,
@@ -154,19 +154,20 @@ impl<W: Width> Segment<W> {
         Ok(Self {
             path: path.to_owned(),
             tables,
-            ids: packed(Kind::Ids, footer.ids, footer.id_bits).ok_or_else(|| damaged("ids are missing"))?,
-            posting_rows: packed(Kind::PostingRows, footer.postings, super::build::ROW_BITS)
+            ids: packed(SectionKind::Ids, footer.ids, footer.id_bits)
+                .ok_or_else(|| damaged("ids are missing"))?,
+            posting_rows: packed(SectionKind::PostingRows, footer.postings, super::build::ROW_BITS)
                 .ok_or_else(|| damaged("postings are missing"))?,
-            posting_sums: packed(Kind::PostingSums, footer.postings, super::build::SUM_BITS)
+            posting_sums: packed(SectionKind::PostingSums, footer.postings, super::build::SUM_BITS)
                 .ok_or_else(|| damaged("postings are missing"))?,
-            searches: lookup::Searches::new(W::BITS),
+            searches: lookup::SearchPlans::new(W::BITS),
             data,
             footer,
             sectors,
         })
     }
 
-    /// Reads and verifies all of the file.
+    /// Reads and verifies the whole file.
     ///
     /// # Errors
     /// `Damaged` with the first place that does not match its checksum.
@@ -199,17 +200,17 @@ impl<W: Width> Segment<W> {
         digest(&self.data, &self.footer)
     }
 
-    /// How many distinct fingerprints there are.
+    /// The number of distinct fingerprints.
     pub fn rows(&self) -> u64 {
         self.footer.rows
     }
 
-    /// How many ids there are; at least as many as [`Segment::rows`].
+    /// The number of ids, at least [`Segment::rows`].
     pub fn len(&self) -> u64 {
         self.footer.ids
     }
 
-    /// Whether there is nothing in it.
+    /// Returns `true` if there are no ids.
     pub fn is_empty(&self) -> bool {
         self.footer.ids == 0
     }
@@ -224,7 +225,7 @@ impl<W: Width> Segment<W> {
         &self.footer.plan
     }
 
-    /// How the rows of its tables are stored, those of the first if they differ.
+    /// The storage format of its tables; that of the first if they differ.
     pub fn codec(&self) -> Codec {
         let meta = self.tables.first().map(|table| table.meta);
         let numbers = meta.map(|meta| [meta.directory, meta.codec, meta.page_rows]);
@@ -239,7 +240,7 @@ impl<W: Width> Segment<W> {
 
 /// The footer of a whole file, if it is one, with every section inside the file.
 fn footer(data: &[u8]) -> Option<Footer> {
-    let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL)?)?;
+    let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL_BYTES)?)?;
     let mut fields = Reader(tail);
     let offset = fields.u64()?;
     let (length, crc) = (fields.u32()?, fields.u32()?);

@@ -10,14 +10,14 @@ use twinprint_fingerprint::Width;
 #[derive(Clone, Debug)]
 pub(crate) struct Order<W> {
     address_bits: u32,
-    moves: Moves<W>,
+    moves: Permutation<W>,
 }
 
 #[derive(Clone, Debug)]
-enum Moves<W> {
+enum Permutation<W> {
     /// Left by this many bits, below the width.
     Rotate(u32),
-    /// What each value of each byte contributes, there and back.
+    /// The contribution of each value of each byte, in both directions.
     Bytes(Vec<[W; 256]>, Vec<[W; 256]>),
 }
 
@@ -30,9 +30,9 @@ impl<W: Width> Order<W> {
         let count = mask.count_ones();
         let top = 128 - mask.leading_zeros();
         let moves = if mask == 0 {
-            Moves::Rotate(0)
+            Permutation::Rotate(0)
         } else if mask >> (top - count) == ones(count) {
-            Moves::Rotate(bits - top)
+            Permutation::Rotate(bits - top)
         } else {
             // Where bit i of a fingerprint goes.
             let mut to = vec![0; bits as usize];
@@ -46,7 +46,7 @@ impl<W: Width> Order<W> {
             for (i, &t) in (0..).zip(&to) {
                 from[t as usize] = i;
             }
-            Moves::Bytes(byte_tables(&to), byte_tables(&from))
+            Permutation::Bytes(byte_tables(&to), byte_tables(&from))
         };
         Self {
             address_bits: address_bits.min(count),
@@ -54,7 +54,7 @@ impl<W: Width> Order<W> {
         }
     }
 
-    /// How many bits the address has.
+    /// The number of bits of the address.
     pub(crate) fn address_bits(&self) -> u32 {
         self.address_bits
     }
@@ -68,8 +68,8 @@ impl<W: Width> Order<W> {
     #[inline]
     pub(crate) fn permute(&self, row: W) -> W {
         match &self.moves {
-            Moves::Rotate(by) => rotate(row, *by),
-            Moves::Bytes(there, _) => gather(row, there),
+            Permutation::Rotate(by) => rotate(row, *by),
+            Permutation::Bytes(there, _) => gather(row, there),
         }
     }
 
@@ -77,8 +77,8 @@ impl<W: Width> Order<W> {
     #[inline]
     pub(crate) fn restore(&self, permuted: W) -> W {
         match &self.moves {
-            Moves::Rotate(by) => rotate(permuted, (W::BITS - by) % W::BITS),
-            Moves::Bytes(_, back) => gather(permuted, back),
+            Permutation::Rotate(by) => rotate(permuted, (W::BITS - by) % W::BITS),
+            Permutation::Bytes(_, back) => gather(permuted, back),
         }
     }
 

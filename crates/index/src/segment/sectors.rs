@@ -1,35 +1,35 @@
 //! Checksums of sectors, verified when first touched or all at once.
 //!
-//! A sector is verified once and remembered in a bit; where all have been, one flag answers for them. So a file of gigabytes opens at
-//! once and no answer rests on bytes that were not checked.
+//! A sector is verified once, which a bit records; one flag records that all have been. So a file of gigabytes opens at
+//! once, and no unverified byte is used.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::layout::SECTOR;
+use super::layout::SECTOR_BYTES;
 
-/// Which sectors of a file have been verified.
+/// The sectors of a file, with a bit for each that has been verified.
 #[derive(Debug)]
 pub(crate) struct Sectors {
     /// Bytes under checksums.
     covered: usize,
-    sums: Sums,
+    sums: Checksums,
     seen: Vec<AtomicU64>,
     all: AtomicBool,
 }
 
 /// The checksums, four bytes each.
 #[derive(Debug)]
-pub(crate) enum Sums {
+pub(crate) enum Checksums {
     /// A section of the file.
     Within(Range<usize>),
     /// Of a file that is not whole yet.
     Apart(Vec<u8>),
 }
 
-impl Sums {
+impl Checksums {
     fn bytes<'s>(&'s self, data: &'s [u8]) -> Option<&'s [u8]> {
         match self {
             Self::Within(section) => data.get(section.clone()),
@@ -39,12 +39,12 @@ impl Sums {
 }
 
 impl Sectors {
-    /// For `covered` bytes with these checksums; `None` where there are not as many as sectors.
-    pub(crate) fn new(covered: usize, sums: Sums) -> Option<Self> {
-        let count = covered.div_ceil(SECTOR);
+    /// For `covered` bytes with these checksums; `None` if their number is not that of the sectors.
+    pub(crate) fn new(covered: usize, sums: Checksums) -> Option<Self> {
+        let count = covered.div_ceil(SECTOR_BYTES);
         let length = match &sums {
-            Sums::Within(section) => section.len(),
-            Sums::Apart(bytes) => bytes.len(),
+            Checksums::Within(section) => section.len(),
+            Checksums::Apart(bytes) => bytes.len(),
         };
         (length == 4 * count).then(|| Self {
             covered,
@@ -54,19 +54,19 @@ impl Sectors {
         })
     }
 
-    /// Whether every sector has been verified.
+    /// Returns `true` if every sector has been verified.
     #[inline]
     pub(crate) fn all(&self) -> bool {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Verifies the sectors of these bytes; where one is wrong, its offset.
+    /// Verifies the sectors of these bytes; the error is the offset of a wrong one.
     #[inline]
     pub(crate) fn verify(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         if self.all() || bytes.is_empty() {
             return Ok(());
         }
-        for sector in bytes.start / SECTOR..bytes.end.div_ceil(SECTOR) {
+        for sector in bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES) {
             let (word, bit) = (sector / 64, 1 << (sector % 64));
             if self
                 .seen
@@ -82,9 +82,9 @@ impl Sectors {
 
     #[cold]
     fn compute(&self, data: &[u8], sector: usize) -> Result<(), u64> {
-        let start = sector * SECTOR;
+        let start = sector * SECTOR_BYTES;
         let wrong = Err(start as u64);
-        let end = (start + SECTOR).min(self.covered);
+        let end = (start + SECTOR_BYTES).min(self.covered);
         let sums = self.sums.bytes(data);
         let (Some(bytes), Some(&sum)) = (
             data.get(start..end),
@@ -108,9 +108,9 @@ impl Sectors {
         Ok(())
     }
 
-    /// Verifies the sectors of these bytes anew, in parallel; the offset of the first wrong one.
+    /// Verifies the sectors of these bytes again, in parallel; the offset of the first wrong one.
     pub(crate) fn verify_each(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
-        (bytes.start / SECTOR..bytes.end.div_ceil(SECTOR))
+        (bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES))
             .into_par_iter()
             .with_min_len(256)
             .map(|sector| self.compute(data, sector))

@@ -2,35 +2,35 @@
 
 use twinprint_fingerprint::Width;
 
-use super::codec::{Codec, Coded, Packed, Pages, Wrong};
+use super::codec::{Codec, Mismatch, Packed, Pages, StoredRows};
 use super::layout::{Footer, TableMeta};
 use super::order::Order;
 use super::sectors::Sectors;
 
 /// A table of a segment.
 #[derive(Debug)]
-pub(crate) struct Stored<W> {
+pub(crate) struct StoredTable<W> {
     pub(crate) meta: TableMeta,
     pub(crate) order: Order<W>,
     /// The mask of the address.
     pub(crate) address: W,
-    pub(super) rows: Coded,
+    pub(super) rows: StoredRows,
 }
 
-impl<W: Width> Stored<W> {
-    /// Table `t` of a footer whose sections lie within the file; what does not fit, if anything.
-    pub(super) fn open(footer: &Footer, t: usize, data: &[u8], sectors: &Sectors) -> Result<Self, Wrong> {
-        let meta = *footer.tables.get(t).ok_or(Wrong(0, "a table is missing"))?;
+impl<W: Width> StoredTable<W> {
+    /// Table `t` of a footer whose sections are within the file; the first mismatch is the error.
+    pub(super) fn open(footer: &Footer, t: usize, data: &[u8], sectors: &Sectors) -> Result<Self, Mismatch> {
+        let meta = *footer.tables.get(t).ok_or(Mismatch(0, "a table is missing"))?;
         let mask = crate::plan::leading_bits(meta.spec.mask, meta.address_bits);
         if meta.address_bits > meta.spec.mask.count_ones() || meta.address_bits > super::MAX_ADDRESS_BITS {
-            return Err(Wrong(0, "an address is too wide"));
+            return Err(Mismatch(0, "an address is too wide"));
         }
         let order = Order::new(meta.spec.mask, meta.address_bits);
-        let unknown = Wrong(0, "its rows are packed in an unknown way");
+        let unknown = Mismatch(0, "its rows are packed in an unknown way");
         let rows = match Codec::from_numbers([meta.directory, meta.codec, meta.page_rows]).ok_or(unknown)? {
-            Codec::Packed(form) => Coded::Packed(Packed::open(footer, t, form, &order)?),
+            Codec::Packed(form) => StoredRows::Packed(Packed::open(footer, t, form, &order)?),
             Codec::Huffman { page_rows } => {
-                Coded::Pages(Pages::open::<W>(footer, t, page_rows, data, sectors)?)
+                StoredRows::Pages(Pages::open::<W>(footer, t, page_rows, data, sectors)?)
             }
         };
         Ok(Self {

@@ -16,8 +16,8 @@ use twinprint_fingerprint::Width;
 
 /// Every way to store rows; pages of one row, of some, of more than there are.
 const CODECS: [Codec; 6] = [
-    Codec::Packed(Form::Plain),
-    Codec::Packed(Form::EliasFano),
+    Codec::Packed(DirectoryForm::Plain),
+    Codec::Packed(DirectoryForm::EliasFano),
     Codec::Huffman { page_rows: 1 },
     Codec::Huffman { page_rows: 7 },
     Codec::HUFFMAN,
@@ -274,9 +274,12 @@ fn golden<W: Width>(name: &str, codec: Codec) {
 #[test]
 fn files_written_by_this_version_stay_readable_and_the_same() {
     let pages = Codec::Huffman { page_rows: 16 };
-    golden::<u64>("segment-1-plain-64.seg", Codec::Packed(Form::Plain));
-    golden::<u64>("segment-1-elias-fano-64.seg", Codec::Packed(Form::EliasFano));
-    golden::<u128>("segment-1-plain-128.seg", Codec::Packed(Form::Plain));
+    golden::<u64>("segment-1-plain-64.seg", Codec::Packed(DirectoryForm::Plain));
+    golden::<u64>(
+        "segment-1-elias-fano-64.seg",
+        Codec::Packed(DirectoryForm::EliasFano),
+    );
+    golden::<u128>("segment-1-plain-128.seg", Codec::Packed(DirectoryForm::Plain));
     golden::<u64>("segment-1-huffman-64.seg", pages);
     golden::<u128>("segment-1-huffman-128.seg", pages);
 }

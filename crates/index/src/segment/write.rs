@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use super::SegmentError;
 use super::journal::{self, Journal};
-use super::layout::{self, ALIGN, Footer, Kind, SECTOR, Section};
+use super::layout::{self, Footer, SECTION_ALIGN, SECTOR_BYTES, Section, SectionKind};
 use crate::storage::{Disk, RawFile, Storage, folder};
 
 /// Bytes gathered before a write.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// A file of which only the beginning is there.
-pub(crate) struct Unfinished {
+pub(crate) struct SegmentWriter {
     path: PathBuf,
     temporary: PathBuf,
     storage: Arc<dyn Storage>,
@@ -31,7 +31,7 @@ pub(crate) struct Unfinished {
     sections: Vec<Section>,
 }
 
-impl Unfinished {
+impl SegmentWriter {
     /// Begins the file that will be called `path`; until then it is called `path` with `.tmp` appended.
     pub(crate) fn create(
         path: &Path,
@@ -48,7 +48,7 @@ impl Unfinished {
             file,
             named: false,
             kept: false,
-            buffer: Vec::with_capacity(BUFFER),
+            buffer: Vec::with_capacity(BUFFER_BYTES),
             at: 0,
             sums: Vec::new(),
             sector: crc32fast::Hasher::new(),
@@ -58,7 +58,7 @@ impl Unfinished {
         Ok(unfinished)
     }
 
-    /// Goes on with the file of which there is a journal. What lies before the length that it names must have been verified; what lies
+    /// Continues a file that has a journal. The bytes before the length that the journal names must have been verified; the bytes
     /// behind is cut off.
     pub(crate) fn cut(
         path: &Path,
@@ -71,9 +71,9 @@ impl Unfinished {
         let mut sums = journal.sums.clone();
         let mut sector = crc32fast::Hasher::new();
         if let Some((whole, &sum)) = sums.split_last_chunk()
-            && !journal.length.is_multiple_of(SECTOR as u64)
+            && !journal.length.is_multiple_of(SECTOR_BYTES as u64)
         {
-            // The checksum of the beginning of a sector, from which that of the whole one goes on.
+            // The checksum of the beginning of a sector, from which that of the whole sector is continued.
             sector = crc32fast::Hasher::new_with_initial(u32::from_le_bytes(sum));
             sums.truncate(whole.len());
         }
@@ -84,7 +84,7 @@ impl Unfinished {
             storage,
             named: false,
             kept: true,
-            buffer: Vec::with_capacity(BUFFER),
+            buffer: Vec::with_capacity(BUFFER_BYTES),
             at: journal.length,
             sums,
             sector,
@@ -92,8 +92,8 @@ impl Unfinished {
         })
     }
 
-    /// Starts a section at the next multiple of [`ALIGN`].
-    pub(crate) fn begin(&mut self, kind: Kind, table: usize) -> Result<(), SegmentError> {
+    /// Starts a section at the next multiple of [`SECTION_ALIGN`].
+    pub(crate) fn begin(&mut self, kind: SectionKind, table: usize) -> Result<(), SegmentError> {
         self.align()?;
         self.sections.push(Section {
             kind,
@@ -112,16 +112,16 @@ impl Unfinished {
         self.put(bytes)
     }
 
-    /// Zeros up to a multiple of [`ALIGN`], which belong to no section.
+    /// Zeros up to a multiple of [`SECTION_ALIGN`], which belong to no section.
     fn align(&mut self) -> Result<(), SegmentError> {
-        let gap = (ALIGN - self.at % ALIGN) % ALIGN;
-        self.put(&[0; ALIGN as usize][..gap as usize])
+        let gap = (SECTION_ALIGN - self.at % SECTION_ALIGN) % SECTION_ALIGN;
+        self.put(&[0; SECTION_ALIGN as usize][..gap as usize])
     }
 
     fn put(&mut self, mut bytes: &[u8]) -> Result<(), SegmentError> {
         self.buffer.extend_from_slice(bytes);
         while !bytes.is_empty() {
-            let room = SECTOR - (self.at % SECTOR as u64) as usize;
+            let room = SECTOR_BYTES - (self.at % SECTOR_BYTES as u64) as usize;
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.sector.update(now);
             self.at += now.len() as u64;
@@ -130,7 +130,7 @@ impl Unfinished {
             }
             bytes = later;
         }
-        if self.buffer.len() >= BUFFER {
+        if self.buffer.len() >= BUFFER_BYTES {
             self.flush()
         } else {
             Ok(())
@@ -160,7 +160,7 @@ impl Unfinished {
         self.flush()?;
         self.file.sync().map_err(SegmentError::io(&self.temporary))?;
         let mut sums = self.sums.clone();
-        if !self.at.is_multiple_of(SECTOR as u64) {
+        if !self.at.is_multiple_of(SECTOR_BYTES as u64) {
             sums.extend(self.sector.clone().finalize().to_le_bytes());
         }
         let mut footer = footer.clone();
@@ -194,12 +194,12 @@ impl Unfinished {
     pub(crate) fn finish(mut self, mut footer: Footer) -> Result<(), SegmentError> {
         // The gap before the checksums is under them too.
         self.align()?;
-        if !self.at.is_multiple_of(SECTOR as u64) {
+        if !self.at.is_multiple_of(SECTOR_BYTES as u64) {
             self.end_sector();
         }
         let sums = std::mem::take(&mut self.sums);
         self.sections.push(Section {
-            kind: Kind::Sums,
+            kind: SectionKind::Sums,
             table: 0,
             offset: self.at,
             length: sums.len() as u64,
@@ -221,19 +221,19 @@ impl Unfinished {
             .sync_dir(directory)
             .map_err(SegmentError::io(directory))?;
         if self.kept {
-            // One that stays tells of a file that is not there any more, and is not believed.
+            // A journal that stays names a file that no longer exists, and is ignored.
             let _ = self.storage.remove(&journal::place(&self.path));
         }
         Ok(())
     }
 }
 
-/// What a file is called until it is whole.
+/// The name of a file until it is whole.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     journal::with_ending(path, ".tmp")
 }
 
-/// Removes what an interrupted build of the file left: nothing goes on from it any more.
+/// Removes the files of an interrupted build, which can then no longer be resumed.
 pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
     // In this order, so that no journal is left without its file. What cannot be removed is overwritten.
@@ -242,7 +242,7 @@ pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for SegmentWriter {
     fn drop(&mut self) {
         if !self.named && !self.kept {
             // What cannot be removed is overwritten by the next build of the same name.

@@ -3,16 +3,27 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Counters. Tokens that share one are counted together, which only makes them look more frequent.
-const COUNTERS: usize = 1 << 22;
+const MAX_COUNTERS: usize = 1 << 22;
 
-/// A counter stops here: adds beyond it are dropped, and a reader sees at most this. Threads that pass the test together
+/// The largest count: adds beyond it are dropped, and a reader sees at most this. Threads that pass the test together
 /// may each add one more, so half the range is left for them, more than there can be threads.
-const LIMIT: u32 = u32::MAX / 2;
+const MAX_COUNT: u32 = u32::MAX / 2;
 
 /// Approximate token frequencies in a fixed array of 2²² counters (16 MiB), and the total order (count, token).
 ///
 /// Adds commute: the order depends on what was counted, not on when or by which thread. Any order is correct for a
 /// prefix index as long as it is the same for all sets, so count first, then sort prefixes.
+///
+/// ```
+/// use twinprint_index::TokenOrder;
+///
+/// let order = TokenOrder::new();
+/// order.count(&[1, 2]);
+/// order.count(&[1, 3]);
+/// let mut rarest = Vec::new();
+/// order.sort_prefix(&[1, 2], 1, &mut rarest);
+/// assert_eq!(rarest, [2]);
+/// ```
 #[derive(Debug)]
 pub struct TokenOrder {
     counters: Box<[AtomicU32]>,
@@ -28,7 +39,7 @@ impl TokenOrder {
     /// All counts zero.
     pub fn new() -> Self {
         Self {
-            counters: (0..COUNTERS).map(|_| AtomicU32::new(0)).collect(),
+            counters: (0..MAX_COUNTERS).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -47,7 +58,7 @@ impl TokenOrder {
     pub fn count(&self, tokens: &[u64]) {
         for &token in tokens {
             let counter = self.counter(token);
-            if counter.load(Ordering::Relaxed) < LIMIT {
+            if counter.load(Ordering::Relaxed) < MAX_COUNT {
                 counter.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -55,7 +66,7 @@ impl TokenOrder {
 
     /// The approximate count of a token: never below the true one, up to the limit of 2³¹ − 1.
     pub fn frequency(&self, token: u64) -> u32 {
-        self.counter(token).load(Ordering::Relaxed).min(LIMIT)
+        self.counter(token).load(Ordering::Relaxed).min(MAX_COUNT)
     }
 
     /// The `len` rarest of `tokens` (distinct ones) in the global order (all of them when there are fewer). Clears `out`.

@@ -1,7 +1,7 @@
-//! Where a token's postings lie: 38 bits of the mixed token, and the class of a set's size.
+//! The place of a token's postings: 38 bits of the mixed token, and the class of a set's size.
 //!
 //! The leading 10 bits choose one of 1024 shards, the next 28 are the tag. Two tokens share a place with probability 2⁻³⁸;
-//! among 10⁹ entries a prefix of 29 tokens meets a stranger every tenth time, as one needless candidate, never a lost one.
+//! among 10⁹ entries a prefix of 29 tokens meets an unrelated entry every tenth time: one needless candidate, never a lost one.
 
 /// log₂ of the number of shards.
 const SHARD_BITS: u32 = 10;
@@ -10,14 +10,14 @@ pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 pub(super) const TAG_BITS: u32 = 28;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct PostingPlace {
     /// Below [`SHARDS`].
     pub(super) shard: usize,
     /// Below 2^[`TAG_BITS`].
     pub(super) tag: u32,
 }
 
-impl Place {
+impl PostingPlace {
     /// From a mixture of all bits of the token.
     pub(super) fn of(token: u64) -> Self {
         let mut x = token;

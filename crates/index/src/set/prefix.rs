@@ -5,23 +5,43 @@
 //! its elder otherwise. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and many tiny blocks
 //! cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard a thread.
 //!
-//! What a caller calls sealed is told by the document number, not by the structure an entry is in.
+//! The document number decides whether an entry is sealed for the caller, not the structure it is in.
 
-use super::place::{Place, class};
-use super::run::Run;
-use super::young::Young;
+use super::place::{PostingPlace, class};
+use super::run::PostingRun;
+use super::young::YoungPostings;
 
 /// A run at least as long as this part of its elder is merged into it.
-const RATIO: usize = 8;
+const RUN_SIZE_RATIO: usize = 8;
 
 /// Fewest entries worth a run of their own.
-const LEAST_RUN: usize = 1 << 16;
+const MIN_RUN_ENTRIES: usize = 1 << 16;
 
 /// Finds all sets at Jaccard ≥ threshold among those inserted, as candidates by shared prefix token; see the module
 /// [`set`](crate::set).
 ///
 /// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the start
 /// of each: what the sealed part answers then holds for the whole block, and only the young part is probed again.
+///
+/// ```
+/// use twinprint_index::{PrefixIndex, TokenOrder};
+///
+/// let sets: [&[u64]; 3] = [&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 6], &[7, 8, 9]];
+/// let order = TokenOrder::new();
+/// sets.iter().for_each(|set| order.count(set));
+///
+/// let mut index = PrefixIndex::new(0.6);
+/// let mut prefix = Vec::new();
+/// for (id, set) in (0u32..).zip(&sets[1..]) {
+///     order.sort_prefix(set, index.prefix_len(set.len()), &mut prefix);
+///     index.insert(id, set.len() as u32, &prefix);
+/// }
+/// // Candidates for the first set, to be verified by the caller.
+/// let mut candidates = Vec::new();
+/// order.sort_prefix(sets[0], index.prefix_len(5), &mut prefix);
+/// index.probe(5, &prefix, &mut candidates);
+/// assert_eq!(candidates, [0]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     threshold: f64,
@@ -30,13 +50,13 @@ pub struct PrefixIndex {
     /// Documents with numbers below this are sealed.
     sealed: u32,
     /// All entries of young documents, and of sealed ones while too few for a run.
-    young: Young,
+    young: YoungPostings,
     /// Oldest and longest first.
-    runs: Vec<Run>,
+    runs: Vec<PostingRun>,
     least_run: usize,
 }
 
-/// Sizes that the threshold allows beside a given one.
+/// The sizes that the threshold allows with a given one.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     low: u32,
@@ -52,9 +72,9 @@ impl PrefixIndex {
             threshold,
             documents: Vec::new(),
             sealed: 0,
-            young: Young::new(),
+            young: YoungPostings::new(),
             runs: Vec::new(),
-            least_run: LEAST_RUN,
+            least_run: MIN_RUN_ENTRIES,
         }
     }
 
@@ -70,7 +90,7 @@ impl PrefixIndex {
     /// Entries of each run.
     #[cfg(test)]
     pub(super) fn runs(&self) -> Vec<usize> {
-        self.runs.iter().map(Run::len).collect()
+        self.runs.iter().map(PostingRun::len).collect()
     }
 
     /// The least overlap a set of `size` tokens needs, ⌈t·size⌉, on the safe side of rounding.
@@ -79,7 +99,7 @@ impl PrefixIndex {
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
     }
 
-    /// How many of a set's `size` tokens make its prefix: size − ⌈t·size⌉ + 1, at most all of them. 0 for the empty set,
+    /// The length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1, at most all of them. 0 for the empty set,
     /// which has no token to be found by: callers match empty sets with one another directly.
     pub fn prefix_len(&self, size: usize) -> usize {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
@@ -117,7 +137,7 @@ impl PrefixIndex {
         (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
     }
 
-    /// Whether a set of `other` tokens may share the probe's token number `at` first; as exact as classes of sizes are.
+    /// Returns `true` if a set of `other` tokens may share the probe's token number `at` first; as exact as classes of sizes are.
     #[cfg(test)]
     pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
         let most = self.reach(size, at);
@@ -125,7 +145,7 @@ impl PrefixIndex {
     }
 
     /// The tokens of a prefix that a set of fitting size may share first, each with the class of the largest such size.
-    fn places(&self, size: u32, prefix: &[u64]) -> Vec<(Place, u8)> {
+    fn places(&self, size: u32, prefix: &[u64]) -> Vec<(PostingPlace, u8)> {
         let Sizes { low, high } = self.sizes(size);
         let reaches = prefix
             .iter()
@@ -133,11 +153,11 @@ impl PrefixIndex {
             .map(|(at, &token)| (token, self.reach(size, at)));
         let fitting = reaches.filter(|&(_, most)| most >= low);
         fitting
-            .map(|(token, most)| (Place::of(token), class(most.min(high))))
+            .map(|(token, most)| (PostingPlace::of(token), class(most.min(high))))
             .collect()
     }
 
-    /// Whether a document's size is in a class up to `most`.
+    /// Returns `true` if a document's size is in a class up to `most`.
     fn is_within(&self, document: u32, most: u8) -> bool {
         self.documents
             .get(document as usize)
@@ -160,7 +180,7 @@ impl PrefixIndex {
         }
         self.documents.push((id, size));
         for &token in prefix {
-            self.young.insert(Place::of(token), document);
+            self.young.insert(PostingPlace::of(token), document);
         }
     }
 
@@ -172,10 +192,10 @@ impl PrefixIndex {
         }
         // Every entry's document was inserted, so it has a size.
         let size_of = |document: u32| self.documents.get(document as usize).map_or(0, |d| d.1);
-        let mut run = Run::from_young(&self.young, size_of);
+        let mut run = PostingRun::from_young(&self.young, size_of);
         self.young.clear();
         while let Some(elder) = self.runs.pop_if(|elder| {
-            run.len() * RATIO >= elder.len() && u32::try_from(run.len() + elder.len()).is_ok()
+            run.len() * RUN_SIZE_RATIO >= elder.len() && u32::try_from(run.len() + elder.len()).is_ok()
         }) {
             let newer = std::mem::replace(&mut run, elder);
             run.absorb(newer);
@@ -248,13 +268,15 @@ impl PrefixIndex {
         self.documents.len()
     }
 
-    /// Whether nothing was inserted.
+    /// Returns `true` if nothing was inserted.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.documents.capacity() * 8 + self.young.bytes() + self.runs.iter().map(Run::bytes).sum::<usize>()
+        self.documents.capacity() * 8
+            + self.young.bytes()
+            + self.runs.iter().map(PostingRun::bytes).sum::<usize>()
     }
 }

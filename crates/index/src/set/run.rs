@@ -4,43 +4,43 @@
 //! run     1024 parts, one for each shard
 //! part    entries, ascending by section and value: | tag, low 24 bits | size class, 8 | document, 32 |
 //!         directory: 2^b + 1 positions, by the leading b bits of the tag (its section comes first)
-//! section one of 16, by the leading 4 bits of the tag, which are not stored: the position tells them
+//! section one of 16, by the leading 4 bits of the tag, which are not stored: the position gives them
 //! ```
 //!
 //! b is at least 4 and leaves 8 to 16 entries an address, so the directory costs at most half a byte an entry. Within a token
 //! the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The search for a
-//! token touches the directory and the entries, one miss each, both asked for ahead.
+//! token touches the directory and the entries, one miss each, both prefetched.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use super::place::{Place, SHARDS, TAG_BITS, class};
-use super::young::{Shard, Young};
+use super::place::{PostingPlace, SHARDS, TAG_BITS, class};
+use super::young::{Shard, YoungPostings};
 
-/// Bits of the tag told by the position alone.
+/// Bits of the tag that the position gives.
 const SECTION_BITS: u32 = 4;
 const SECTIONS: usize = 1 << SECTION_BITS;
 /// Bits of the tag in an entry.
 const STORED_BITS: u32 = TAG_BITS - SECTION_BITS;
-/// Fewest entries an address is meant to have.
-const PER_ADDRESS: usize = 8;
+/// The intended least number of entries of an address.
+const ENTRIES_PER_ADDRESS: usize = 8;
 /// Tokens searched for together.
-const TOGETHER: usize = 32;
+const BATCH_LOOKUPS: usize = 32;
 
 /// Fewer than 2³² entries.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct PostingRun {
     /// [`SHARDS`] of them.
-    parts: Vec<Part>,
+    parts: Vec<RunPart>,
     entries: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct RunPart {
     entries: Box<[u64]>,
-    /// Where each address begins, and the end. Empty without entries.
+    /// The begin of each address, and the end. Empty without entries.
     bounds: Box<[u32]>,
     /// Bits of the tag below its address.
     shift: u32,
@@ -69,13 +69,13 @@ fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
     out.extend_from_slice(&b[j..]);
 }
 
-impl Part {
+impl RunPart {
     /// From entries ascending within each section, and the sections' ends.
     fn new(entries: Vec<u64>, ends: [usize; SECTIONS]) -> Self {
         if entries.is_empty() {
             return Self::default();
         }
-        let bits = (entries.len() / PER_ADDRESS)
+        let bits = (entries.len() / ENTRIES_PER_ADDRESS)
             .max(1)
             .ilog2()
             .clamp(SECTION_BITS, TAG_BITS);
@@ -147,7 +147,7 @@ impl Part {
     /// The documents of a tag with classes in `low..=high`, where the tag's address holds `range`.
     fn documents(&self, range: Range<usize>, tag: u32, low: u8, high: u8) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[range];
-        // An address lies within one section, so the stored bits tell the tag.
+        // An address is within one section, so the stored bits give the tag.
         let (first, last) = (entry(tag, low, 0), entry(tag, high, u32::MAX));
         entries[entries.partition_point(|&e| e < first)..]
             .iter()
@@ -156,14 +156,14 @@ impl Part {
     }
 }
 
-impl Run {
+impl PostingRun {
     /// Sorts the young entries, of which there are fewer than 2³².
-    pub(super) fn from_young(young: &Young, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
+    pub(super) fn from_young(young: &YoungPostings, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
         Self {
             parts: young
                 .shards()
                 .par_iter()
-                .map(|shard| Part::from_young(shard, &size_of))
+                .map(|shard| RunPart::from_young(shard, &size_of))
                 .collect(),
             entries: young.len(),
         }
@@ -173,7 +173,7 @@ impl Run {
         self.entries
     }
 
-    /// Takes the entries of another run, part by part: beside both, memory is held for one new part a thread. The sum must
+    /// Takes the entries of another run, part by part: in addition to both runs, memory is needed for one new part for each thread. The sum must
     /// be below 2³².
     pub(super) fn absorb(&mut self, newer: Self) {
         self.entries += newer.entries;
@@ -184,14 +184,14 @@ impl Run {
     }
 
     /// Appends the documents of the tokens at `places` whose size class is at least `low` and at most the token's own.
-    pub(super) fn collect(&self, places: &[(Place, u8)], low: u8, out: &mut Vec<u32>) {
+    pub(super) fn collect(&self, places: &[(PostingPlace, u8)], low: u8, out: &mut Vec<u32>) {
         debug_assert_eq!(self.parts.len(), SHARDS);
-        for places in places.chunks(TOGETHER) {
+        for places in places.chunks(BATCH_LOOKUPS) {
             for (place, _) in places {
                 let part = &self.parts[place.shard];
                 prefetch_read(&part.bounds, part.address(place.tag));
             }
-            let mut ranges = [const { 0..0 }; TOGETHER];
+            let mut ranges = [const { 0..0 }; BATCH_LOOKUPS];
             for ((place, _), range) in places.iter().zip(&mut ranges) {
                 let part = &self.parts[place.shard];
                 *range = part.bounds(place.tag);
@@ -206,7 +206,7 @@ impl Run {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let part = |p: &Part| p.entries.len() * 8 + p.bounds.len() * 4;
-        self.parts.len() * size_of::<Part>() + self.parts.iter().map(part).sum::<usize>()
+        let part = |p: &RunPart| p.entries.len() * 8 + p.bounds.len() * 4;
+        self.parts.len() * size_of::<RunPart>() + self.parts.iter().map(part).sum::<usize>()
     }
 }

@@ -4,15 +4,15 @@
 //! of posting numbers, 4 bytes a slot, with one slot for each distinct tag. Postings of a tag are linked from the newest to
 //! the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth copies more than one.
 
-use super::place::{Place, SHARDS};
+use super::place::{PostingPlace, SHARDS};
 
-const NONE: u32 = u32::MAX;
+const NO_POSTING: u32 = u32::MAX;
 
-/// Emptied in place up to this many entries, so that blocks of like size allocate once; beyond it the memory is given back.
-const RETAIN: usize = 1 << 20;
+/// Emptied in place up to this many entries, so that blocks of similar size allocate once; larger ones are freed.
+const MAX_RETAINED_ENTRIES: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct Young {
+pub(super) struct YoungPostings {
     shards: Vec<Shard>,
     entries: usize,
 }
@@ -39,7 +39,7 @@ impl Shard {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = tag as usize & mask;
         // Ends: the load is kept below one.
-        while self.slots[slot] != NONE && self.postings[self.slots[slot] as usize].tag != tag {
+        while self.slots[slot] != NO_POSTING && self.postings[self.slots[slot] as usize].tag != tag {
             slot = (slot + 1) & mask;
         }
         Some(slot)
@@ -54,14 +54,19 @@ impl Shard {
             // An eighth at a time: at most that much is idle.
             self.postings.reserve_exact(self.postings.len() / 8 + 8);
         }
-        self.tags += usize::from(self.slots[slot] == NONE);
+        self.tags += usize::from(self.slots[slot] == NO_POSTING);
         let next = std::mem::replace(&mut self.slots[slot], self.postings.len() as u32);
         self.postings.push(Posting { tag, document, next });
     }
 
     fn grow(&mut self) {
-        let heads: Vec<u32> = self.slots.iter().copied().filter(|&head| head != NONE).collect();
-        self.slots = vec![NONE; (self.slots.len() * 2).max(8)];
+        let heads: Vec<u32> = self
+            .slots
+            .iter()
+            .copied()
+            .filter(|&head| head != NO_POSTING)
+            .collect();
+        self.slots = vec![NO_POSTING; (self.slots.len() * 2).max(8)];
         for head in heads {
             if let Some(slot) = self.find(self.postings[head as usize].tag) {
                 self.slots[slot] = head;
@@ -71,7 +76,7 @@ impl Shard {
 
     fn clear(&mut self) {
         self.postings.clear();
-        self.slots.fill(NONE);
+        self.slots.fill(NO_POSTING);
         self.tags = 0;
     }
 
@@ -81,7 +86,7 @@ impl Shard {
     }
 }
 
-impl Young {
+impl YoungPostings {
     pub(super) fn new() -> Self {
         Self {
             shards: vec![Shard::default(); SHARDS],
@@ -101,9 +106,9 @@ impl Young {
     ///
     /// # Panics
     /// At 2³² − 1 entries, which a posting cannot link.
-    pub(super) fn insert(&mut self, place: Place, document: u32) {
+    pub(super) fn insert(&mut self, place: PostingPlace, document: u32) {
         assert!(
-            self.entries < NONE as usize,
+            self.entries < NO_POSTING as usize,
             "fewer than 2^32 - 1 entries between seals"
         );
         self.entries += 1;
@@ -111,9 +116,9 @@ impl Young {
     }
 
     /// The documents of a token, newest first.
-    pub(super) fn documents(&self, place: Place) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn documents(&self, place: PostingPlace) -> impl Iterator<Item = u32> + '_ {
         let shard = &self.shards[place.shard];
-        let mut at = shard.find(place.tag).map_or(NONE, |slot| shard.slots[slot]);
+        let mut at = shard.find(place.tag).map_or(NO_POSTING, |slot| shard.slots[slot]);
         std::iter::from_fn(move || {
             let posting = shard.postings.get(at as usize)?;
             at = posting.next;
@@ -122,7 +127,7 @@ impl Young {
     }
 
     pub(super) fn clear(&mut self) {
-        if self.entries > RETAIN {
+        if self.entries > MAX_RETAINED_ENTRIES {
             *self = Self::new();
         }
         self.shards.iter_mut().for_each(Shard::clear);

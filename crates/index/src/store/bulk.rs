@@ -1,44 +1,44 @@
-//! Adding very many fingerprints at once: a segment built elsewhere becomes part of the index.
+//! Bulk additions: a segment built by the caller becomes part of the index.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use twinprint_fingerprint::Width;
 
-use super::flush::Moment;
+use super::locks::lock;
 use super::open::entry;
+use super::structure::CommitPoint;
 use super::tombstones::Tombstones;
-use super::view::{Live, View};
-use super::writing::held;
+use super::view::{LiveSegment, View};
 use super::{Index, StoreError};
 use crate::segment::Segment;
 
 impl<W: Width> Index<W> {
-    /// Adds all ids of a segment, which `build` writes to the path it is given, each in place of the fingerprint it had, and commits. All of
-    /// them are there afterwards, or none. Returns how many ids there were; they must be distinct.
+    /// Adds all ids of a segment, which `build` writes to the given path, and commits. Each id replaces its earlier fingerprint. Either all ids
+    /// are added or none. Returns the number of ids, which must be distinct.
     ///
-    /// Nothing waits while `build` works. Ids that may have been there before take 8 bytes on disk and about 20 in memory until a
-    /// compaction; new ids beyond the largest take none.
+    /// Other changes do not wait while `build` runs. An id within the range of stored ids takes 8 bytes on disk and about 20 in memory until a
+    /// compaction; an id beyond the largest takes none.
     ///
     /// # Errors
-    /// Whatever `build` gives, after which the index is as before; as [`Index::commit`].
+    /// Any error of `build`, after which the index is unchanged; as [`Index::commit`].
     pub fn add_segment<E: From<StoreError>>(
         &self,
         build: impl FnOnce(&Path) -> Result<Segment<W>, E>,
     ) -> Result<u64, E> {
         let shared = &*self.shared;
         drop(shared.writing()?);
-        let number = held(&shared.structure).number();
+        let number = lock(&shared.structure).take_number();
         let segment = build(&shared.files.segment(number))?;
         let entry = entry(number, &segment)?;
         let rows = entry.rows;
 
-        let mut structure = held(&shared.structure);
+        let mut structure = lock(&shared.structure);
         let writing = shared.writing()?;
         shared.freeze(&writing);
         let now = shared.now();
         let stamp = now.stamp + 1;
-        let overlaps = |live: &Arc<Live<W>>| {
+        let overlaps = |live: &Arc<LiveSegment<W>>| {
             live.entry.ids.start() <= entry.ids.end() && entry.ids.start() <= live.entry.ids.end()
         };
         if !now.view.frozen.is_empty() || now.view.segments.iter().any(overlaps) {
@@ -46,7 +46,7 @@ impl<W: Width> Index<W> {
                 now.view.kill(id.map_err(StoreError::from)?, stamp);
             }
         }
-        let live = Arc::new(Live {
+        let live = Arc::new(LiveSegment {
             entry: entry.clone(),
             segment,
             tombstones: Tombstones::default(),
@@ -59,14 +59,14 @@ impl<W: Width> Index<W> {
                 active: None,
             });
         });
-        let moment = Moment {
+        let moment = CommitPoint {
             stamp,
             checkpoint: writing.checkpoint,
         };
         drop(writing);
         shared.write_out(&mut structure, &moment, Some(entry))?;
         drop(structure);
-        shared.bell.ring();
+        shared.wakeup.notify();
         shared.compact_by_caller()?;
         Ok(rows)
     }

@@ -1,4 +1,4 @@
-//! Checking all of an index: every byte of every file that the manifest names.
+//! A full check of an index: every byte of every file that the manifest names.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::files::Files;
 use super::open::{required, view};
 use super::{Options, StoreError};
 
-/// What a check found right.
+/// The result of a successful check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
-    /// How often the index was committed or compacted.
+pub struct CheckReport {
+    /// The number of commits and compactions so far.
     pub generation: u64,
     /// Segments.
     pub segments: usize,
@@ -26,11 +26,11 @@ pub struct Checked {
     pub left_over: Vec<PathBuf>,
 }
 
-/// Reads all of what was last committed to an index that nobody writes to. O(rows) time.
+/// Reads and verifies the whole last commit of an index without a writer. O(rows) time.
 ///
 /// # Errors
-/// The first thing that is wrong, with its file.
-pub fn check<W: Width>(directory: &Path) -> Result<Checked, StoreError> {
+/// The first mismatch, with its file.
+pub fn check<W: Width>(directory: &Path) -> Result<CheckReport, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let manifest = required(&files)?;
     let view = view::<W>(&files, &manifest)?;
@@ -48,7 +48,7 @@ pub fn check<W: Width>(directory: &Path) -> Result<Checked, StoreError> {
             living += u64::from(!live.tombstones.holds(id, 0));
         }
     }
-    Ok(Checked {
+    Ok(CheckReport {
         generation: manifest.generation,
         segments: view.segments.len(),
         rows: manifest.segments.iter().map(|e| e.rows).sum(),

@@ -1,8 +1,8 @@
-//! Compaction: several segments become one without what was deleted from them.
+//! Compaction: several segments become one without their deleted ids.
 //!
 //! Size-tiered: a segment is merged with all smaller ones once these outweigh it together. So the sizes that stay at least double, there are
 //! at most about log₂ of them, and a row is written again only when the segment it is in grows by half or more. A segment of which
-//! a quarter is deleted is written anew by itself.
+//! a quarter is deleted is rewritten by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering;
 
 use twinprint_fingerprint::Width;
 
-use super::manifest::Entry;
+use super::locks::lock;
+use super::manifest::SegmentEntry;
 use super::tombstones::Tombstones;
-use super::view::{Live, View};
-use super::writing::{Shared, held};
+use super::view::{LiveSegment, View};
+use super::writing::Shared;
 use super::{Index, StoreError, segment_options};
 use crate::segment::{Options, SegmentError};
 
@@ -28,7 +29,7 @@ impl<W: Width> Index<W> {
     /// As [`Index::commit`].
     pub fn compact(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
-        let _one = held(&self.shared.compacting);
+        let _one = lock(&self.shared.compacting);
         self.shared.compact(|entries| {
             let is_one = entries.len() <= 1 && entries.iter().all(|e| e.deleted.is_none());
             let all = entries.iter().map(|e| e.number).collect();
@@ -41,15 +42,15 @@ impl<W: Width> Index<W> {
 impl<W: Width> Shared<W> {
     /// Merges until nothing is due.
     pub(super) fn compact_where_due(&self) -> Result<(), StoreError> {
-        let _one = held(&self.compacting);
+        let _one = lock(&self.compacting);
         while self.compact(due)? {}
         Ok(())
     }
 
-    /// Merges the committed segments that are chosen, by number; whether there were any.
-    fn compact(&self, choose: impl FnOnce(&[Entry]) -> HashSet<u64>) -> Result<bool, StoreError> {
+    /// Merges the committed segments that `choose` returns, by number; `false` if it returns none.
+    fn compact(&self, choose: impl FnOnce(&[SegmentEntry]) -> HashSet<u64>) -> Result<bool, StoreError> {
         let (inputs, number, stamp) = {
-            let mut structure = held(&self.structure);
+            let mut structure = lock(&self.structure);
             drop(self.writing()?);
             let chosen = choose(&structure.manifest.segments);
             let view = self.now().view;
@@ -57,11 +58,11 @@ impl<W: Width> Shared<W> {
                 .segments
                 .iter()
                 .filter(|live| chosen.contains(&live.entry.number));
-            let inputs: Vec<Arc<Live<W>>> = inputs.cloned().collect();
+            let inputs: Vec<Arc<LiveSegment<W>>> = inputs.cloned().collect();
             if inputs.is_empty() {
                 return Ok(false);
             }
-            (inputs, structure.number(), structure.stamp)
+            (inputs, structure.take_number(), structure.stamp)
         };
         let merged = self.merge(&inputs, number, stamp);
         match merged {
@@ -71,7 +72,7 @@ impl<W: Width> Shared<W> {
     }
 
     /// Writes the rows of `inputs` that were not deleted by the moment `stamp`, that of a commit, to a segment in their place.
-    fn merge(&self, inputs: &[Arc<Live<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
+    fn merge(&self, inputs: &[Arc<LiveSegment<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
         let rows = inputs.iter().flat_map(|live| {
             let rows = live.segment.iter();
             rows.filter(move |row| !matches!(row, Ok((_, id)) if live.tombstones.holds(*id, stamp)))
@@ -92,8 +93,8 @@ impl<W: Width> Shared<W> {
         };
         let merged = self.write_segment(number, &options, rows)?;
 
-        let mut structure = held(&self.structure);
-        let is_input = |entry: &Entry| inputs.iter().any(|live| live.entry.number == entry.number);
+        let mut structure = lock(&self.structure);
+        let is_input = |entry: &SegmentEntry| inputs.iter().any(|live| live.entry.number == entry.number);
         let mut manifest = structure.manifest.clone();
         let (gone, stay) = manifest.segments.into_iter().partition(is_input);
         manifest.segments = stay;
@@ -111,10 +112,10 @@ impl<W: Width> Shared<W> {
         self.replace_manifest(&mut structure, manifest)?;
 
         // No deletion is under way while this is held, so none is lost.
-        let writing = held(&self.writing);
+        let writing = lock(&self.writing);
         let merged = merged.map(|(entry, segment)| {
             let tombstones = later();
-            Arc::new(Live {
+            Arc::new(LiveSegment {
                 entry,
                 segment,
                 tombstones,
@@ -129,7 +130,7 @@ impl<W: Width> Shared<W> {
             });
         });
         drop(writing);
-        let gone: Vec<Entry> = gone;
+        let gone: Vec<SegmentEntry> = gone;
         self.files.remove(gone.iter().flat_map(|e| {
             let tombstones = e.deleted.map(|deleted| self.files.tombstones(deleted.number));
             std::iter::once(self.files.segment(e.number)).chain(tombstones)
@@ -137,7 +138,7 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// How a segment of so many ids is built.
+    /// The build options of a segment of `rows` ids.
     pub(super) fn segment_options(&self, rows: u64) -> Result<Options, StoreError> {
         Ok(Options {
             storage: Some(self.options.storage.clone()),
@@ -147,8 +148,8 @@ impl<W: Width> Shared<W> {
 }
 
 /// The segments to merge now.
-fn due(entries: &[Entry]) -> HashSet<u64> {
-    let mut by_size: Vec<(u64, &Entry)> = entries
+fn due(entries: &[SegmentEntry]) -> HashSet<u64> {
+    let mut by_size: Vec<(u64, &SegmentEntry)> = entries
         .iter()
         .map(|e| (e.rows.saturating_sub(e.deleted_ids()), e))
         .collect();
@@ -164,7 +165,7 @@ fn due(entries: &[Entry]) -> HashSet<u64> {
     if outweighed > 0 {
         return by_size[..outweighed].iter().map(|(_, e)| e.number).collect();
     }
-    let is_sparse = |e: &&Entry| e.deleted_ids() * DELETED_SHARE >= e.rows.max(1);
+    let is_sparse = |e: &&SegmentEntry| e.deleted_ids() * DELETED_SHARE >= e.rows.max(1);
     entries
         .iter()
         .find(is_sparse)
@@ -175,12 +176,12 @@ fn due(entries: &[Entry]) -> HashSet<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::manifest::Deleted;
+    use super::super::manifest::TombstoneFile;
     use super::*;
 
-    fn entries(rows: &[u64]) -> Vec<Entry> {
+    fn entries(rows: &[u64]) -> Vec<SegmentEntry> {
         let numbered = (1..).zip(rows);
-        let entry = |(number, &rows): (u64, &u64)| Entry {
+        let entry = |(number, &rows): (u64, &u64)| SegmentEntry {
             number,
             bytes: 0,
             rows,
@@ -230,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mostly_deleted_is_written_anew() {
+    fn mostly_deleted_segments_are_rewritten() {
         let sparse = |count| {
             let mut sparse = entries(&[100, 1000]);
-            sparse[1].deleted = Some(Deleted {
+            sparse[1].deleted = Some(TombstoneFile {
                 number: 3,
                 count,
                 digest: None,

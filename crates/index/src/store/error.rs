@@ -1,4 +1,4 @@
-//! Why an index cannot be read or changed.
+//! Errors of the store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use crate::plan::PlanError;
 use crate::segment::SegmentError;
 
-/// Why an index cannot be read or changed.
+/// The reason that an index cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The system refused.
+    /// A file system operation failed.
     #[error("{}: cannot {action} ({source})", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was wanted.
+        /// The operation that failed.
         action: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// There is no index in the directory.
@@ -26,8 +26,8 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
-    /// A segment was to become an index and has not come to its end.
-    #[error("{} is not an index yet: its build has not come to its end; if it was interrupted, the same command again finishes it", path.display())]
+    /// The build of the index has not finished.
+    #[error("{} is not an index yet: its build has not finished; if it was interrupted, build it again from the same input to resume it", path.display())]
     Unfinished {
         /// The directory.
         path: PathBuf,
@@ -72,7 +72,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The mismatch.
         what: &'static str,
     },
     /// A whole file is not the one that the manifest names.
@@ -114,17 +114,17 @@ pub enum StoreError {
         got: usize,
     },
     /// A write or a sync failed before. The content of the disk is not known after that, and a second sync would not report it.
-    #[error("{} takes no changes since a write failed ({because}); see to the disk and open it again", path.display())]
+    #[error("{} takes no changes since a write failed ({because}); repair the disk and open it again", path.display())]
     Refused {
         /// The directory.
         path: PathBuf,
-        /// What failed.
+        /// The error of the failed write.
         because: String,
     },
     /// A segment cannot be read or written.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// There is no plan for fingerprints of such a width.
+    /// There is no plan for fingerprints of this width.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }

@@ -1,23 +1,23 @@
 //! The directory of an index and the files in it.
 //!
 //! ```text
-//! manifest             which of the others are the index
+//! manifest             the list of the files of the index
 //! 00000007.seg         a segment
 //! 00000009.del         ids deleted from one
 //! lock                 locked by the process that writes
 //! writing              the marker of that process
 //! *.tmp                a file that is not whole
 //! 00000001.seg.new     the only segment of an index that has no manifest yet
-//! *.resume             how far a segment is that is being built
+//! *.resume             the journal of a segment that is being built
 //! ```
 //!
-//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so whatever it names is durable
-//! before it is; what it no longer names is removed after. A kill at any moment leaves the files of one manifest, perhaps
-//! others, and the marker. With a marker that fits the manifest, the next writer removes the others: only names that this module gives, so that
-//! nobody else's file is touched. Without one it refuses whole files that the manifest does not name.
+//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the files that it names are durable
+//! before it is; files that it no longer names are removed afterwards. A kill at any moment leaves the files of one manifest, perhaps
+//! others, and the marker. If a marker fits the manifest, the next writer removes the others, but only files with names that this module
+//! gives. Without a marker it refuses an index with whole files that the manifest does not name.
 //!
 //! In a directory without a manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a
-//! new index is made only where there are none, and its segment gets its name only when `manifest.tmp` names it already
+//! new index is created only if there are none, and its segment gets its name only after `manifest.tmp` names it
 //! ([`Files::publish_first`]).
 
 use std::ffi::OsStr;
@@ -27,7 +27,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::StoreError;
-use super::manifest::{self, Deleted, Manifest, Wrong};
+use super::file_names::{
+    LOCK_NAME, MANIFEST_NAME, MARKER_NAME, NEW_ENDING, SEGMENT_ENDING, TOMBSTONES_ENDING, is_temporary,
+    is_whole, temporary,
+};
+use super::manifest::{self, Manifest, ManifestError, TombstoneFile};
 use super::marker::Marker;
 use super::tombstones;
 use crate::digest::Digest;
@@ -35,26 +39,9 @@ use crate::segment::{self, digest_of, with_ending};
 use crate::storage::Storage;
 
 /// The number of the first file.
-pub(super) const FIRST: u64 = 1;
+pub(super) const FIRST_FILE_NUMBER: u64 = 1;
 /// The generation of the first manifest.
 pub(super) const FIRST_GENERATION: u64 = 1;
-/// The name of the manifest.
-const MANIFEST: &str = "manifest";
-/// The name of the file that is locked.
-const LOCK: &str = "lock";
-/// The name of the marker of a writer.
-const MARKER: &str = "writing";
-/// How names of files that are not whole end.
-const TEMPORARY: &str = "tmp";
-/// How names of journals of builds end, behind the segment's.
-const JOURNAL: &str = "resume";
-/// How names of segments end.
-const SEGMENT: &str = "seg";
-/// The ending of the only segment of a new index, after its later name, until the manifest is there.
-const NEW: &str = "new";
-/// How names of files of deleted ids end.
-const TOMBSTONES: &str = "del";
-
 /// The content of a file of deleted ids.
 pub(super) struct DeletedIds {
     /// Ascending.
@@ -83,14 +70,14 @@ impl Files {
         &self.root
     }
 
-    /// Where the segment of a number is.
+    /// The path of the segment with a number.
     pub(super) fn segment(&self, number: u64) -> PathBuf {
-        self.root.join(format!("{number:08}.{SEGMENT}"))
+        self.root.join(format!("{number:08}.{SEGMENT_ENDING}"))
     }
 
     /// The path of the only segment of a new index until the manifest is there.
     pub(super) fn new_segment(&self) -> PathBuf {
-        with_ending(&self.segment(FIRST), &format!(".{NEW}"))
+        with_ending(&self.segment(FIRST_FILE_NUMBER), &format!(".{NEW_ENDING}"))
     }
 
     /// True if a new index was to be made of one segment and its build did not finish.
@@ -120,25 +107,25 @@ impl Files {
         Ok(whole.find(|path| Some(path) != claimed.as_ref()))
     }
 
-    /// Where the tombstones of a number are.
+    /// The path of the tombstones with a number.
     pub(super) fn tombstones(&self, number: u64) -> PathBuf {
-        self.root.join(format!("{number:08}.{TOMBSTONES}"))
+        self.root.join(format!("{number:08}.{TOMBSTONES_ENDING}"))
     }
 
-    /// Where the manifest is.
+    /// The path of the manifest.
     pub(super) fn manifest(&self) -> PathBuf {
-        self.root.join(MANIFEST)
+        self.root.join(MANIFEST_NAME)
     }
 
-    /// Makes the directory where it is not there.
+    /// Creates the directory if it does not exist.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         let made = self.storage.create_dir_all(&self.root);
         made.map_err(StoreError::io(&self.root, "make it"))
     }
 
-    /// Becomes the only writer until the lock is dropped. A file system without locks cannot tell of another one.
+    /// Locks the directory for one writer until the file is dropped. Without support for locks, a second writer is not detected.
     pub(super) fn lock(&self) -> Result<File, StoreError> {
-        let path = self.root.join(LOCK);
+        let path = self.root.join(LOCK_NAME);
         // Not through the storage: the file has no content to lose.
         let opened = OpenOptions::new()
             .create(true)
@@ -156,7 +143,7 @@ impl Files {
 
     /// `true` if some process has locked the directory, now or before.
     pub(super) fn is_locked_or_was(&self) -> bool {
-        self.root.join(LOCK).exists()
+        self.root.join(LOCK_NAME).exists()
     }
 
     /// The manifest, if there is one.
@@ -167,8 +154,8 @@ impl Files {
             read => read.map_err(StoreError::io(&path, "read it"))?,
         };
         let decoded = Manifest::decode(&bytes).map_err(|wrong| match wrong {
-            Wrong::Damaged(what) => StoreError::Damaged { path, what },
-            Wrong::Version(got) => StoreError::Version {
+            ManifestError::Damaged(what) => StoreError::Damaged { path, what },
+            ManifestError::Version(got) => StoreError::Version {
                 path,
                 got,
                 expected: manifest::VERSION,
@@ -177,15 +164,15 @@ impl Files {
         Ok(Some(decoded))
     }
 
-    /// Replaces the manifest; whatever it names must be durable.
+    /// Replaces the manifest; all files that it names must be durable.
     pub(super) fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         self.write(&self.manifest(), &manifest.encode())
     }
 
     /// Gives the only segment of a new index its name, and writes the first manifest, which names it.
     pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
-        let (new, path) = (self.new_segment(), self.segment(FIRST));
-        // The temporary manifest is durable before the segment has its name, so that every end between the two is recognized.
+        let (new, path) = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
+        // The temporary manifest is durable before the segment has its name, so that an interruption between the two is recognised.
         self.write_temporary(&self.manifest(), &manifest.encode())?;
         self.sync()?;
         let renamed = self.storage.rename(&new, &path);
@@ -206,7 +193,7 @@ impl Files {
     }
 
     /// Reads a file of tombstones.
-    pub(super) fn read_tombstones(&self, deleted: &Deleted) -> Result<DeletedIds, StoreError> {
+    pub(super) fn read_tombstones(&self, deleted: &TombstoneFile) -> Result<DeletedIds, StoreError> {
         let path = self.tombstones(deleted.number);
         let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;
         let Some(ids) = tombstones::decode(&bytes) else {
@@ -225,10 +212,10 @@ impl Files {
     }
 
     /// Writes a file of tombstones.
-    pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<Deleted, StoreError> {
+    pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<TombstoneFile, StoreError> {
         let bytes = tombstones::encode(ids);
         self.write(&self.tombstones(number), &bytes)?;
-        Ok(Deleted {
+        Ok(TombstoneFile {
             number,
             count: ids.len() as u64,
             digest: Some(Digest::of(&bytes)),
@@ -251,7 +238,7 @@ impl Files {
         written.map_err(StoreError::io(&temporary, "write it"))
     }
 
-    /// Gives a file its name in place of the temporary one.
+    /// Renames a file from its temporary name to its own.
     fn publish(&self, path: &Path) -> Result<(), StoreError> {
         let renamed = self.storage.rename(&temporary(path), path);
         renamed.map_err(StoreError::io(path, "rename a file to it"))?;
@@ -264,7 +251,7 @@ impl Files {
         synced.map_err(StoreError::io(&self.root, "make its new names durable"))
     }
 
-    /// Removes what no manifest names any more. What cannot be removed is left to the next writer.
+    /// Removes files that no manifest names any more. Files that cannot be removed are left to the next writer.
     pub(super) fn remove(&self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             let _left_over = self.storage.remove(&path);
@@ -296,7 +283,7 @@ impl Files {
 
     /// `true` if there is the marker of a writer that may have written the manifest.
     fn is_marked(&self, manifest: &Manifest) -> Result<bool, StoreError> {
-        let path = self.root.join(MARKER);
+        let path = self.root.join(MARKER_NAME);
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             read => read.map_err(StoreError::io(&path, "read it"))?,
@@ -320,7 +307,7 @@ impl Files {
 
     /// Writes the marker of a writer that begins with a manifest, in place of an earlier one.
     pub(super) fn write_marker(&self, manifest: &Manifest) -> Result<(), StoreError> {
-        self.write(&self.root.join(MARKER), &self.marker(manifest)?.encode())
+        self.write(&self.root.join(MARKER_NAME), &self.marker(manifest)?.encode())
     }
 
     /// Removes the marker of a writer that left no file that the manifest does not name.
@@ -329,9 +316,9 @@ impl Files {
             return Ok(());
         };
         if self.unnamed(&manifest)?.is_empty() {
-            // Files that were removed before are gone for good before the marker is.
+            // Earlier removals are durable before the marker is removed.
             self.sync()?;
-            self.remove([self.root.join(MARKER)]);
+            self.remove([self.root.join(MARKER_NAME)]);
         }
         Ok(())
     }
@@ -339,7 +326,7 @@ impl Files {
     /// Removes what an interrupted writer left, except for its marker, which the next one replaces.
     pub(super) fn remove_left_over(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let left = self.left_over(Some(manifest))?.into_iter();
-        let marker = self.root.join(MARKER);
+        let marker = self.root.join(MARKER_NAME);
         self.remove(left.filter(|path| *path != marker));
         Ok(())
     }
@@ -360,7 +347,7 @@ impl Files {
         Ok(whole)
     }
 
-    /// Files with such names, in the order of their names.
+    /// Files whose names satisfy a predicate, in the order of their names.
     fn list(&self, is_such: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, StoreError> {
         let entries = fs::read_dir(&self.root).map_err(StoreError::io(&self.root, "list it"))?;
         let mut such = Vec::new();
@@ -372,86 +359,5 @@ impl Files {
         }
         such.sort();
         Ok(such)
-    }
-}
-
-/// The name of a file until it is whole.
-fn temporary(path: &Path) -> PathBuf {
-    path.with_extension(TEMPORARY)
-}
-
-/// True if this is a name that this module gives to a segment or a file of deleted ids.
-fn is_whole(name: &str) -> bool {
-    is_segment(name) || stem(name, TOMBSTONES).is_some_and(is_number)
-}
-
-/// True if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
-fn is_temporary(name: &str) -> bool {
-    // The files of an unfinished build have their ending after the segment's name.
-    let is_built = |name: &str| is_segment(name) || stem(name, NEW).is_some_and(is_segment);
-    let is_journal = |name: &str| stem(name, JOURNAL).is_some_and(is_built);
-    if let Some(whole) = stem(name, TEMPORARY) {
-        return whole == MANIFEST
-            || whole == MARKER
-            || is_number(whole)
-            || is_built(whole)
-            || is_journal(whole);
-    }
-    name == MARKER || is_journal(name) || stem(name, NEW).is_some_and(is_segment)
-}
-
-fn is_segment(name: &str) -> bool {
-    stem(name, SEGMENT).is_some_and(is_number)
-}
-
-fn is_number(name: &str) -> bool {
-    name.len() >= 8 && name.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The part of a name before an ending and its dot.
-fn stem<'n>(name: &'n str, ending: &str) -> Option<&'n str> {
-    name.strip_suffix(ending)?.strip_suffix('.')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_that_are_given_here_are_removed() {
-        for whole in ["00000001.seg", "123456789.del"] {
-            assert!(is_whole(whole) && !is_temporary(whole), "{whole}");
-        }
-        for temporary in [
-            "00000001.seg.tmp",
-            "00000001.seg.resume",
-            "00000001.seg.resume.tmp",
-            "00000001.seg.new",
-            "00000001.seg.new.tmp",
-            "00000001.seg.new.resume",
-            "00000001.seg.new.resume.tmp",
-            "00000001.tmp",
-            "manifest.tmp",
-            "writing",
-            "writing.tmp",
-        ] {
-            assert!(is_temporary(temporary) && !is_whole(temporary), "{temporary}");
-        }
-        for others in [
-            "manifest",
-            "lock",
-            "notes.tmp",
-            "1.seg",
-            "00000001.txt",
-            "00000001",
-            "my.seg",
-            "a.del.tmp",
-            "00000001.resume",
-            "a.seg.resume",
-            "a.seg.new",
-            "00000001.new",
-        ] {
-            assert!(!is_whole(others) && !is_temporary(others), "{others}");
-        }
     }
 }

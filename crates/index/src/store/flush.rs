@@ -1,7 +1,7 @@
 //! Commits: memtables become a segment, deletions files of tombstones, and the manifest names them.
 //!
-//! A commit is bound to a moment, that of the last change before it or of the memtable that was full. What is added and deleted while it
-//! writes has later stamps and is left to the next one.
+//! A commit is bound to a moment, that of the last change before it or of the full memtable. Changes made while it writes have later stamps
+//! and belong to the next commit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,45 +9,22 @@ use std::sync::Arc;
 use twinprint_fingerprint::Width;
 
 use super::StoreError;
-use super::manifest::{Entry, Manifest, VERSION};
+use super::locks::lock;
+use super::manifest::{Manifest, SegmentEntry, VERSION};
+use super::structure::{CommitPoint, CommittedState};
 use super::tombstones::Tombstones;
-use super::view::{Frozen, Live, View};
-use super::writing::{Shared, held};
+use super::view::{FrozenMemtable, LiveSegment, View};
+use super::writing::Shared;
 use crate::segment::{Builder, Options, Segment, SegmentError};
-
-/// What is on disk.
-#[derive(Debug)]
-pub(super) struct Structure {
-    /// As last written.
-    pub(super) manifest: Manifest,
-    /// The moment of it.
-    pub(super) stamp: u64,
-    /// The number of the next file. Compactions take numbers before they have anything to write.
-    pub(super) next: u64,
-}
-
-impl Structure {
-    /// A number for a new file.
-    pub(super) fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
-    }
-}
-
-/// What a commit is bound to.
-pub(super) struct Moment {
-    pub(super) stamp: u64,
-    pub(super) checkpoint: u64,
-}
 
 impl<W: Width> Shared<W> {
     /// Commits everything up to now.
     pub(super) fn commit(&self) -> Result<(), StoreError> {
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         let moment = {
             let writing = self.writing()?;
             self.freeze(&writing);
-            Moment {
+            CommitPoint {
                 stamp: self.now().stamp,
                 checkpoint: writing.checkpoint,
             }
@@ -55,9 +32,9 @@ impl<W: Width> Shared<W> {
         self.write_out(&mut structure, &moment, None)
     }
 
-    /// Commits what was there when the last memtable was full; nothing where none waits.
+    /// Commits the state at which the last frozen memtable was full; does nothing if none waits.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         {
             // Where memtables do not wait, the active one is full.
             let writing = self.writing()?;
@@ -69,7 +46,7 @@ impl<W: Width> Shared<W> {
         }
         let last = self.now().view.frozen.last().cloned();
         last.map_or(Ok(()), |last| {
-            let moment = Moment {
+            let moment = CommitPoint {
                 stamp: last.stamp,
                 checkpoint: last.checkpoint,
             };
@@ -77,12 +54,12 @@ impl<W: Width> Shared<W> {
         })
     }
 
-    /// Commits what there was at a moment, with a segment that is whole already.
+    /// Commits the state at a moment, with a segment that the caller has written.
     pub(super) fn write_out(
         &self,
-        structure: &mut Structure,
-        moment: &Moment,
-        whole: Option<Entry>,
+        structure: &mut CommittedState,
+        moment: &CommitPoint,
+        whole: Option<SegmentEntry>,
     ) -> Result<(), StoreError> {
         if structure.stamp == moment.stamp {
             return Ok(());
@@ -93,9 +70,9 @@ impl<W: Width> Shared<W> {
 
     fn write_files(
         &self,
-        structure: &mut Structure,
-        moment: &Moment,
-        whole: Option<Entry>,
+        structure: &mut CommittedState,
+        moment: &CommitPoint,
+        whole: Option<SegmentEntry>,
     ) -> Result<(), StoreError> {
         // Segments change under `structure` only: here they are those of the manifest, in its order, and the whole one.
         let view = self.now().view;
@@ -105,7 +82,7 @@ impl<W: Width> Shared<W> {
         for (live, entry) in view.segments.iter().zip(&mut manifest.segments) {
             self.write_tombstones(structure, entry, &live.tombstones, moment.stamp, &mut replaced)?;
         }
-        let frozen: Vec<Arc<Frozen<W>>> = view
+        let frozen: Vec<Arc<FrozenMemtable<W>>> = view
             .frozen
             .iter()
             .filter(|f| f.stamp <= moment.stamp)
@@ -114,7 +91,7 @@ impl<W: Width> Shared<W> {
         let rows = frozen
             .iter()
             .flat_map(|f| f.memtable.living(f.entries, moment.stamp));
-        let number = structure.number();
+        let number = structure.take_number();
         let most = frozen.iter().map(|f| u64::from(f.entries)).sum();
         let new = self.write_segment(number, &self.segment_options(most)?, rows.map(Ok))?;
         manifest
@@ -125,12 +102,12 @@ impl<W: Width> Shared<W> {
         structure.stamp = moment.stamp;
         self.files.remove(replaced);
 
-        let writing = held(&self.writing);
+        let writing = lock(&self.writing);
         let died = frozen
             .iter()
             .flat_map(|f| f.memtable.died_since(f.entries, moment.stamp));
         let new = new.map(|(entry, segment)| {
-            Arc::new(Live {
+            Arc::new(LiveSegment {
                 entry,
                 segment,
                 tombstones: Tombstones::since(died),
@@ -147,11 +124,11 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// Writes what was deleted from a segment up to a moment, where that has grown, and notes the file that it replaces.
+    /// Writes the tombstones of a segment up to a moment if they have grown, and appends the file that they replace to `replaced`.
     pub(super) fn write_tombstones(
         &self,
-        structure: &mut Structure,
-        entry: &mut Entry,
+        structure: &mut CommittedState,
+        entry: &mut SegmentEntry,
         tombstones: &Tombstones,
         stamp: u64,
         replaced: &mut Vec<PathBuf>,
@@ -164,7 +141,7 @@ impl<W: Width> Shared<W> {
         if ids.len() as u64 == entry.deleted_ids() {
             return Ok(());
         }
-        let number = structure.number();
+        let number = structure.take_number();
         let written = self.files.write_tombstones(number, &ids)?;
         let old = entry.deleted.replace(written);
         replaced.extend(old.map(|old| self.files.tombstones(old.number)));
@@ -177,7 +154,7 @@ impl<W: Width> Shared<W> {
         number: u64,
         options: &Options,
         rows: impl Iterator<Item = Result<(W, u64), SegmentError>>,
-    ) -> Result<Option<(Entry, Segment<W>)>, StoreError> {
+    ) -> Result<Option<(SegmentEntry, Segment<W>)>, StoreError> {
         let path = self.files.segment(number);
         let mut builder = Builder::new(&path, options)?;
         let (mut first, mut last, mut any) = (u64::MAX, 0, false);
@@ -190,12 +167,12 @@ impl<W: Width> Shared<W> {
             return Ok(None);
         }
         let segment = builder.finish()?;
-        Ok(Some((Entry::new(number, &segment, first..=last), segment)))
+        Ok(Some((SegmentEntry::new(number, &segment, first..=last), segment)))
     }
 
     /// Writes the manifest again if an earlier version wrote it, which bound no file by a digest.
     pub(super) fn renew_manifest(&self) -> Result<(), StoreError> {
-        let mut structure = held(&self.structure);
+        let mut structure = lock(&self.structure);
         drop(self.writing()?);
         if structure.manifest.version == VERSION {
             return Ok(());
@@ -205,10 +182,10 @@ impl<W: Width> Shared<W> {
         written.map_err(|error| self.refuse(error))
     }
 
-    /// Makes a manifest the one that counts.
+    /// Replaces the manifest.
     pub(super) fn replace_manifest(
         &self,
-        structure: &mut Structure,
+        structure: &mut CommittedState,
         mut manifest: Manifest,
     ) -> Result<(), StoreError> {
         manifest.version = VERSION;

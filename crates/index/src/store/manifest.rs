@@ -1,7 +1,7 @@
-//! The manifest: which files are the index. Replaced as a whole, by a rename; `FORMAT.md` beside the crate shows it byte by byte.
+//! The manifest: the list of the files of an index. It is replaced as a whole, by a rename; `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
-//! use; the checksum holds, so that it is what was written, to the byte.
+//! use; the checksum matches all bytes.
 //!
 //! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused although it is whole.
 
@@ -22,7 +22,7 @@ pub(super) const VERSION: u32 = 3;
 /// Longest label.
 pub(super) const MAX_LABEL: usize = 255;
 
-/// What an index is made of.
+/// The content of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
     /// The version of the format in which it was read; always [written](Self::encode) in the latest.
@@ -31,39 +31,39 @@ pub(super) struct Manifest {
     pub(super) bits: u32,
     /// The radius its tables are planned for.
     pub(super) radius: u32,
-    /// How rows are stored in what is written from now on.
+    /// The storage format of rows of segments written from now on.
     pub(super) codec: Codec,
-    /// What the caller wants to find again, such as a profile.
+    /// The caller's label, such as a profile.
     pub(super) label: String,
-    /// How often the index was committed.
+    /// The number of commits and compactions so far.
     pub(super) generation: u64,
-    /// How far the caller had come; see `Index::mark`.
+    /// The caller's mark; see `Index::mark`.
     pub(super) checkpoint: u64,
     /// The number that the next file gets.
     pub(super) next: u64,
-    pub(super) segments: Vec<Entry>,
+    pub(super) segments: Vec<SegmentEntry>,
 }
 
 /// A segment and what was deleted from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct SegmentEntry {
     /// Names the file.
     pub(super) number: u64,
     /// Length of the file in bytes.
     pub(super) bytes: u64,
     /// Ids in it, the deleted ones included.
     pub(super) rows: u64,
-    /// All ids lie in it.
+    /// The range of all ids.
     pub(super) ids: RangeInclusive<u64>,
-    /// That of [`Segment::digest`]; `None` where a manifest before version 3 named the file.
+    /// [`Segment::digest`]; `None` if a manifest before version 3 named the file.
     pub(super) digest: Option<Digest>,
-    /// The file of deleted ids, where there are any.
-    pub(super) deleted: Option<Deleted>,
+    /// The file of deleted ids, if there are any.
+    pub(super) deleted: Option<TombstoneFile>,
 }
 
 /// A file of deleted ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Deleted {
+pub(super) struct TombstoneFile {
     /// Names the file.
     pub(super) number: u64,
     /// Ids in it, at least one.
@@ -72,7 +72,7 @@ pub(super) struct Deleted {
     pub(super) digest: Option<Digest>,
 }
 
-impl Entry {
+impl SegmentEntry {
     /// Of a new segment, from which nothing was deleted.
     pub(super) fn new<W: Width>(number: u64, segment: &Segment<W>, ids: RangeInclusive<u64>) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Entry {
 
 /// Why bytes are no manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum ManifestError {
     /// Not what was written.
     Damaged(&'static str),
     /// Of another version.
@@ -142,9 +142,9 @@ impl Manifest {
         sealed(out)
     }
 
-    /// From bytes. O(bytes) time and memory, whatever they claim.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Wrong> {
-        let damaged = Wrong::Damaged;
+    /// Decodes bytes. O(bytes) time and memory for any input.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let damaged = ManifestError::Damaged;
         if !bytes.starts_with(&MAGIC) {
             return Err(damaged("it does not begin as a manifest"));
         }
@@ -155,12 +155,12 @@ impl Manifest {
             Some(version @ 1..=VERSION) => {
                 Self::fields(version, &mut from).ok_or(damaged("its fields contradict one another"))
             }
-            Some(version) => Err(Wrong::Version(version)),
+            Some(version) => Err(ManifestError::Version(version)),
             None => Err(damaged("its end is missing")),
         }
     }
 
-    /// What follows the version.
+    /// Decodes the fields after the version.
     fn fields(version: u32, from: &mut Reader<'_>) -> Option<Self> {
         let [bits, radius, label] = [from.u32()?, from.u32()?, from.u32()?];
         let [generation, checkpoint, next, count] = [from.u64()?, from.u64()?, from.u64()?, from.u64()?];
@@ -198,7 +198,7 @@ impl Manifest {
     }
 }
 
-fn entry(version: u32, from: &mut Reader<'_>) -> Option<Entry> {
+fn entry(version: u32, from: &mut Reader<'_>) -> Option<SegmentEntry> {
     let [number, bytes, rows] = [from.u64()?, from.u64()?, from.u64()?];
     let ids = from.u64()?..=from.u64()?;
     let [deleted, count] = [from.u64()?, from.u64()?];
@@ -206,12 +206,12 @@ fn entry(version: u32, from: &mut Reader<'_>) -> Option<Entry> {
         1 | 2 => [None; 2],
         _ => [from.u128()?, from.u128()?].map(Digest::from_stored),
     };
-    let deleted = (deleted != 0).then_some(Deleted {
+    let deleted = (deleted != 0).then_some(TombstoneFile {
         number: deleted,
         count,
         digest: of_deleted,
     });
-    let entry = Entry {
+    let entry = SegmentEntry {
         number,
         bytes,
         rows,
@@ -228,31 +228,33 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::Form;
+    use crate::segment::DirectoryForm;
 
     fn codec() -> impl Strategy<Value = Codec> {
         prop_oneof![
-            Just(Codec::Packed(Form::Plain)),
-            Just(Codec::Packed(Form::EliasFano)),
+            Just(Codec::Packed(DirectoryForm::Plain)),
+            Just(Codec::Packed(DirectoryForm::EliasFano)),
             (1u32..=1 << 16).prop_map(|page_rows| Codec::Huffman { page_rows }),
         ]
     }
 
     fn manifest() -> impl Strategy<Value = Manifest> {
         let digest = || any::<[u8; 8]>().prop_map(|content| Some(Digest::of(&content)));
-        let deleted = (1u64.., digest()).prop_map(|(count, digest)| Deleted {
+        let deleted = (1u64.., digest()).prop_map(|(count, digest)| TombstoneFile {
             number: 0,
             count,
             digest,
         });
         let entry =
-            (any::<[u64; 4]>(), digest(), prop::option::of(deleted)).prop_map(|(n, digest, deleted)| Entry {
-                number: 0,
-                bytes: n[0],
-                rows: n[1],
-                ids: n[2]..=n[3],
-                digest,
-                deleted,
+            (any::<[u64; 4]>(), digest(), prop::option::of(deleted)).prop_map(|(n, digest, deleted)| {
+                SegmentEntry {
+                    number: 0,
+                    bytes: n[0],
+                    rows: n[1],
+                    ids: n[2]..=n[3],
+                    digest,
+                    deleted,
+                }
             });
         let fields = (
             16u32..=128,
@@ -287,7 +289,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(manifest in manifest()) {
+        fn decoding_restores_the_manifest(manifest in manifest()) {
             prop_assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
         }
 
@@ -297,8 +299,8 @@ mod tests {
             for at in 0..bytes.len() {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= mask;
-                prop_assert!(matches!(Manifest::decode(&flipped), Err(Wrong::Damaged(_))), "byte {}", at);
-                prop_assert!(matches!(Manifest::decode(&bytes[..at]), Err(Wrong::Damaged(_))), "{} bytes", at);
+                prop_assert!(matches!(Manifest::decode(&flipped), Err(ManifestError::Damaged(_))), "byte {}", at);
+                prop_assert!(matches!(Manifest::decode(&bytes[..at]), Err(ManifestError::Damaged(_))), "{} bytes", at);
             }
             let longer = [&bytes[..], &[0]].concat();
             prop_assert!(Manifest::decode(&longer).is_err());
@@ -343,7 +345,7 @@ mod tests {
         bytes[8] = 4;
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
-        assert_eq!(Manifest::decode(&bytes), Err(Wrong::Version(4)));
+        assert_eq!(Manifest::decode(&bytes), Err(ManifestError::Version(4)));
     }
 
     #[test]
@@ -358,13 +360,13 @@ mod tests {
             generation: 1,
             checkpoint: 0,
             next: 3,
-            segments: vec![Entry {
+            segments: vec![SegmentEntry {
                 number: 1,
                 bytes: 0,
                 rows: 1,
                 ids: 0..=0,
                 digest,
-                deleted: Some(Deleted {
+                deleted: Some(TombstoneFile {
                     number: 2,
                     count: 1,
                     digest: of_deleted,

@@ -4,9 +4,6 @@
 //! only with a marker that fits the manifest. Without one they belong to a manifest that was replaced by an earlier one or by that of another
 //! index, and are kept.
 
-use super::StoreError;
-use super::files::Files;
-use super::manifest::Manifest;
 use crate::bytes::{Reader, sealed, unsealed};
 use crate::digest::Digest;
 
@@ -47,25 +44,6 @@ impl Marker {
     /// `true` if the writer began with the manifest of the marker `now`, or may have written it.
     pub(super) fn fits(self, now: Self) -> bool {
         self == now || self.generation < now.generation
-    }
-}
-
-/// A marker that is removed when the writer ends, unless files are left that the manifest does not name.
-#[derive(Debug)]
-pub(super) struct Marked(Files);
-
-impl Marked {
-    /// Writes the marker of a writer that begins with a manifest.
-    pub(super) fn begin(files: &Files, manifest: &Manifest) -> Result<Self, StoreError> {
-        files.write_marker(manifest)?;
-        Ok(Self(files.clone()))
-    }
-}
-
-impl Drop for Marked {
-    fn drop(&mut self) {
-        // With an error the marker stays, and the next writer removes what is left.
-        let _left_to_the_next = self.0.remove_marker();
     }
 }
 

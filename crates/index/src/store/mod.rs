@@ -1,27 +1,26 @@
-//! An index that changes: a directory of segments, and memtables for what was added since.
+//! A durable index on disk that changes: a directory of segments, and memtables of recent additions.
 //!
-//! [`Index`] is the one writer of a directory; [`Index::snapshot`] gives readers one moment of it, and [`read`] opens what was committed for
-//! readers elsewhere. Adding goes to a memtable, which is searched as it grows; when it is full, and at every [`Index::commit`], it becomes a
-//! segment (`flush`). Segments that together outweigh a larger one are merged with it (`compaction`), so that there are about log₂ of
-//! them. Deleted ids are tombstones, one set a segment, until a compaction leaves them out.
+//! [`Index`] is the only writer of a directory; [`Index::snapshot`] is its state at one moment for readers, and [`read`] opens the last commit
+//! in other processes. Additions go to a memtable, which is searched while it grows; when it is full, and at every [`Index::commit`], it becomes a
+//! segment (`flush`). Segments that together outweigh a larger one are merged with it (`compaction`), so that their number is about
+//! log₂ of the number of memtables flushed. Deleted ids are tombstones, one set for each segment, until a compaction drops them.
 //!
-//! **What is durable.** What was added, deleted and marked before a successful [`Index::commit`]: it returns when segments, tombstones and manifest
-//! are on disk. Before that it is in memory only; there is no log. A full memtable commits by itself, so that more than what was
-//! committed may be there after a crash, but never a part: a reopened index is exactly as it was at some moment between the last commit
-//! and the crash. [`Index::mark`] says how far the caller had come at that moment, so that it knows what to do again; all changes may be
-//! repeated without harm.
+//! **Durability.** [`Index::commit`] makes all earlier changes durable: it returns when segments, tombstones and manifest are on disk. Other
+//! changes are in memory only; there is no write-ahead log. A full memtable commits by itself, so a reopened index may contain more than the
+//! last explicit commit, but never a part of a change: it is exactly as it was at some moment between that commit and the crash.
+//! [`Index::mark`] stores the caller's position with that moment, so that the caller can repeat the changes after it. Changes are idempotent.
 //!
 //! **Moments.** Every change has a stamp, one more than the last. A deletion or replacement is the stamp written to a tombstone, an addition is
-//! an entry of the memtable; nothing is taken away from what a reader may see. A reader, a commit and a compaction are each bound to a stamp
-//! and ignore later ones. A compaction leaves out only what was deleted before the last commit, so its output can replace its
+//! an entry of the memtable; nothing that a reader may see is removed. A reader, a commit and a compaction are each bound to a stamp
+//! and ignore later ones. A compaction drops only ids that were deleted before the last commit, so its output can replace its
 //! inputs in the manifest without committing anything else.
 //!
-//! **Adding an id again** replaces it: the old fingerprint is gone from the moment the new one is there. So ids are distinct among what lives.
+//! **Adding an id again** replaces its fingerprint in one step, so living ids are distinct.
 //!
-//! **Failure.** After a write or a sync that failed, what the disk holds is not known. The index then refuses changes with the reason, and goes on
-//! answering; opened again, it is as it was last committed.
+//! **Failure.** After a failed write or sync the content of the disk is unknown. The index then refuses changes with the reason, and continues
+//! to answer lookups; opened again, it is as it was last committed.
 //!
-//! Very many queries may be answered by one pass over all that is stored (`scan`).
+//! [`Snapshot::scan`] answers very many queries in one pass over all stored rows; [`scan_is_cheaper`] decides when.
 //!
 //! Log-structured merging: O'Neil, Cheng, Gawlick, O'Neil 1996.
 
@@ -30,27 +29,33 @@ mod bulk;
 mod check;
 mod compaction;
 mod error;
+mod file_names;
 mod files;
 mod flush;
+mod locks;
 mod manifest;
 mod marker;
+mod marker_guard;
 mod memtable;
 mod open;
 mod scan;
+mod scan_cost;
+mod structure;
 #[cfg(test)]
 mod tests;
 mod tombstones;
 mod view;
+mod wakeup;
 mod writing;
 
 use std::fmt::Debug;
 use std::fs::File;
 use std::sync::Arc;
 
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use error::StoreError;
 pub use open::{Committed, create_from, read, segment_options, width_of};
-pub(crate) use scan::PASSING;
+pub use scan_cost::scan_is_cheaper;
 pub use view::Snapshot;
 
 use self::background::Background;
@@ -58,45 +63,45 @@ use self::writing::Shared;
 use crate::segment::Codec;
 use crate::storage::{Disk, Storage};
 
-/// What is decided when an index is made.
+/// The settings that an index is created with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The radius that lookups are planned for; larger ones are answered by comparing more.
     pub radius: u32,
-    /// How rows are stored.
+    /// The storage format of rows.
     pub codec: Codec,
-    /// What the caller wants to find again, such as the name of the profile that made the fingerprints: at most 255 bytes.
+    /// A label of the caller, such as the name of the profile that made the fingerprints: at most 255 bytes.
     pub label: String,
 }
 
-/// What a scan did.
+/// Statistics of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scanned {
+pub struct ScanStats {
     /// Stored fingerprints that were read.
     pub rows: u64,
     /// Fingerprints compared with one another.
     pub compared: u64,
-    /// Pairs of a query and an id that were given.
+    /// Pairs of a query and an id within the radius.
     pub matches: u64,
 }
 
-/// How an index is used by one process.
+/// The options of a process that writes to an index.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Entries of a memtable; 50 to 80 bytes each are held. When it is full it is committed.
+    /// The capacity of a memtable in entries of 50 to 80 bytes each. A full memtable is committed.
     pub memtable: u32,
-    /// Who flushes and merges.
+    /// The thread that flushes and merges.
     pub upkeep: Upkeep,
-    /// Where files are written.
+    /// The file system to write to.
     pub storage: Arc<dyn Storage>,
 }
 
-/// Who flushes full memtables and merges segments.
+/// The thread that flushes full memtables and merges segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upkeep {
     /// A thread of the index. Changes wait for it only when it falls behind by several memtables; lookups never.
     Background,
-    /// Whoever adds what fills a memtable or commits.
+    /// The thread whose change fills a memtable, or that commits.
     Caller,
     /// Memtables are flushed by the caller; segments are merged by [`Index::compact`] only.
     FlushOnly,
@@ -114,7 +119,33 @@ impl Default for Options {
 
 /// The writer of an index. All methods take `&self`, and changes from several threads follow one another.
 ///
-/// Dropped, it ends its thread and forgets what was not committed.
+/// Dropping it ends its thread; changes that were not committed are lost.
+///
+/// ```
+/// use twinprint_index::segment::{Codec, Scratch};
+/// use twinprint_index::store::{Index, Options, Settings, read};
+///
+/// let directory = tempfile::tempdir()?;
+/// let settings = Settings {
+///     radius: 3,
+///     codec: Codec::default(),
+///     label: "my fingerprints".to_owned(),
+/// };
+/// let index = Index::<u64>::create(directory.path(), &settings, &Options::default())?;
+/// index.add(17, 0b0000)?;
+/// index.add(18, u64::MAX)?;
+/// index.delete(18)?;
+/// index.commit()?;
+///
+/// let committed = read::<u64>(directory.path())?;
+/// let mut found = Vec::new();
+/// let mut scratch = Scratch::default();
+/// committed
+///     .snapshot
+///     .lookup(0b0101, 3, &mut scratch, |id, _fingerprint, distance| found.push((id, distance)))?;
+/// assert_eq!(found, [(17, 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Index<W: twinprint_fingerprint::Width> {
     shared: Arc<Shared<W>>,

@@ -7,43 +7,43 @@ use std::sync::{Arc, Mutex, RwLock};
 use twinprint_fingerprint::Width;
 
 use super::background::Background;
-use super::files::{FIRST, FIRST_GENERATION, Files};
-use super::flush::Structure;
-use super::manifest::{self, Entry, MAX_LABEL, Manifest};
-use super::marker::Marked;
+use super::files::{FIRST_FILE_NUMBER, FIRST_GENERATION, Files};
+use super::manifest::{self, MAX_LABEL, Manifest, SegmentEntry};
+use super::marker_guard::MarkerGuard;
+use super::structure::CommittedState;
 use super::tombstones::Tombstones;
-use super::view::{Live, Snapshot, View};
-use super::writing::{Shared, Writing};
+use super::view::{LiveSegment, Snapshot, View};
+use super::writing::{Shared, WriteState};
 use super::{Index, Options, Settings, StoreError, Upkeep};
 use crate::plan::{Plan, PlanError};
-use crate::planner::{Ask, LookupPrices, Medium, Mode, SegmentPlan, plan_lookup, plan_segment};
+use crate::planner::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_lookup, plan_segment};
 use crate::segment::{self, Segment, unfinished};
 
-/// How often a reader begins again when a writer replaced files under it.
+/// The number of attempts of a reader while a writer replaces files.
 const READ_ATTEMPTS: usize = 100;
 
-/// What was committed to an index, opened for reading.
+/// The last commit of an index, opened for reading.
 #[derive(Debug)]
 pub struct Committed<W> {
-    /// What it holds.
+    /// Its content.
     pub snapshot: Snapshot<W>,
-    /// What was decided when it was made.
+    /// The settings it was created with.
     pub settings: Settings,
-    /// How often it was committed or compacted.
+    /// The number of commits and compactions so far.
     pub generation: u64,
-    /// How far the writer had come; see [`Index::mark`].
+    /// The writer's last committed mark; see [`Index::mark`].
     pub checkpoint: u64,
     /// Bytes of its segments.
     pub bytes: u64,
-    /// Deleted ids that a compaction will take from the disk; some of them may never have been there.
+    /// Deleted ids that a compaction will drop; some of them may never have been stored.
     pub tombstones: u64,
 }
 
 impl<W: Width> Index<W> {
-    /// Makes an empty index in `directory`, which is made too where it is not there, and opens it for writing.
+    /// Creates an empty index in `directory`, which is created if it does not exist, and opens it for writing.
     ///
     /// # Errors
-    /// `Exists`; `Occupied`; `InUse`; a label that is too long; what the system refuses.
+    /// `Exists`; `Occupied`; `InUse`; a label that is too long; `Io`.
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         let lock = begin::<W>(&files, settings)?;
@@ -52,13 +52,13 @@ impl<W: Width> Index<W> {
         Self::start(files, lock, options)
     }
 
-    /// Opens an index for writing, as the only one to do so. What an interrupted writer left is removed.
+    /// Opens an index as its only writer. Files that an interrupted writer left are removed.
     ///
     /// # Errors
     /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
-        // Before the lock, which would put a file into whatever directory that is.
+        // Before locking, which would create a file in a directory that may not be an index.
         required(&files)?;
         let lock = files.lock()?;
         Self::start(files, lock, options)
@@ -70,17 +70,17 @@ impl<W: Width> Index<W> {
         // With the digests that a manifest of an earlier version lacks.
         manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
         files.remove_left_over(&manifest)?;
-        let marked = Marked::begin(&files, &manifest)?;
+        let marker = MarkerGuard::begin(&files, &manifest)?;
         let plan = plan_for::<W>(u64::from(options.memtable), manifest.radius)?;
         let shared = Arc::new(Shared {
             settings: settings(&manifest),
             options: options.clone(),
             plan,
-            writing: Mutex::new(Writing {
+            writing: Mutex::new(WriteState {
                 checkpoint: manifest.checkpoint,
                 refused: None,
             }),
-            structure: Mutex::new(Structure {
+            structure: Mutex::new(CommittedState {
                 next: manifest.next,
                 stamp: 0,
                 manifest,
@@ -88,8 +88,8 @@ impl<W: Width> Index<W> {
             now: RwLock::new(snapshot(view)),
             compacting: Mutex::new(()),
             stop: Arc::default(),
-            bell: Arc::default(),
-            _marked: marked,
+            wakeup: Arc::default(),
+            _marker: marker,
             lock,
             files,
         });
@@ -104,12 +104,12 @@ impl<W: Width> Index<W> {
     }
 }
 
-/// Makes an index in `directory` of one segment, which `build` writes to the path it is given, and gives back with a checkpoint as for
-/// [`Index::mark`]. The path is temporary. What an interrupted build left of that segment is there for [`segment::Interrupted::find`]; what `build`
-/// does not use is removed at the end.
+/// Creates an index in `directory` from one segment. `build` writes the segment to the given path, which is temporary, and returns it with a
+/// checkpoint as for [`Index::mark`]. [`segment::Interrupted::find`] finds an interrupted earlier build at that path; files that `build` does not
+/// use are removed at the end.
 ///
 /// # Errors
-/// As [`Index::create`], and whatever `build` gives.
+/// As [`Index::create`], and any error of `build`.
 pub fn create_from<W: Width, E: From<StoreError>>(
     directory: &Path,
     settings: &Settings,
@@ -123,7 +123,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     let left_over = files.left_over(None)?.into_iter();
     files.remove(left_over.filter(|left| !to_resume.contains(left)));
     let (segment, checkpoint) = build(&path)?;
-    let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST, &segment)?))?;
+    let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST_FILE_NUMBER, &segment)?))?;
     manifest.checkpoint = checkpoint;
     // Some systems do not rename a file that is mapped.
     drop(segment);
@@ -132,7 +132,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     Ok(())
 }
 
-/// Opens what was last committed to an index, while a writer may go on. Files are mapped, and read as lookups touch them.
+/// Opens the last commit of an index for reading; a writer may continue meanwhile. Files are mapped, and read as lookups touch them.
 ///
 /// # Errors
 /// As [`Index::open`], `InUse` aside.
@@ -160,7 +160,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
         generation: manifest.generation,
         checkpoint: manifest.checkpoint,
         bytes: manifest.segments.iter().map(|e| e.bytes).sum(),
-        tombstones: manifest.segments.iter().map(Entry::deleted_ids).sum(),
+        tombstones: manifest.segments.iter().map(SegmentEntry::deleted_ids).sum(),
     })
 }
 
@@ -173,22 +173,22 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
     Ok(required(&files)?.bits)
 }
 
-/// How a segment of `rows` fingerprints is built for an index: the tables that are quickest for many queries at once within its radius.
+/// The options of a segment of `rows` fingerprints of an index: the tables that are fastest for batches of queries within its radius.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.
 pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segment::Options, PlanError> {
-    let ask = Ask {
+    let workload = Workload {
         n: rows,
         bits: W::BITS,
         k: settings.radius,
         memory: None,
         medium: Medium::Memory,
-        mode: Mode::Batch,
+        mode: LookupMode::Batch,
         skew_bits: 0.0,
         codec: settings.codec,
     };
-    let SegmentPlan { plan, address_bits } = plan_segment(&ask, &LookupPrices::default())?.plan;
+    let SegmentPlan { plan, address_bits } = plan_segment(&workload, &LookupCosts::default())?.plan;
     Ok(segment::Options {
         plan: Some(plan),
         address_bits,
@@ -197,8 +197,8 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
     })
 }
 
-/// The plan of a memtable of `rows` fingerprints: the quickest to look up that takes no more than four tables, or none that serves the
-/// radius, in which case everything is compared.
+/// The plan of a memtable of `rows` fingerprints: the fastest lookup with at most four tables. If no such plan serves the radius, a lookup compares
+/// every row.
 ///
 /// # Errors
 /// `Bits` for a width that no plan has.
@@ -236,7 +236,10 @@ fn check_free(files: &Files) -> Result<(), StoreError> {
         .map_or(Ok(()), |file| Err(StoreError::Occupied { path: path(), file }))
 }
 
-fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result<Manifest, StoreError> {
+fn first_manifest<W: Width>(
+    settings: &Settings,
+    entry: Option<SegmentEntry>,
+) -> Result<Manifest, StoreError> {
     if settings.label.len() > MAX_LABEL {
         return Err(StoreError::Label {
             limit: MAX_LABEL,
@@ -251,19 +254,19 @@ fn first_manifest<W: Width>(settings: &Settings, entry: Option<Entry>) -> Result
         label: settings.label.clone(),
         generation: FIRST_GENERATION,
         checkpoint: 0,
-        next: FIRST + entry.iter().len() as u64,
+        next: FIRST_FILE_NUMBER + entry.iter().len() as u64,
         segments: entry.into_iter().collect(),
     })
 }
 
-/// What the manifest says of a segment that others wrote.
-pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<Entry, StoreError> {
+/// The manifest's entry for a segment that the caller wrote.
+pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<SegmentEntry, StoreError> {
     let (mut first, mut last) = (u64::MAX, 0);
     for id in segment.ids() {
         let id = id?;
         (first, last) = (first.min(id), last.max(id));
     }
-    Ok(Entry::new(number, segment, first..=last))
+    Ok(SegmentEntry::new(number, segment, first..=last))
 }
 
 pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
@@ -305,7 +308,7 @@ pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<
                 Tombstones::settled(&read.ids)
             }
         };
-        segments.push(Arc::new(Live {
+        segments.push(Arc::new(LiveSegment {
             entry,
             segment,
             tombstones,

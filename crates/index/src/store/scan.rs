@@ -1,5 +1,5 @@
-//! One pass over everything that is stored, past tables over the queries: the answers of lookups, cheaper where queries are very many or the
-//! disk is slow.
+//! A scan: one pass over all stored rows, joined with tables over the queries. Its answers are those of lookups; it is cheaper for very many
+//! queries or a slow disk.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use twinprint_fingerprint::Width;
 
 use super::view::Snapshot;
-use super::{Scanned, StoreError};
+use super::{ScanStats, StoreError};
 use crate::join::{Between, Pair};
 use crate::segment::SegmentError;
 
-/// Rows that go past the tables at a time.
-pub(crate) const PASSING: usize = 1 << 20;
+/// The number of rows joined with the tables at a time.
+pub(super) const PASS_ROWS: usize = 1 << 20;
 
 impl<W: Width> Snapshot<W> {
     /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of it, each pair once, in no particular order, as
-    /// [`Snapshot::lookup_batch`] does, but reads all that is stored once. Takes some 50 to 150 bytes of memory a query, and all threads of the
-    /// current rayon pool. `done` is told of rows that were read.
+    /// [`Snapshot::lookup_batch`] does, but reads all stored rows once. Takes 50 to 150 bytes of memory for each query, and all threads of the
+    /// current rayon pool. `done` is called with the number of rows of each step.
     ///
     /// # Errors
     /// A file is damaged; `Stopped` of the segment's errors once `stop` is set.
@@ -32,22 +32,22 @@ impl<W: Width> Snapshot<W> {
         stop: &AtomicBool,
         done: &dyn Fn(u64),
         mut hit: impl FnMut(usize, u64, u32),
-    ) -> Result<Scanned, StoreError> {
-        let mut passing = Passing {
-            tables: Between::new(queries, PASSING, k).map_err(SegmentError::from)?,
-            scanned: Scanned::default(),
+    ) -> Result<ScanStats, StoreError> {
+        let mut scan = ScanJoin {
+            tables: Between::new(queries, PASS_ROWS, k).map_err(SegmentError::from)?,
+            scanned: ScanStats::default(),
             stop,
             done,
         };
-        let mut rows: Vec<W> = Vec::with_capacity(PASSING);
+        let mut rows: Vec<W> = Vec::with_capacity(PASS_ROWS);
         for live in &self.view.segments {
             let mut base = 0;
             let mut flush = |rows: &mut Vec<W>, base: &mut u32| -> Result<(), StoreError> {
-                for pair in passing.pairs(rows)? {
+                for pair in scan.pairs(rows)? {
                     let (query, row) = (pair.a as usize, *base + pair.b);
                     live.segment.ids_at(row, |id| {
                         if !live.tombstones.holds(id, self.stamp) {
-                            passing.scanned.matches += 1;
+                            scan.scanned.matches += 1;
                             hit(query, id, pair.distance.into());
                         }
                     })?;
@@ -58,7 +58,7 @@ impl<W: Width> Snapshot<W> {
             };
             live.segment.stretches(|_, stretch| {
                 rows.extend_from_slice(stretch);
-                if rows.len() >= PASSING {
+                if rows.len() >= PASS_ROWS {
                     flush(&mut rows, &mut base)?;
                 }
                 Ok::<_, StoreError>(())
@@ -68,26 +68,26 @@ impl<W: Width> Snapshot<W> {
         for (memtable, entries) in self.memtables() {
             let living = memtable.living(entries, self.stamp);
             let rows: Vec<W> = living.iter().map(|&(row, _)| row).collect();
-            for pair in passing.pairs(&rows)? {
+            for pair in scan.pairs(&rows)? {
                 if let Some(&(_, id)) = living.get(pair.b as usize) {
-                    passing.scanned.matches += 1;
+                    scan.scanned.matches += 1;
                     hit(pair.a as usize, id, pair.distance.into());
                 }
             }
         }
-        Ok(passing.scanned)
+        Ok(scan.scanned)
     }
 }
 
-/// Tables over the queries, and what went past them.
-struct Passing<'s, W> {
+/// Tables over the queries, and the statistics so far.
+struct ScanJoin<'s, W> {
     tables: Between<W>,
-    scanned: Scanned,
+    scanned: ScanStats,
     stop: &'s AtomicBool,
     done: &'s dyn Fn(u64),
 }
 
-impl<W: Width> Passing<'_, W> {
+impl<W: Width> ScanJoin<'_, W> {
     /// The pairs of a query and one of the rows.
     fn pairs(&mut self, rows: &[W]) -> Result<Vec<Pair>, SegmentError> {
         if self.stop.load(Ordering::Relaxed) {

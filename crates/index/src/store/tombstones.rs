@@ -1,8 +1,7 @@
-//! What was deleted from a segment: in memory with the moment of each deletion, on disk the ids alone.
+//! Tombstones: the ids deleted from a segment, in memory with the stamp of each deletion, on disk the ids alone.
 //!
-//! A segment never changes, so a deleted id stays in it until a compaction leaves it out, and every answer is held against this. An id may be
-//! here that the segment never held: who replaces an id, or deletes a single one, does not look for it first, only at the range of the
-//! segment's ids.
+//! A segment never changes, so a deleted id stays in it until a compaction drops it, and every answer is checked against the tombstones. An id may have a tombstone
+//! although the segment never held it: replacing or deleting a single id checks only the range of the segment's ids.
 //! Each segment has tombstones of its own, so that an id may be deleted from an old segment and live in a new one.
 
 use std::collections::HashMap;
@@ -15,7 +14,7 @@ const MAGIC: [u8; 8] = *b"twindel\n";
 /// The version written and read.
 const VERSION: u32 = 1;
 /// Bytes before the ids: magic, version, zeros, number of ids.
-const HEADER: usize = 24;
+const HEADER_BYTES: usize = 24;
 
 /// Deleted ids, each with the stamp of its deletion. Shared by readers and the writer.
 #[derive(Debug, Default)]
@@ -30,8 +29,8 @@ impl Tombstones {
         Self::since(ids.iter().map(|&id| (id, 0)))
     }
 
-    /// Of ids with their stamps. Where an id comes several times, the first deletion counts: of several segments one held it then, and those that had lost
-    /// it before may have been told of a later one only.
+    /// Of ids with their stamps. If an id comes several times, the first deletion counts: one of the merged segments held the id then, and segments that had
+    /// lost it before may have recorded a later deletion only.
     pub(super) fn since(deaths: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut stamps = HashMap::new();
         for (id, at) in deaths {
@@ -43,7 +42,7 @@ impl Tombstones {
         }
     }
 
-    /// Deletes an id, and says whether it was not deleted before; the first deletion counts.
+    /// Deletes an id; `false` if it was deleted before. The first deletion counts.
     pub(super) fn insert(&self, id: u64, stamp: u64) -> bool {
         let mut stamps = self.stamps.write().unwrap_or_else(PoisonError::into_inner);
         let mut is_new = false;
@@ -54,12 +53,12 @@ impl Tombstones {
         is_new
     }
 
-    /// Whether an id was deleted up to the moment `stamp`.
+    /// Returns `true` if an id was deleted up to the moment `stamp`.
     pub(super) fn holds(&self, id: u64, stamp: u64) -> bool {
         self.read().get(&id).is_some_and(|&at| at <= stamp)
     }
 
-    /// How many there are.
+    /// The number of deleted ids.
     pub(super) fn len(&self) -> usize {
         self.read().len()
     }
@@ -90,7 +89,7 @@ impl Tombstones {
 
 /// The file of ascending `ids`: header, ids, CRC-32 of all before.
 pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEADER + 8 * ids.len() + 4);
+    let mut out = Vec::with_capacity(HEADER_BYTES + 8 * ids.len() + 4);
     out.extend(MAGIC);
     out.extend(VERSION.to_le_bytes());
     out.extend([0; 4]);
@@ -101,7 +100,7 @@ pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
     sealed(out)
 }
 
-/// The ids of a file, ascending and distinct; `None` where it is not one that was written.
+/// The ids of a file, ascending and distinct; `None` if the bytes are not a whole file.
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
     let mut from = Reader(unsealed(bytes)?);
     let begins = from.take(MAGIC.len())? == MAGIC && (from.u32()?, from.u32()?) == (VERSION, 0);

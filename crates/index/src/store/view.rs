@@ -1,4 +1,4 @@
-//! What a reader sees: segments and memtables as they were at one moment.
+//! The state of an index at one moment: its segments and memtables.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,42 +6,42 @@ use std::sync::Arc;
 use twinprint_fingerprint::Width;
 
 use super::StoreError;
-use super::manifest::Entry;
-use super::memtable::Memtable;
+use super::manifest::SegmentEntry;
+use super::memtable::{Memtable, ReadPoint};
 use super::tombstones::Tombstones;
 use crate::segment::{Scratch, Segment, Stats};
 
-/// A segment in use, with what was deleted from it.
+/// A segment in use, with its tombstones.
 #[derive(Debug)]
-pub(super) struct Live<W> {
+pub(super) struct LiveSegment<W> {
     /// As it was written; what the manifest says of its tombstones changes with commits.
-    pub(super) entry: Entry,
+    pub(super) entry: SegmentEntry,
     pub(super) segment: Segment<W>,
     pub(super) tombstones: Tombstones,
 }
 
 /// A full memtable, or one that was committed: it takes no more entries and becomes a segment.
 #[derive(Debug)]
-pub(super) struct Frozen<W> {
+pub(super) struct FrozenMemtable<W> {
     pub(super) memtable: Arc<Memtable<W>>,
     pub(super) entries: u32,
     /// The moment at which it was frozen.
     pub(super) stamp: u64,
-    /// How far the caller had come by then.
+    /// The caller's mark at that moment.
     pub(super) checkpoint: u64,
 }
 
-/// Where entries are. Every living entry is in one of these places.
+/// The segments and memtables. Every living entry is in exactly one of them.
 #[derive(Debug)]
 pub(super) struct View<W> {
-    pub(super) segments: Vec<Arc<Live<W>>>,
-    pub(super) frozen: Vec<Arc<Frozen<W>>>,
+    pub(super) segments: Vec<Arc<LiveSegment<W>>>,
+    pub(super) frozen: Vec<Arc<FrozenMemtable<W>>>,
     /// Made with the first entry.
     pub(super) active: Option<Arc<Memtable<W>>>,
 }
 
 impl<W: Width> View<W> {
-    /// Marks an id as deleted wherever it may be.
+    /// Marks an id as deleted in every segment and memtable that may hold it.
     pub(super) fn kill(&self, id: u64, stamp: u64) {
         for live in self.segments.iter().filter(|live| live.entry.ids.contains(&id)) {
             live.tombstones.insert(id, stamp);
@@ -51,8 +51,7 @@ impl<W: Width> View<W> {
         }
     }
 
-    /// Marks those of the ids as deleted that are there, where they are, and says how many there were. Reads all ids of the segments they
-    /// may be in.
+    /// Marks the stored ones of these ids as deleted, and returns their number. Reads all ids of the segments that may hold them.
     ///
     /// # Errors
     /// A file is damaged; nothing is marked then.
@@ -92,9 +91,26 @@ impl<W: Width> View<W> {
     }
 }
 
-/// One moment of an index: what is added or deleted later does not change its answers, and files that are replaced meanwhile stay readable.
+/// The state of an index at one moment. Later changes do not affect its answers, and files that are replaced meanwhile stay readable.
 ///
 /// All methods may be called from several threads at once, each with a [`Scratch`] of its own.
+///
+/// ```
+/// use twinprint_index::segment::{Codec, Scratch};
+/// use twinprint_index::store::{Index, Options, Settings};
+///
+/// let directory = tempfile::tempdir()?;
+/// let settings = Settings { radius: 3, codec: Codec::default(), label: String::new() };
+/// let index = Index::<u64>::create(directory.path(), &settings, &Options::default())?;
+/// index.add(17, 0b0000)?;
+///
+/// let snapshot = index.snapshot();
+/// index.delete(17)?;
+/// let mut scratch = Scratch::default();
+/// assert_eq!(snapshot.any(0b0001, 3, &mut scratch)?, Some((17, 0b0000, 1)));
+/// assert_eq!(index.snapshot().any(0b0001, 3, &mut scratch)?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Snapshot<W> {
     pub(super) view: Arc<View<W>>,
@@ -105,10 +121,10 @@ pub struct Snapshot<W> {
 
 impl<W: Width> Snapshot<W> {
     /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no particular order.
-    /// A `k` beyond the radius of the index is answered too, by comparing everything where its tables do not serve.
+    /// A `k` beyond the radius of the index is answered by comparing every row of tables that do not serve it.
     ///
     /// # Errors
-    /// A file is damaged where the lookup had to look.
+    /// `Damaged` if the lookup reads damaged bytes.
     pub fn lookup(
         &self,
         query: W,
@@ -131,7 +147,10 @@ impl<W: Width> Snapshot<W> {
             stats += memtable.lookup(
                 query,
                 k,
-                (entries, self.stamp),
+                ReadPoint {
+                    entries,
+                    stamp: self.stamp,
+                },
                 &mut |id, fingerprint, distance| {
                     hit(id, fingerprint, distance);
                     true
@@ -142,7 +161,7 @@ impl<W: Width> Snapshot<W> {
     }
 
     /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of it, each pair once, in no particular
-    /// order. Several times as fast a query as [`Snapshot::lookup`], from some thousand queries at once on.
+    /// order. For batches of some thousand queries or more, several times as fast per query as [`Snapshot::lookup`].
     ///
     /// # Errors
     /// As [`Snapshot::lookup`].
@@ -167,7 +186,10 @@ impl<W: Width> Snapshot<W> {
                 stats += memtable.lookup(
                     query,
                     k,
-                    (entries, self.stamp),
+                    ReadPoint {
+                        entries,
+                        stamp: self.stamp,
+                    },
                     &mut |id, fingerprint, distance| {
                         hit(q, id, fingerprint, distance);
                         true
@@ -178,7 +200,7 @@ impl<W: Width> Snapshot<W> {
         Ok(stats)
     }
 
-    /// Some id within `k` of `query` with its fingerprint and distance; what was added last is looked at first.
+    /// Some id within `k` of `query` with its fingerprint and distance. Recent additions are searched first.
     ///
     /// # Errors
     /// As [`Snapshot::lookup`].
@@ -193,7 +215,10 @@ impl<W: Width> Snapshot<W> {
             memtable.lookup(
                 query,
                 k,
-                (entries, self.stamp),
+                ReadPoint {
+                    entries,
+                    stamp: self.stamp,
+                },
                 &mut |id, fingerprint, distance| {
                     first = Some((id, fingerprint, distance));
                     false
@@ -221,7 +246,7 @@ impl<W: Width> Snapshot<W> {
         Ok(first)
     }
 
-    /// Every (fingerprint, id) there is, ordered within each segment only.
+    /// All (fingerprint, id) pairs, ordered within each segment only.
     pub fn iter(&self) -> impl Iterator<Item = Result<(W, u64), StoreError>> + '_ {
         let stored = self.view.segments.iter().flat_map(|live| {
             let rows = live.segment.iter();
@@ -235,14 +260,14 @@ impl<W: Width> Snapshot<W> {
             .chain(added.map(Ok))
     }
 
-    /// Ids stored, those counted that are deleted but not yet compacted away. [`Snapshot::iter`] counts exactly.
+    /// The number of stored ids, including deleted ones that no compaction has dropped yet. [`Snapshot::iter`] counts exactly.
     pub fn rows(&self) -> u64 {
         let stored: u64 = self.view.segments.iter().map(|live| live.entry.rows).sum();
         let added = self.memtables().map(|(_, entries)| u64::from(entries));
         stored + added.sum::<u64>()
     }
 
-    /// The one segment that is all there is, if so: no other, nothing added since, nothing deleted.
+    /// The only segment, if the index is one segment without later additions and deletions.
     pub fn single(&self) -> Option<&Segment<W>> {
         match &self.view.segments[..] {
             [live] if live.tombstones.len() == 0 && self.memtables().next().is_none() => Some(&live.segment),
@@ -255,7 +280,7 @@ impl<W: Width> Snapshot<W> {
         self.view.segments.iter().map(|live| &live.segment)
     }
 
-    /// Memtables, the newest first, with the number of entries to look at.
+    /// The memtables, newest first, with the number of entries of each that belong to this moment.
     pub(super) fn memtables(&self) -> impl Iterator<Item = (&Memtable<W>, u32)> {
         let frozen = self.view.frozen.iter().rev();
         let active = self.view.active.iter().map(|active| (&**active, self.entries));

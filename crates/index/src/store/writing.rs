@@ -1,7 +1,7 @@
-//! Changes: adding and deleting, each of them one moment.
+//! Changes: additions and deletions, each with a stamp of its own.
 //!
-//! Three locks, taken in this order and never in another: `structure` by who writes files, `writing` by who changes anything, `now` by who
-//! looks. The last is held for a few instructions only.
+//! There are three locks, always taken in this order: `structure` for writing files, `writing` for any change, `now` for reading the current
+//! snapshot. The last is held for a few instructions only.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,19 +10,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use twinprint_fingerprint::Width;
 
-use super::background::Bell;
 use super::files::Files;
-use super::flush::Structure;
-use super::marker::Marked;
+use super::locks::lock;
+use super::marker_guard::MarkerGuard;
 use super::memtable::Memtable;
-use super::view::{Frozen, Snapshot, View};
+use super::structure::CommittedState;
+use super::view::{FrozenMemtable, Snapshot, View};
+use super::wakeup::Wakeup;
 use super::{Index, Lock, Options, Settings, StoreError, Upkeep};
 use crate::plan::Plan;
 
-/// Memtables that may wait for the background. The next change flushes them itself.
-const MOST_FROZEN: usize = 4;
+/// The largest number of memtables that wait for the background thread. Beyond it, a change flushes them itself.
+const MAX_FROZEN_MEMTABLES: usize = 4;
 
-/// What the writer and its background share.
+/// State shared by the writer and its background thread.
 #[derive(Debug)]
 pub(super) struct Shared<W> {
     pub(super) files: Files,
@@ -30,40 +31,35 @@ pub(super) struct Shared<W> {
     pub(super) options: Options,
     /// For memtables.
     pub(super) plan: Plan,
-    pub(super) structure: Mutex<Structure>,
-    pub(super) writing: Mutex<Writing>,
+    pub(super) structure: Mutex<CommittedState>,
+    pub(super) writing: Mutex<WriteState>,
     /// Changed under `writing` only.
     pub(super) now: RwLock<Snapshot<W>>,
     /// One compaction at a time.
     pub(super) compacting: Mutex<()>,
     /// Merges end early once this is set.
     pub(super) stop: Arc<AtomicBool>,
-    pub(super) bell: Arc<Bell>,
+    pub(super) wakeup: Arc<Wakeup>,
     /// Removed before the lock is.
-    pub(super) _marked: Marked,
+    pub(super) _marker: MarkerGuard,
     /// Locked as long as this lives.
     pub(super) lock: File,
 }
 
-/// What changes need.
+/// State guarded for changes.
 #[derive(Debug)]
-pub(super) struct Writing {
-    /// How far the caller says to have come.
+pub(super) struct WriteState {
+    /// The caller's last mark.
     pub(super) checkpoint: u64,
-    /// Why there are no more changes.
+    /// The reason that changes are refused.
     pub(super) refused: Option<String>,
 }
 
-/// A panic while a lock was held: what the locks guard is changed in steps that leave it whole.
-pub(super) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<W: Width> Index<W> {
-    /// Adds an id with its fingerprint, in place of the one it had. Lookups find it from now on; durable with the next commit.
+    /// Adds an id with its fingerprint, replacing an earlier fingerprint of the id. Lookups find it at once; it is durable with the next commit.
     ///
     /// # Errors
-    /// `Refused` after a write that failed; what fails when a full memtable is committed.
+    /// `Refused` after a failed write; the errors of [`Index::commit`] if a full memtable is committed.
     pub fn add(&self, id: u64, fingerprint: W) -> Result<(), StoreError> {
         let shared = &*self.shared;
         loop {
@@ -80,7 +76,7 @@ impl<W: Width> Index<W> {
                 full_or_none => {
                     if full_or_none.is_some() {
                         shared.freeze(&writing);
-                        shared.bell.ring();
+                        shared.wakeup.notify();
                     }
                     shared.begin_memtable(&writing)?
                 }
@@ -95,11 +91,11 @@ impl<W: Width> Index<W> {
         }
     }
 
-    /// Deletes an id, whether it is there or not. No answer has it from now on; durable with the next commit, gone from the disk with a
-    /// compaction.
+    /// Deletes an id without checking that it exists. Later answers do not contain it. The deletion is durable with the next commit; a compaction
+    /// removes the id from the disk.
     ///
     /// # Errors
-    /// `Refused` after a write that failed.
+    /// `Refused` after a failed write.
     pub fn delete(&self, id: u64) -> Result<(), StoreError> {
         let writing = self.shared.writing()?;
         let now = self.shared.now();
@@ -108,8 +104,8 @@ impl<W: Width> Index<W> {
         Ok(())
     }
 
-    /// Deletes those of the ids that are there, at one moment, and says how many there were; where there is none, nothing changes. Reads
-    /// all ids of the segments they may be in, and other changes wait for that.
+    /// Deletes the stored ones of these ids at one moment, and returns their number. Reads all ids of the segments that may hold them; other
+    /// changes wait for that.
     ///
     /// # Errors
     /// As [`Index::delete`]; a file is damaged.
@@ -124,30 +120,30 @@ impl<W: Width> Index<W> {
         Ok(killed)
     }
 
-    /// Says that everything up to `checkpoint`, a number of the caller's, has been added and deleted; see [`Index::checkpoint`].
+    /// Stores the caller's position: all its changes up to `checkpoint` have been made. See [`Index::checkpoint`].
     ///
     /// # Errors
-    /// `Refused` after a write that failed.
+    /// `Refused` after a failed write.
     pub fn mark(&self, checkpoint: u64) -> Result<(), StoreError> {
         let mut writing = self.shared.writing()?;
         writing.checkpoint = checkpoint;
-        // A moment of its own, so that a commit sees that something changed.
+        // A stamp of its own, so that a commit sees the change.
         self.shared.advance(&writing, |now| now.stamp += 1);
         Ok(())
     }
 
-    /// Makes durable what was added, deleted and marked. Nothing is written where nothing changed.
+    /// Makes all changes and the mark durable. Writes nothing if nothing changed.
     ///
     /// # Errors
-    /// `Refused` after a write that failed; whatever the system says of the writes. After an error what was not committed before may
-    /// or may not be durable, and further changes are refused.
+    /// `Refused` after a failed write; `Io`. After an error, earlier uncommitted changes may or may not be durable, and further changes are
+    /// refused.
     pub fn commit(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
-        self.shared.bell.ring();
+        self.shared.wakeup.notify();
         self.shared.compact_by_caller()
     }
 
-    /// Ends the writer. The directory stays locked until the returned lock is dropped. Changes that were not committed are dropped.
+    /// Ends the writer. The directory stays locked until the returned lock is dropped. Uncommitted changes are lost.
     pub fn close(self) -> Lock {
         drop(self.background);
         // No thread shares it any more.
@@ -157,22 +153,22 @@ impl<W: Width> Index<W> {
         }
     }
 
-    /// The index as it is now.
+    /// The state of the index now.
     pub fn snapshot(&self) -> Snapshot<W> {
         self.shared.now()
     }
 
-    /// The mark that was last committed: after a reopen, what came later is to be done again.
+    /// The last committed mark. After a reopen, the caller repeats its changes after it.
     pub fn checkpoint(&self) -> u64 {
-        held(&self.shared.structure).manifest.checkpoint
+        lock(&self.shared.structure).manifest.checkpoint
     }
 
-    /// How often the index was committed or compacted.
+    /// The number of commits and compactions so far.
     pub fn generation(&self) -> u64 {
-        held(&self.shared.structure).manifest.generation
+        lock(&self.shared.structure).manifest.generation
     }
 
-    /// What was decided when the index was made.
+    /// The settings that the index was created with.
     pub fn settings(&self) -> &Settings {
         &self.shared.settings
     }
@@ -182,16 +178,16 @@ impl<W: Width> Index<W> {
         self.shared.files.root()
     }
 
-    /// Why changes are refused, if they are.
+    /// The reason that changes are refused, if they are.
     pub fn refused(&self) -> Option<String> {
-        held(&self.shared.writing).refused.clone()
+        lock(&self.shared.writing).refused.clone()
     }
 }
 
 impl<W: Width> Shared<W> {
-    /// The right to change something.
-    pub(super) fn writing(&self) -> Result<MutexGuard<'_, Writing>, StoreError> {
-        let writing = held(&self.writing);
+    /// Locks for a change.
+    pub(super) fn writing(&self) -> Result<MutexGuard<'_, WriteState>, StoreError> {
+        let writing = lock(&self.writing);
         match &writing.refused {
             None => Ok(writing),
             Some(because) => Err(StoreError::Refused {
@@ -201,9 +197,9 @@ impl<W: Width> Shared<W> {
         }
     }
 
-    /// From now on changes are refused. Gives the error back.
+    /// Refuses changes from now on, and returns the error.
     pub(super) fn refuse(&self, error: StoreError) -> StoreError {
-        held(&self.writing).refused.get_or_insert_with(|| reasons(&error));
+        lock(&self.writing).refused.get_or_insert_with(|| reasons(&error));
         error
     }
 
@@ -211,17 +207,17 @@ impl<W: Width> Shared<W> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes what readers see. Takes the right to, which is not otherwise needed.
-    pub(super) fn advance(&self, _right: &Writing, change: impl FnOnce(&mut Snapshot<W>)) {
+    /// Changes the current snapshot. The parameter proves that the lock for changes is held.
+    pub(super) fn advance(&self, _right: &WriteState, change: impl FnOnce(&mut Snapshot<W>)) {
         change(&mut self.now.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Ends the active memtable, if there is one.
-    pub(super) fn freeze(&self, writing: &Writing) {
+    pub(super) fn freeze(&self, writing: &WriteState) {
         self.advance(writing, |now| {
             if let Some(active) = now.view.active.clone() {
                 let mut frozen = now.view.frozen.clone();
-                frozen.push(Arc::new(Frozen {
+                frozen.push(Arc::new(FrozenMemtable {
                     memtable: active,
                     entries: now.entries,
                     stamp: now.stamp,
@@ -237,7 +233,7 @@ impl<W: Width> Shared<W> {
         });
     }
 
-    fn begin_memtable(&self, writing: &Writing) -> Result<Arc<Memtable<W>>, StoreError> {
+    fn begin_memtable(&self, writing: &WriteState) -> Result<Arc<Memtable<W>>, StoreError> {
         let made = Memtable::new(self.options.memtable, &self.plan);
         let memtable = Arc::new(made.map_err(crate::segment::SegmentError::from)?);
         self.advance(writing, |now| {
@@ -260,7 +256,7 @@ impl<W: Width> Shared<W> {
 
     fn frozen_allowed(&self) -> usize {
         match self.options.upkeep {
-            Upkeep::Background => MOST_FROZEN,
+            Upkeep::Background => MAX_FROZEN_MEMTABLES,
             Upkeep::Caller | Upkeep::FlushOnly => 0,
         }
     }

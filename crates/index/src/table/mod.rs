@@ -13,18 +13,19 @@ mod tests;
 
 use twinprint_fingerprint::{Width, kernel};
 
-use crate::address::{Address, MAX_ADDRESS_BITS};
+use crate::address::Address;
 use crate::bucket::Buckets;
 use crate::flips;
+use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 
 /// Candidates gathered for one kernel call.
-const GATHER: usize = 256;
-/// Candidates of one bucket from which on they are compared where they stand.
-const DIRECT: usize = 32;
-/// How many probes ahead a bucket's rows are asked of memory, and half as far as its bounds.
-const AHEAD: usize = 8;
+const GATHER_ROWS: usize = 256;
+/// Candidates of one bucket from which on they are compared in place.
+const DIRECT_ROWS: usize = 32;
+/// The number of probes by which a bucket's rows are prefetched; its bounds are prefetched twice as early.
+const PREFETCH_DISTANCE: usize = 8;
 
 /// A row within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +36,7 @@ pub struct Match {
     pub distance: u8,
 }
 
-/// What lookups did.
+/// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Addresses visited.
@@ -44,7 +45,21 @@ pub struct Stats {
     pub candidates: u64,
 }
 
-/// Rows arranged for lookup by a plan.
+/// Permuted tables in memory.
+///
+/// ```
+/// use twinprint_index::planner::plan_lookup_of;
+/// use twinprint_index::{Match, Tables};
+///
+/// let rows = [0b0000_u64, 0b0011, u64::MAX];
+/// let plan = plan_lookup_of(&rows, 3, None)?.plan;
+/// let tables = Tables::build(&rows, &plan)?;
+///
+/// let mut found = Vec::new();
+/// tables.lookup(0b0001, 3, &mut found);
+/// assert_eq!(found, [Match { id: 0, distance: 1 }, Match { id: 1, distance: 1 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tables<W> {
     tables: Vec<Table<W>>,
@@ -58,7 +73,7 @@ struct Table<W> {
 }
 
 impl<W: Width> Tables<W> {
-    /// Arranges `rows` by an exact plan; each table is addressed by about log₂ n of its leading key bits.
+    /// Builds the tables of an exact plan over `rows`; each table is addressed by about log₂ n of its leading key bits.
     /// O(tables · n) time.
     ///
     /// # Errors
@@ -123,7 +138,7 @@ impl<W: Width> Tables<W> {
             out.sort_unstable_by_key(|m| (m.distance, m.id));
             return stats;
         }
-        let mut gathered: Vec<W> = Vec::with_capacity(GATHER);
+        let mut gathered: Vec<W> = Vec::with_capacity(GATHER_ROWS);
         let mut compare = |rows: &[W], found: &mut Vec<(u8, W)>| {
             near.clear();
             kernel::hamming_one_to_many(query, rows, k, &mut near);
@@ -134,8 +149,8 @@ impl<W: Width> Tables<W> {
         };
         for table in &self.tables {
             let address = table.buckets.address().of(query);
-            let mut far = table.flips.iter().skip(2 * AHEAD);
-            let mut near = table.flips.iter().skip(AHEAD);
+            let mut far = table.flips.iter().skip(2 * PREFETCH_DISTANCE);
+            let mut near = table.flips.iter().skip(PREFETCH_DISTANCE);
             for &flip in &table.flips {
                 if let Some(&flip) = far.next() {
                     table.buckets.prefetch_bounds(address ^ flip);
@@ -145,10 +160,10 @@ impl<W: Width> Tables<W> {
                 }
                 let rows = &table.buckets.rows[table.buckets.bucket(address ^ flip)];
                 stats.candidates += rows.len() as u64;
-                if rows.len() >= DIRECT {
+                if rows.len() >= DIRECT_ROWS {
                     compare(rows, &mut found);
                 } else {
-                    if gathered.len() + rows.len() > GATHER {
+                    if gathered.len() + rows.len() > GATHER_ROWS {
                         compare(&gathered, &mut found);
                         gathered.clear();
                     }

@@ -1,10 +1,10 @@
-//! The rows of one table on their way into the file, by codec.
+//! Encodes the rows of one table into the file, by codec.
 //!
 //! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram of the whole table before
 //! the first row can be coded, and divisions of a table are sorted one after the other; so sorted rows wait in a [`Spool`], whole, while
 //! they are counted, and are coded in a second pass. A code for each bounded chunk of rows would need no second pass, but lookups
 //! would then read a code's table of 4 KiB for nearly every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or
-//! 16 bytes lies on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
+//! 16 bytes is on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
 
 use std::path::Path;
 
@@ -16,23 +16,23 @@ use crate::segment::SegmentError;
 use crate::segment::bits::Packer;
 use crate::segment::codec::Codec;
 use crate::segment::codec::pages::{ends, page};
-use crate::segment::directory::{Counter, Form};
-use crate::segment::layout::Kind;
+use crate::segment::directory::{Counter, DirectoryForm};
+use crate::segment::layout::SectionKind;
 use crate::segment::order::Order;
-use crate::segment::write::Unfinished;
+use crate::segment::write::SegmentWriter;
 
 /// Bytes of rows gathered before they are written.
-const WRITTEN: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 
 /// One table being written.
 pub(super) enum Encoder<W> {
     Packed {
         order: Order<W>,
-        form: Form,
+        form: DirectoryForm,
         counter: Counter,
         packer: Packer,
     },
-    Pages(Waiting<W>),
+    Pages(SortedPages<W>),
 }
 
 impl<W: Width> Encoder<W> {
@@ -42,9 +42,9 @@ impl<W: Width> Encoder<W> {
         t: usize,
         options: &Options,
         work: &Path,
-        file: &mut Unfinished,
+        file: &mut SegmentWriter,
     ) -> Result<Self, SegmentError> {
-        file.begin(Kind::Rows, t)?;
+        file.begin(SectionKind::Rows, t)?;
         Ok(match options.codec.bounded() {
             Codec::Packed(form) => Self::Packed {
                 form,
@@ -52,13 +52,13 @@ impl<W: Width> Encoder<W> {
                 packer: Packer::default(),
                 order: order.clone(),
             },
-            Codec::Huffman { page_rows } => Self::Pages(Waiting::new(page_rows, work)),
+            Codec::Huffman { page_rows } => Self::Pages(SortedPages::new(page_rows, work)),
         })
     }
 
     /// Appends a permuted row, above the last.
     #[inline]
-    pub(super) fn push(&mut self, permuted: W, file: &mut Unfinished) -> Result<(), SegmentError> {
+    pub(super) fn push(&mut self, permuted: W, file: &mut SegmentWriter) -> Result<(), SegmentError> {
         match self {
             Self::Packed {
                 order,
@@ -79,7 +79,7 @@ impl<W: Width> Encoder<W> {
         self,
         t: usize,
         options: &Options,
-        file: &mut Unfinished,
+        file: &mut SegmentWriter,
     ) -> Result<Codec, SegmentError> {
         match self {
             Self::Packed {
@@ -90,9 +90,9 @@ impl<W: Width> Encoder<W> {
             } => {
                 file.write(&packer.finish())?;
                 let directory = counter.finish(form);
-                file.begin(Kind::DirectoryCoarse, t)?;
+                file.begin(SectionKind::DirectoryCoarse, t)?;
                 file.write(&directory.coarse)?;
-                file.begin(Kind::DirectoryFine, t)?;
+                file.begin(SectionKind::DirectoryFine, t)?;
                 file.write(&directory.fine)?;
                 Ok(Codec::Packed(directory.form))
             }
@@ -101,11 +101,11 @@ impl<W: Width> Encoder<W> {
     }
 }
 
-/// Writes whole bytes where there are many; how many that were.
+/// Writes whole bytes once there are many; returns their number.
 #[inline]
-fn write_some(packer: &mut Packer, file: &mut Unfinished) -> Result<u64, SegmentError> {
+fn write_some(packer: &mut Packer, file: &mut SegmentWriter) -> Result<u64, SegmentError> {
     let bytes = packer.ready();
-    if bytes.len() < WRITTEN {
+    if bytes.len() < WRITE_BYTES {
         return Ok(0);
     }
     file.write(bytes)?;
@@ -115,10 +115,10 @@ fn write_some(packer: &mut Packer, file: &mut Unfinished) -> Result<u64, Segment
 }
 
 /// Sorted rows that wait for their code.
-pub(super) struct Waiting<W> {
+pub(super) struct SortedPages<W> {
     page_rows: u32,
     sorted: Spool,
-    /// How often rows of one page first differ in each bit.
+    /// The number of rows of pages that first differ from the row before in each bit.
     counts: Vec<u64>,
     /// Rows of the page so far, and the last of them.
     filled: u32,
@@ -128,7 +128,7 @@ pub(super) struct Waiting<W> {
     starts: Spool,
 }
 
-impl<W: Width> Waiting<W> {
+impl<W: Width> SortedPages<W> {
     fn new(page_rows: u32, work: &Path) -> Self {
         Self {
             page_rows,
@@ -154,7 +154,7 @@ impl<W: Width> Waiting<W> {
     }
 
     /// Codes and writes all rows.
-    fn end(self, t: usize, options: &Options, file: &mut Unfinished) -> Result<Codec, SegmentError> {
+    fn end(self, t: usize, options: &Options, file: &mut SegmentWriter) -> Result<Codec, SegmentError> {
         let Self {
             page_rows,
             sorted,
@@ -192,15 +192,15 @@ impl<W: Width> Waiting<W> {
                 before = row;
                 written += write_some(&mut packer, file)?;
             }
-            options.go_on(0)
+            options.report_and_check_stop(0)
         })?;
         if filled > 0 {
             end_page(&mut packer, written, before)?;
         }
         file.write(&packer.finish())?;
-        file.begin(Kind::DirectoryCoarse, t)?;
+        file.begin(SectionKind::DirectoryCoarse, t)?;
         lasts.append_to(file)?;
-        file.begin(Kind::DirectoryFine, t)?;
+        file.begin(SectionKind::DirectoryFine, t)?;
         starts.append_to(file)?;
         Ok(Codec::Huffman { page_rows })
     }

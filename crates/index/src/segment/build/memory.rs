@@ -5,7 +5,7 @@
 
 use twinprint_fingerprint::Width;
 
-use super::spill::{DIVISION_BITS, OPEN};
+use super::spill::{DIVISION_BITS, OPEN_BLOCK_BYTES};
 use super::tables::orders;
 use super::{Options, records, spool};
 use crate::segment::{Codec, MAX_ADDRESS_BITS, SegmentError};
@@ -19,7 +19,7 @@ impl Options {
         let plan = self.plan::<W>()?;
         let fingerprint = records::bytes::<W>() as u64;
         let first = fingerprint + self.id_bytes() as u64;
-        let open = |record: u64| rows.saturating_mul(record).min(OPEN);
+        let open = |record: u64| rows.saturating_mul(record).min(OPEN_BLOCK_BYTES);
         let blocks = open(first) + (plan.tables.len() as u64 - 1) * open(fingerprint);
         let widest = orders::<W>(&plan, self, rows)
             .iter()
@@ -29,7 +29,7 @@ impl Options {
         // As it was read, and sorted.
         let sorted = 2 * division.saturating_mul(first + size_of::<(W, u64)>() as u64);
         let id_bits = rows.checked_ilog2().map_or(0, |log| u64::from(log) + 1);
-        let ids = (rows.saturating_mul(id_bits) / 8).min(spool::MEMORY as u64);
+        let ids = (rows.saturating_mul(id_bits) / 8).min(spool::SPOOL_MEMORY_BYTES as u64);
         Ok(blocks
             .saturating_add(self.directory(widest.unwrap_or_default()))
             .saturating_add(sorted)
@@ -53,7 +53,7 @@ impl Options {
     /// Bytes for records and their sorting in `tables` tables: what directory and open blocks leave, but a quarter in any case.
     pub(super) fn for_records(&self, tables: usize) -> u64 {
         let bits = self.address_bits.iter().max().copied().unwrap_or_default();
-        let held = self.directory(bits) + tables as u64 * OPEN;
+        let held = self.directory(bits) + tables as u64 * OPEN_BLOCK_BYTES;
         self.memory.saturating_sub(held).max(self.memory / 4)
     }
 }

@@ -1,4 +1,4 @@
-//! Making a segment out of fingerprints and ids in any order, within bounded memory.
+//! Builds a segment from fingerprints and ids in any order, within bounded memory.
 //!
 //! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
 //! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use twinprint_fingerprint::Width;
 
-pub use self::resume::{Interrupted, Left};
-use self::spill::{DIVISION_BITS, Divided, Spill};
+pub use self::resume::{Interrupted, Resumable};
+use self::spill::{DIVISION_BITS, DividedRecords, Spill};
 use super::codec::Codec;
 use super::order::Order;
 use super::{Segment, SegmentError, write};
@@ -35,45 +35,45 @@ pub(super) const ROW_BITS: u32 = 32;
 /// Bits of a sum of a posting.
 pub(super) const SUM_BITS: u32 = 64;
 
-/// How a segment is built.
+/// The options of a build.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The plan; two halves for radius 3 where there is none.
+    /// The plan; `None` is two halves for radius 3.
     pub plan: Option<Plan>,
-    /// Address bits of each table; about log₂ n where there are none.
+    /// Address bits of each table; empty is about log₂ n.
     pub address_bits: Vec<u32>,
-    /// How rows are stored.
+    /// The storage format of rows.
     pub codec: Codec,
-    /// Where the file is written; the file system where there is none.
+    /// The file system to write to; `None` is the one of the system.
     pub storage: Option<Arc<dyn Storage>>,
-    /// Bytes of memory to stay within; what does not fit goes to disk for a while, beside the segment.
+    /// Bytes of memory to stay within. Data that does not fit goes to temporary files in the directory of the segment.
     pub memory: u64,
-    /// No id reaches this, where that is known: shorter records until then.
+    /// An exclusive upper bound of all ids, if known; it shortens the records.
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with numbers of rows as they are written, those of every table, and as a resumed build reads them back.
-    pub written: Option<Written>,
+    pub written: Option<ProgressCallback>,
     /// A description of the work: everything that decides the bytes of the file, apart from these options. With it, a build that is ended after its
     /// first table leaves its tables, and [`Interrupted::find`] finds them for the same work only. Facts that are known only after the input was read,
     /// such as a digest of it, are for [`Builder::note`].
     pub resume: Option<Vec<u8>>,
 }
 
-/// Who is told how many rows were written.
+/// A callback for progress.
 #[derive(Clone)]
-pub struct Written(Arc<dyn Fn(u64) + Send + Sync>);
+pub struct ProgressCallback(Arc<dyn Fn(u64) + Send + Sync>);
 
-impl Written {
-    /// Calls `tell` with the number of rows of a stretch.
-    pub fn new(tell: impl Fn(u64) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+impl ProgressCallback {
+    /// Calls `report` with the number of rows written since the last call.
+    pub fn new(report: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
     }
 }
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Written")
+        f.write_str("ProgressCallback")
     }
 }
 
@@ -108,10 +108,10 @@ impl Options {
         }
     }
 
-    /// After so many rows of a table.
-    fn go_on(&self, rows: usize) -> Result<(), SegmentError> {
-        if let Some(Written(tell)) = &self.written {
-            tell(rows as u64);
+    /// Reports rows, and checks whether to stop.
+    fn report_and_check_stop(&self, rows: usize) -> Result<(), SegmentError> {
+        if let Some(ProgressCallback(report)) = &self.written {
+            report(rows as u64);
         }
         let stop = self.stop.as_ref();
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -121,7 +121,24 @@ impl Options {
     }
 }
 
-/// Gathers fingerprints and ids and writes a segment.
+/// A builder of a segment.
+///
+/// ```
+/// use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options};
+///
+/// let directory = tempfile::tempdir()?;
+/// let options = Options {
+///     codec: Codec::Packed(DirectoryForm::EliasFano),
+///     memory: 1 << 30,
+///     ..Options::default()
+/// };
+/// let mut builder = Builder::new(&directory.path().join("rows.seg"), &options)?;
+/// builder.push(0b0000_u64, 17)?;
+/// builder.push(0b0000_u64, 18)?;
+/// let segment = builder.finish()?;
+/// assert_eq!((segment.rows(), segment.len()), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Builder<W> {
     path: PathBuf,
@@ -130,7 +147,7 @@ pub struct Builder<W> {
     order: Order<W>,
     spill: Spill,
     /// The records of the first table.
-    gathered: Divided,
+    gathered: DividedRecords,
     id_bytes: usize,
     count: u64,
     /// All ids or-ed.
@@ -139,7 +156,7 @@ pub struct Builder<W> {
 }
 
 impl<W: Width> Builder<W> {
-    /// For a file at `path`, which appears only when it is whole. With [`Options::resume`], what an interrupted build left is removed.
+    /// A builder of a file at `path`, which appears only when it is whole. With [`Options::resume`], the files of an interrupted build are removed.
     ///
     /// # Errors
     /// `Inexact` for a plan that would miss neighbours, `Plan` for one of another width.
@@ -157,7 +174,7 @@ impl<W: Width> Builder<W> {
                 folder(path),
                 (options.for_records(plan.tables.len()) / 5 * 2) as usize,
             ),
-            gathered: Divided::new(records::bytes::<W>() + id_bytes),
+            gathered: DividedRecords::new(records::bytes::<W>() + id_bytes),
             options: options.clone(),
             plan,
             id_bytes,
@@ -167,10 +184,10 @@ impl<W: Width> Builder<W> {
         })
     }
 
-    /// Adds a fingerprint. Equal fingerprints are stored once with the ids of all; an id that comes twice with one is there twice.
+    /// Adds a fingerprint. Equal fingerprints are stored once with the ids of all; an id pushed twice with one fingerprint is stored twice.
     ///
     /// # Errors
-    /// What the system refuses. `TooMany` for an id that [`Options::ids_below`] excluded.
+    /// `Io`; `TooMany` for an id that [`Options::ids_below`] excluded.
     #[inline]
     pub fn push(&mut self, fingerprint: W, id: u64) -> Result<(), SegmentError> {
         let permuted = self.order.permute(fingerprint);
@@ -193,8 +210,8 @@ impl<W: Width> Builder<W> {
     /// Writes the segment and opens it.
     ///
     /// # Errors
-    /// What the system refuses; `TooMany` distinct fingerprints; `Stopped` when [`Options::stop`] was set. With [`Options::resume`], what was
-    /// written up to the end of a table stays for [`Interrupted::find`], whatever the error.
+    /// `Io`; `TooMany` distinct fingerprints; `Stopped` when [`Options::stop`] was set. With [`Options::resume`], whole tables stay on disk for
+    /// [`Interrupted::find`] after any error.
     pub fn finish(self) -> Result<Segment<W>, SegmentError> {
         let path = self.path.clone();
         self.write()?;

@@ -1,8 +1,8 @@
-//! Going on with a build that was interrupted.
+//! Resumes an interrupted build.
 //!
-//! The journal says how far the file has come. What it tells of is verified, all of it; the rows of the last whole table are read back and divided for
-//! the tables to come, and the build goes on as if it had just written that table. A table depends on nothing but the set of rows, so that
-//! the finished file is, byte for byte, that of a build which was not interrupted. Input is not read again.
+//! The journal names the tables that are whole. All their bytes are verified; the rows of the last whole table are read back and divided for
+//! the remaining tables, and the build continues as if it had just written that table. A table depends on the set of rows only, so
+//! the finished file is, byte for byte, that of an uninterrupted build. Input is not read again.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,31 +11,52 @@ use std::path::{Path, PathBuf};
 use twinprint_fingerprint::Width;
 
 use super::spill::Spill;
-use super::tables::{Tables, divide, metas, orders};
+use super::tables::{TableWriter, divide, metas, orders};
 use super::{Options, write};
 use crate::segment::journal::{self, Journal};
 use crate::segment::layout::TableMeta;
 use crate::segment::mapping::Mapping;
-use crate::segment::sectors::{Sectors, Sums};
-use crate::segment::write::Unfinished;
+use crate::segment::sectors::{Checksums, Sectors};
+use crate::segment::write::SegmentWriter;
 use crate::segment::{Segment, SegmentError};
 use crate::storage::folder;
 
-/// Bytes verified between two looks at [`Options::stop`].
-const STRETCH: usize = 64 << 20;
+/// Bytes verified between two checks of [`Options::stop`].
+const VERIFIED_BYTES: usize = 64 << 20;
 
-/// What an interrupted build left of itself.
+/// The files of an interrupted build.
 #[derive(Debug)]
-pub enum Left<W> {
-    /// Nothing to go on from.
+pub enum Resumable<W> {
+    /// There is no journal.
     Nothing,
-    /// Something that is of other work, damaged, or of another version, and how it is. A build that begins anew removes it.
+    /// The files are of other work, damaged, or of another version; the error says which. A new build removes them.
     Unusable(SegmentError),
     /// Whole tables.
     Tables(Box<Interrupted<W>>),
 }
 
-/// A build that was interrupted after one of its tables and can be gone on with.
+/// An interrupted build with at least one whole table, which can be resumed.
+///
+/// ```
+/// use twinprint_index::segment::{Builder, Interrupted, Options, Resumable};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("rows.seg");
+/// let options = Options {
+///     resume: Some(b"rows of 2024".to_vec()),
+///     ..Options::default()
+/// };
+/// let segment = match Interrupted::<u64>::find(&path, &options)? {
+///     Resumable::Tables(interrupted) => interrupted.finish()?,
+///     Resumable::Nothing | Resumable::Unusable(_) => {
+///         let mut builder = Builder::new(&path, &options)?;
+///         builder.push(7, 0)?;
+///         builder.finish()?
+///     }
+/// };
+/// assert_eq!(segment.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Interrupted<W> {
     path: PathBuf,
@@ -46,23 +67,23 @@ pub struct Interrupted<W> {
 }
 
 impl<W: Width> Interrupted<W> {
-    /// Looks for what a build of a file at `path` left. It must have been built with the same plan, address bits and codec, and the same
-    /// [`Options::resume`], without which nothing is looked for. Reads and verifies all that was written.
+    /// Looks for an interrupted build of a file at `path`. It must have been built with the same plan, address bits, codec and
+    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all whole tables.
     ///
     /// # Errors
-    /// `Stopped` when [`Options::stop`] was set. What cannot be read or believed is no error, but [`Left::Unusable`].
-    pub fn find(path: &Path, options: &Options) -> Result<Left<W>, SegmentError> {
+    /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Resumable::Unusable`].
+    pub fn find(path: &Path, options: &Options) -> Result<Resumable<W>, SegmentError> {
         let Some(work) = &options.resume else {
-            return Ok(Left::Nothing);
+            return Ok(Resumable::Nothing);
         };
         let journal = journal::place(path);
         match fs::read(&journal) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Left::Nothing),
-            Err(error) => Ok(Left::Unusable(SegmentError::io(&journal)(error))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Resumable::Nothing),
+            Err(error) => Ok(Resumable::Unusable(SegmentError::io(&journal)(error))),
             Ok(bytes) => match Self::verified(path, options, work, &bytes) {
-                Ok(interrupted) => Ok(Left::Tables(Box::new(interrupted))),
+                Ok(interrupted) => Ok(Resumable::Tables(Box::new(interrupted))),
                 Err(SegmentError::Stopped) => Err(SegmentError::Stopped),
-                Err(error) => Ok(Left::Unusable(error)),
+                Err(error) => Ok(Resumable::Unusable(error)),
             },
         }
     }
@@ -81,14 +102,14 @@ impl<W: Width> Interrupted<W> {
         };
         let data = Mapping::map_in_order(&file)?;
         let length = usize::try_from(journal.length).unwrap_or(usize::MAX);
-        let sectors = Sectors::new(length, Sums::Apart(journal.sums.clone()));
+        let sectors = Sectors::new(length, Checksums::Apart(journal.sums.clone()));
         let sectors = sectors.filter(|_| length <= data.len());
         let sectors = sectors.ok_or_else(|| damaged(data.len() as u64, "its end is missing"))?;
-        for from in (0..length).step_by(STRETCH) {
-            let bytes = from..length.min(from + STRETCH);
+        for from in (0..length).step_by(VERIFIED_BYTES) {
+            let bytes = from..length.min(from + VERIFIED_BYTES);
             let wrong = |offset| damaged(offset, "a checksum does not match");
             sectors.verify_each(&data, bytes).map_err(wrong)?;
-            options.go_on(0)?;
+            options.report_and_check_stop(0)?;
         }
         let mut footer = journal.footer.clone();
         footer.tables.truncate(journal.whole as usize);
@@ -100,27 +121,27 @@ impl<W: Width> Interrupted<W> {
         })
     }
 
-    /// How many tables are whole.
+    /// The number of whole tables.
     pub fn whole(&self) -> usize {
         self.journal.whole as usize
     }
 
-    /// How many tables there will be.
+    /// The number of all tables.
     pub fn tables(&self) -> usize {
         self.journal.footer.tables.len()
     }
 
-    /// What [`super::Builder::note`] was told.
+    /// The notes given to [`super::Builder::note`].
     pub fn notes(&self) -> &[u8] {
         &self.journal.notes
     }
 
-    /// How many ids were pushed.
+    /// The number of ids pushed.
     pub fn len(&self) -> u64 {
         self.so_far.len()
     }
 
-    /// Whether no id was pushed.
+    /// Returns `true` if no id was pushed.
     pub fn is_empty(&self) -> bool {
         self.so_far.is_empty()
     }
@@ -140,7 +161,7 @@ impl<W: Width> Interrupted<W> {
         let orders = orders(&journal.footer.plan, &options, journal.footer.ids);
         let budget = options.for_records(orders.len()) / 5 * 2;
         let mut spill = Spill::new(folder(&path), budget as usize);
-        let mut others = Tables::none_divided(&orders[whole..]);
+        let mut others = TableWriter::none_divided(&orders[whole..]);
         let mut walk = so_far.walk(whole - 1);
         let mut rows = Vec::new();
         while walk.fill(&mut rows)? {
@@ -148,13 +169,13 @@ impl<W: Width> Interrupted<W> {
                 let fingerprint = orders[whole - 1].restore(row);
                 divide(fingerprint, &orders[whole..], &mut others, &mut spill)?;
             }
-            options.go_on(rows.len())?;
+            options.report_and_check_stop(rows.len())?;
         }
         // Before the file is written to.
         drop(so_far);
-        let file = Unfinished::cut(&path, &journal, options.storage.clone())?;
+        let file = SegmentWriter::cut(&path, &journal, options.storage.clone())?;
         let opened = path.clone();
-        let tables = Tables {
+        let tables = TableWriter {
             path,
             options,
             notes: journal.notes,
@@ -169,7 +190,7 @@ impl<W: Width> Interrupted<W> {
     }
 }
 
-/// Whether a build with these options would make such tables.
+/// Returns `true` if a build with these options would make such tables.
 fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, SegmentError> {
     let plan = options.plan::<W>()?;
     let footer = &journal.footer;
@@ -177,7 +198,7 @@ fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, S
         return Ok(false);
     }
     let orders = orders::<W>(&plan, options, footer.ids);
-    // One that is whole may have been stored in another way than was asked for.
+    // A whole table may have another codec than the requested one.
     let asked = |table: &TableMeta| (table.spec, table.address_bits);
     let metas = metas(&plan, &orders, options.codec);
     let (whole, to_come) = footer.tables.split_at(journal.whole as usize);

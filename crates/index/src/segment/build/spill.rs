@@ -1,7 +1,7 @@
 //! Records divided by their leading bits, in memory while they fit and on disk beyond.
 //!
-//! All divisions of all tables share one file, of blocks of equal length. What has been read is written over, so that the file is never larger
-//! than what is waiting at one time.
+//! All divisions of all tables share one file, of blocks of equal length. Blocks that have been read are overwritten, so the file is never larger
+//! than the records that wait at one time.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use crate::positioned::PositionedFile;
 use crate::segment::SegmentError;
 
 /// Bytes of a block, about; records do not cross blocks.
-const BLOCK: usize = 1 << 16;
+const BLOCK_BYTES: usize = 1 << 16;
 /// log₂ of the divisions of a table.
 pub(super) const DIVISION_BITS: u32 = 8;
 /// Bytes of the last block of every division of a table. They stay in memory, whatever the budget.
-pub(super) const OPEN: u64 = (BLOCK as u64) << DIVISION_BITS;
+pub(super) const OPEN_BLOCK_BYTES: u64 = (BLOCK_BYTES as u64) << DIVISION_BITS;
 
-/// Where blocks lie.
+/// A store of blocks of records: in memory within a budget, in one unnamed file beyond.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: PathBuf,
     /// Bytes that may stay in memory.
     budget: usize,
     held: usize,
-    /// Blocks to be filled again. Left to the allocator, those that one thread filled would lie beside those that another fills later.
+    /// Blocks to be filled again. If the allocator chose, those that one thread filled would be adjacent to those that another fills later.
     spare: Vec<Vec<u8>>,
     file: Option<PositionedFile>,
     free: Vec<u64>,
@@ -31,24 +31,24 @@ pub(super) struct Spill {
 
 /// Records of one length, divided.
 #[derive(Debug)]
-pub(super) struct Divided {
+pub(super) struct DividedRecords {
     record: usize,
-    divisions: Vec<Division>,
+    divisions: Vec<SpillDivision>,
 }
 
 #[derive(Debug, Default)]
-struct Division {
-    sealed: Vec<Block>,
+struct SpillDivision {
+    sealed: Vec<SpillBlock>,
     open: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Block {
+enum SpillBlock {
     Held(Vec<u8>),
     Stored { at: u64, length: usize },
 }
 
-impl Block {
+impl SpillBlock {
     fn len(&self) -> usize {
         match self {
             Self::Held(bytes) => bytes.len(),
@@ -77,10 +77,10 @@ impl Spill {
         self.end
     }
 
-    fn seal(&mut self, bytes: Vec<u8>) -> Result<Block, SegmentError> {
+    fn seal(&mut self, bytes: Vec<u8>) -> Result<SpillBlock, SegmentError> {
         if self.held + bytes.len() <= self.budget {
             self.held += bytes.len();
-            return Ok(Block::Held(bytes));
+            return Ok(SpillBlock::Held(bytes));
         }
         let file = match &mut self.file {
             Some(file) => file,
@@ -91,28 +91,31 @@ impl Spill {
             }
         };
         let at = self.free.pop().unwrap_or(self.end);
-        self.end = self.end.max(at + BLOCK as u64);
+        self.end = self.end.max(at + BLOCK_BYTES as u64);
         file.write_all_at(&bytes, at)
             .map_err(SegmentError::io(&self.directory))?;
         let length = bytes.len();
         self.spare.push(bytes);
-        Ok(Block::Stored { at, length })
+        Ok(SpillBlock::Stored { at, length })
     }
 
     fn empty_block(&mut self) -> Vec<u8> {
-        let mut block = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK));
+        let mut block = self
+            .spare
+            .pop()
+            .unwrap_or_else(|| Vec::with_capacity(BLOCK_BYTES));
         block.clear();
         block
     }
 
     /// The bytes of blocks, appended; room for them is free again when they have been forgotten.
-    fn read(&self, blocks: &[Block]) -> Result<Vec<u8>, SegmentError> {
+    fn read(&self, blocks: &[SpillBlock]) -> Result<Vec<u8>, SegmentError> {
         // With room for an open block and what decoding appends.
-        let mut out = Vec::with_capacity(blocks.iter().map(Block::len).sum::<usize>() + 2 * BLOCK);
+        let mut out = Vec::with_capacity(blocks.iter().map(SpillBlock::len).sum::<usize>() + 2 * BLOCK_BYTES);
         for block in blocks {
             match block {
-                Block::Held(bytes) => out.extend_from_slice(bytes),
-                Block::Stored { at, length } => {
+                SpillBlock::Held(bytes) => out.extend_from_slice(bytes),
+                SpillBlock::Stored { at, length } => {
                     let from = out.len();
                     out.resize(from + length, 0);
                     if let Some(file) = &self.file {
@@ -125,25 +128,27 @@ impl Spill {
         Ok(out)
     }
 
-    fn forget(&mut self, blocks: Vec<Block>) {
+    fn forget(&mut self, blocks: Vec<SpillBlock>) {
         for block in blocks {
             match block {
-                Block::Held(bytes) => {
+                SpillBlock::Held(bytes) => {
                     self.held -= bytes.len();
                     self.spare.push(bytes);
                 }
-                Block::Stored { at, .. } => self.free.push(at),
+                SpillBlock::Stored { at, .. } => self.free.push(at),
             }
         }
     }
 }
 
-impl Divided {
+impl DividedRecords {
     /// No records yet, of `record` bytes each.
     pub(super) fn new(record: usize) -> Self {
         Self {
             record,
-            divisions: (0..1 << DIVISION_BITS).map(|_| Division::default()).collect(),
+            divisions: (0..1 << DIVISION_BITS)
+                .map(|_| SpillDivision::default())
+                .collect(),
         }
     }
 
@@ -156,7 +161,7 @@ impl Divided {
         spill: &mut Spill,
     ) -> Result<(), SegmentError> {
         let d = &mut self.divisions[division];
-        if d.open.len() + record.len() > BLOCK {
+        if d.open.len() + record.len() > BLOCK_BYTES {
             let full = std::mem::replace(&mut d.open, spill.empty_block());
             let block = spill.seal(full)?;
             d.sealed.push(block);
@@ -168,7 +173,7 @@ impl Divided {
     /// Records of a division.
     pub(super) fn len(&self, division: usize) -> usize {
         let d = &self.divisions[division];
-        let sealed: usize = d.sealed.iter().map(Block::len).sum();
+        let sealed: usize = d.sealed.iter().map(SpillBlock::len).sum();
         (sealed + d.open.len()) / self.record
     }
 
@@ -194,11 +199,11 @@ mod tests {
     #[test]
     fn records_come_back_from_memory_and_from_disk() {
         let directory = tempfile::tempdir().unwrap();
-        for budget in [0, 3 * BLOCK, usize::MAX] {
+        for budget in [0, 3 * BLOCK_BYTES, usize::MAX] {
             let mut spill = Spill::new(directory.path(), budget);
             let mut largest = 0;
             for round in 0..3u64 {
-                let mut divided = Divided::new(8);
+                let mut divided = DividedRecords::new(8);
                 let mut expected = vec![Vec::new(); 3];
                 for i in 0..60_000u64 {
                     let record = (i + round).to_le_bytes();

@@ -1,4 +1,4 @@
-//! Bytes that are made beside a section and follow it in the file: in memory while they are few, in an unnamed file beyond.
+//! A buffer of bytes that are produced together with a section and follow it in the file: in memory up to a limit, in an unnamed file beyond.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::segment::SegmentError;
 use crate::segment::bits::{PADDING, Packer};
-use crate::segment::write::Unfinished;
+use crate::segment::write::SegmentWriter;
 
 /// Bytes kept in memory.
-pub(super) const MEMORY: usize = 16 << 20;
+pub(super) const SPOOL_MEMORY_BYTES: usize = 16 << 20;
 /// Bytes read again at once.
-const STRETCH: usize = 1 << 20;
+const STRETCH_BYTES: usize = 1 << 20;
 
-/// Packed numbers of one width on their way.
+/// A buffer of packed numbers of one width.
 #[derive(Debug)]
 pub(super) struct Spool {
     directory: PathBuf,
@@ -36,7 +36,7 @@ impl Spool {
     #[inline]
     pub(super) fn push(&mut self, number: impl Into<u128>) -> Result<(), SegmentError> {
         self.packer.push(number.into(), self.width);
-        if self.packer.ready().len() >= MEMORY {
+        if self.packer.ready().len() >= SPOOL_MEMORY_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Spool {
     }
 
     /// Appends everything, and padding, to a file.
-    pub(super) fn append_to(self, out: &mut Unfinished) -> Result<(), SegmentError> {
+    pub(super) fn append_to(self, out: &mut SegmentWriter) -> Result<(), SegmentError> {
         self.each(|bytes| out.write(bytes))?;
         out.write(&[0; PADDING])
     }
@@ -72,10 +72,10 @@ impl Spool {
         if let Some(mut file) = self.file.take() {
             let failed = || SegmentError::io(&self.directory);
             file.seek(SeekFrom::Start(0)).map_err(failed())?;
-            let mut stretch = Vec::with_capacity(STRETCH);
+            let mut stretch = Vec::with_capacity(STRETCH_BYTES);
             loop {
                 stretch.clear();
-                let some = (&file).take(STRETCH as u64).read_to_end(&mut stretch);
+                let some = (&file).take(STRETCH_BYTES as u64).read_to_end(&mut stretch);
                 if some.map_err(failed())? == 0 {
                     break;
                 }

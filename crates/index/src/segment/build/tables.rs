@@ -6,20 +6,20 @@ use rayon::prelude::*;
 use twinprint_fingerprint::Width;
 
 use super::encode::Encoder;
-use super::spill::{DIVISION_BITS, Divided, Spill};
+use super::spill::{DIVISION_BITS, DividedRecords, Spill};
 use super::spool::Spool;
 use super::{Builder, Options, ROW_BITS, SUM_BITS, records};
 use crate::plan::Plan;
 use crate::segment::codec::Codec;
-use crate::segment::layout::{Footer, Kind, TableMeta};
+use crate::segment::layout::{Footer, SectionKind, TableMeta};
 use crate::segment::order::Order;
-use crate::segment::write::Unfinished;
+use crate::segment::write::SegmentWriter;
 use crate::segment::{MAX_ADDRESS_BITS, SegmentError};
 use crate::storage::folder;
 
 /// Calls `each` with the sorted records of every division in turn, sorting the next ones meanwhile.
 fn in_order<R: Ord + Send + Sync>(
-    mut divided: Divided,
+    mut divided: DividedRecords,
     spill: &mut Spill,
     memory: u64,
     decode: impl Fn(Vec<u8>) -> Vec<R> + Sync,
@@ -74,11 +74,11 @@ impl<W: Width> Builder<W> {
             sections: Vec::new(),
             sums_crc: 0,
         };
-        let mut tables = Tables {
-            file: Unfinished::create(&self.path, W::BITS, self.options.storage.clone())?,
+        let mut tables = TableWriter {
+            file: SegmentWriter::create(&self.path, W::BITS, self.options.storage.clone())?,
             path: self.path,
             notes: self.notes,
-            others: Tables::<W>::none_divided(&orders[1..]),
+            others: TableWriter::<W>::none_divided(&orders[1..]),
             orders,
             footer,
             spill: self.spill,
@@ -102,7 +102,7 @@ pub(super) fn orders<W: Width>(plan: &Plan, options: &Options, count: u64) -> Ve
         .collect()
 }
 
-/// What the footer says of tables that are not written yet.
+/// The footer's entries of tables that are not written yet.
 pub(super) fn metas<W: Width>(plan: &Plan, orders: &[Order<W>], codec: Codec) -> Vec<TableMeta> {
     let [directory, codec, page_rows] = codec.bounded().numbers();
     let tables = plan.tables.iter().zip(orders);
@@ -117,28 +117,28 @@ pub(super) fn metas<W: Width>(plan: &Plan, orders: &[Order<W>], codec: Codec) ->
         .collect()
 }
 
-/// A segment on its way into its file.
-pub(super) struct Tables<W> {
+/// The state of a segment while its tables are written.
+pub(super) struct TableWriter<W> {
     pub(super) path: PathBuf,
     pub(super) options: Options,
     pub(super) notes: Vec<u8>,
     pub(super) orders: Vec<Order<W>>,
     pub(super) footer: Footer,
-    pub(super) file: Unfinished,
+    pub(super) file: SegmentWriter,
     pub(super) spill: Spill,
     /// The rows of the tables to come, divided.
-    pub(super) others: Vec<Divided>,
+    pub(super) others: Vec<DividedRecords>,
 }
 
-impl<W: Width> Tables<W> {
+impl<W: Width> TableWriter<W> {
     /// Room for the rows of tables of these orders.
-    pub(super) fn none_divided(orders: &[Order<W>]) -> Vec<Divided> {
-        let none = |_| Divided::new(records::bytes::<W>());
+    pub(super) fn none_divided(orders: &[Order<W>]) -> Vec<DividedRecords> {
+        let none = |_| DividedRecords::new(records::bytes::<W>());
         orders.iter().map(none).collect()
     }
 
     /// Writes the first table, the ids and the postings, and divides the rows for the other tables.
-    fn first(&mut self, gathered: Divided, id_bytes: usize) -> Result<(), SegmentError> {
+    fn first(&mut self, gathered: DividedRecords, id_bytes: usize) -> Result<(), SegmentError> {
         let (orders, options, file) = (&self.orders, &self.options, &mut self.file);
         let memory = options.for_records(orders.len());
         let (footer, others) = (&mut self.footer, &mut self.others);
@@ -172,15 +172,15 @@ impl<W: Width> Tables<W> {
                 if rows > u64::from(u32::MAX - 1) {
                     return Err(SegmentError::TooMany);
                 }
-                options.go_on(sorted.len())
+                options.report_and_check_stop(sorted.len())
             },
         )?;
         footer.rows = rows;
         footer.tables[0].stored(table.end(0, options, file)?);
         for (kind, spool) in [
-            (Kind::Ids, ids),
-            (Kind::PostingRows, posting_rows),
-            (Kind::PostingSums, posting_sums),
+            (SectionKind::Ids, ids),
+            (SectionKind::PostingRows, posting_rows),
+            (SectionKind::PostingSums, posting_sums),
         ] {
             file.begin(kind, 0)?;
             spool.append_to(file)?;
@@ -199,7 +199,7 @@ impl<W: Width> Tables<W> {
         self.file.finish(self.footer)
     }
 
-    /// Makes the first `whole` tables such that another process can go on, if it may and more are to come.
+    /// Writes a journal after the first `whole` tables, if the build can be resumed and more tables follow.
     fn keep(&mut self, whole: usize) -> Result<(), SegmentError> {
         match &self.options.resume {
             Some(work) if whole < self.orders.len() => {
@@ -210,7 +210,7 @@ impl<W: Width> Tables<W> {
     }
 
     /// Writes table `t` from its divided rows.
-    fn table(&mut self, t: usize, divided: Divided) -> Result<(), SegmentError> {
+    fn table(&mut self, t: usize, divided: DividedRecords) -> Result<(), SegmentError> {
         let (options, file) = (&self.options, &mut self.file);
         let mut table = Encoder::begin(&self.orders[t], t, options, folder(&self.path), file)?;
         in_order(
@@ -222,7 +222,7 @@ impl<W: Width> Tables<W> {
                 for &permuted in sorted {
                     table.push(permuted, file)?;
                 }
-                options.go_on(sorted.len())
+                options.report_and_check_stop(sorted.len())
             },
         )?;
         self.footer.tables[t].stored(table.end(t, options, file)?);
@@ -235,7 +235,7 @@ impl<W: Width> Tables<W> {
 pub(super) fn divide<W: Width>(
     fingerprint: W,
     orders: &[Order<W>],
-    others: &mut [Divided],
+    others: &mut [DividedRecords],
     spill: &mut Spill,
 ) -> Result<(), SegmentError> {
     for (divided, order) in others.iter_mut().zip(orders) {

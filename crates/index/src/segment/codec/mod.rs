@@ -1,13 +1,14 @@
-//! How the rows of a table are stored, behind one interface.
+//! The storage formats of the rows of a table, behind one interface.
 //!
 //! *Packed* ([`packed`]): the bits of a row below its address, all of one width, and a directory from addresses to rows. With an Elias–Fano
-//! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits as they are. *Pages*
+//! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits verbatim. *Pages*
 //! ([`pages`]): rows as Huffman-coded differences in pages, whose last rows take the place of a directory (Manku, Jain, Das Sarma 2007).
 //!
 //! A table is searched through [`Buckets`], whichever way it is stored: an address is *located*, which gives a [`Span`] in the units of the
-//! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps memory is asked for what comes next.
+//! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps the bytes of the next step are prefetched.
 //! `Segment::buckets` and [`each_codec`] choose the codec once for a whole batch of probes, so that nothing is chosen in the loops.
 
+mod kind;
 mod packed;
 pub(super) mod pages;
 
@@ -16,75 +17,24 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::RowRange;
 
-pub(super) use self::packed::{Bounded, Packed};
-pub(super) use self::pages::{Paged, Pages};
-use super::directory::{Directory, EliasFano, Form, Plain};
+pub(super) use self::packed::{Packed, PackedReader};
+pub(super) use self::pages::{Pages, PagesReader};
+use super::directory::{Directory, EliasFano, Plain};
 use super::{Segment, SegmentError};
+pub use kind::Codec;
 
-/// How the rows of a segment are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Codec {
-    /// The bits below the address, and a directory: the fastest to search. With [`Form::EliasFano`] this is the Elias–Fano coding of a table.
-    Packed(Form),
-    /// Pages of so many rows, 1 to 65,536, of Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
-    /// probe. [`Codec::HUFFMAN`] has the size that is usual here; a number beyond the bounds is taken as the nearest.
-    Huffman {
-        /// Rows of a page: more take less space and more time.
-        page_rows: u32,
-    },
-}
-
-impl Default for Codec {
-    fn default() -> Self {
-        Self::Packed(Form::default())
-    }
-}
-
-impl Codec {
-    /// Pages of a size whose first and last rows and starts cost little more than a bit a row.
-    pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
-
-    /// With a size of pages that a reader takes.
-    pub(crate) fn bounded(self) -> Self {
-        match self {
-            Self::Huffman { page_rows } => Self::Huffman {
-                page_rows: page_rows.clamp(1, pages::MOST_ROWS),
-            },
-            packed @ Self::Packed(_) => packed,
-        }
-    }
-
-    /// As they stand in files: form of the directory, code of the rows, rows of a page.
-    pub(crate) fn numbers(self) -> [u32; 3] {
-        match self {
-            Self::Packed(form) => [form as u32, 1, 0],
-            Self::Huffman { page_rows } => [pages::FORM, 2, page_rows],
-        }
-    }
-
-    /// The codec of such numbers.
-    pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
-        match numbers {
-            [form, 1, 0] => Form::from(form).map(Self::Packed),
-            [pages::FORM, 2, page_rows @ 1..=pages::MOST_ROWS] => Some(Self::Huffman { page_rows }),
-            _ => None,
-        }
-    }
-}
-
-/// Where the rows of an address lie: from one row, or page, up to before another.
+/// The rows of an address: from one row, or page, up to before another.
 pub(super) type Span = (u32, u32);
 
-/// What reads the rows of a table that is stored in one way.
+/// A reader of the rows of a table in one storage format.
 pub(super) trait Buckets<W: Width> {
-    /// Asks memory for what [`Buckets::locate`] will read.
+    /// Prefetches the bytes that [`Buckets::locate`] will read.
     fn prefetch(&self, address: u32);
 
-    /// Verifies what [`Buckets::locate`] will read.
+    /// Verifies the bytes that [`Buckets::locate`] will read.
     fn verify_bounds(&self, address: u32) -> Result<(), SegmentError>;
 
-    /// Where the rows of an address lie; asks memory for them.
+    /// Finds the rows of an address, and prefetches them.
     fn locate(&self, address: u32) -> Span;
 
     /// Verifies the rows of a span.
@@ -100,11 +50,11 @@ pub(super) trait Buckets<W: Width> {
         each: impl FnMut(u32, u32, W),
     ) -> Result<u64, SegmentError>;
 
-    /// The number of a permuted row, which must lie in the span located for its address, verified.
+    /// The number of a permuted row, which must be in the span located for its address, verified.
     fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
 
-    /// Appends the permuted rows from `place` on, some thousand at least while there are so many, verified; moves on.
-    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError>;
+    /// Appends the permuted rows from `place` on, at least some thousand if that many are left, verified; advances `place`.
+    fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
 /// Probes that have been located.
@@ -117,11 +67,11 @@ pub(super) struct Probed<'p, W> {
     pub(super) rests: &'p [W],
 }
 
-/// Memory that comparing uses again.
+/// Reused buffers of comparisons.
 #[derive(Debug, Default)]
 pub(super) struct Workspace<W> {
     near: Vec<(u32, u32)>,
-    decoded: pages::Decoded<W>,
+    decoded: pages::PageCache<W>,
 }
 
 impl<W> Workspace<W> {
@@ -131,9 +81,9 @@ impl<W> Workspace<W> {
     }
 }
 
-/// How far all rows of a table have been read.
+/// The position of a pass over all rows of a table.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct RowCursor {
     /// The row to come.
     pub(super) row: u32,
     /// The address after that of the last row, and the end of the latter's bucket.
@@ -142,49 +92,53 @@ pub(super) struct Place {
     rests: Vec<u64>,
 }
 
-/// The rows of a table in an open segment: where they lie.
+/// The positions of the rows of a table in an open segment.
 #[derive(Debug)]
-pub(super) enum Coded {
+pub(super) enum StoredRows {
     Packed(Packed),
     Pages(Pages),
 }
 
 /// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prices {
+pub(super) struct ProbeCosts {
     pub(super) probe: f64,
     pub(super) candidate: f64,
     pub(super) scanned: f64,
 }
 
-impl Coded {
-    /// What its steps cost.
-    pub(super) fn prices(&self) -> Prices {
+impl StoredRows {
+    /// The costs of its steps.
+    pub(super) fn costs(&self) -> ProbeCosts {
         match self {
-            Self::Packed(_) => packed::PRICES,
-            Self::Pages(pages) => pages::prices(pages.page_rows()),
+            Self::Packed(_) => packed::COSTS,
+            Self::Pages(pages) => pages::costs(pages.page_rows()),
         }
     }
 }
 
 /// One of the readers; see [`each_codec`].
-pub(super) enum Reader<'s, W> {
-    Plain(Bounded<'s, W, Plain<'s>>),
-    EliasFano(Bounded<'s, W, EliasFano<'s>>),
-    Pages(Paged<'s, W>),
+pub(super) enum RowReader<'s, W> {
+    Plain(PackedReader<'s, W, Plain<'s>>),
+    EliasFano(PackedReader<'s, W, EliasFano<'s>>),
+    Pages(PagesReader<'s, W>),
 }
 
 impl<W: Width> Segment<W> {
-    /// What reads the rows of table `t`.
+    /// The reader of the rows of table `t`.
     #[inline]
-    pub(super) fn buckets(&self, t: usize) -> Reader<'_, W> {
+    pub(super) fn buckets(&self, t: usize) -> RowReader<'_, W> {
         let table = &self.tables[t];
         match &table.rows {
-            Coded::Packed(packed) => match packed.directory(&self.data) {
-                Directory::Plain(bounds) => Reader::Plain(Bounded::new(self, table, packed, bounds)),
-                Directory::EliasFano(bounds) => Reader::EliasFano(Bounded::new(self, table, packed, bounds)),
+            StoredRows::Packed(packed) => match packed.directory(&self.data) {
+                Directory::Plain(bounds) => {
+                    RowReader::Plain(PackedReader::new(self, &table.order, packed, bounds))
+                }
+                Directory::EliasFano(bounds) => {
+                    RowReader::EliasFano(PackedReader::new(self, &table.order, packed, bounds))
+                }
             },
-            Coded::Pages(pages) => Reader::Pages(Paged::new(self, table, pages)),
+            StoredRows::Pages(pages) => RowReader::Pages(PagesReader::new(self, &table.order, pages)),
         }
     }
 }
@@ -193,19 +147,19 @@ impl<W: Width> Segment<W> {
 macro_rules! each_codec {
     ($reader:expr, $rows:ident => $do:expr) => {
         match $reader {
-            $crate::segment::codec::Reader::Plain($rows) => $do,
-            $crate::segment::codec::Reader::EliasFano($rows) => $do,
-            $crate::segment::codec::Reader::Pages($rows) => $do,
+            $crate::segment::codec::RowReader::Plain($rows) => $do,
+            $crate::segment::codec::RowReader::EliasFano($rows) => $do,
+            $crate::segment::codec::RowReader::Pages($rows) => $do,
         }
     };
 }
 pub(super) use each_codec;
 
-/// What does not fit in a file, and where.
+/// A mismatch in a file, and its offset.
 #[derive(Debug)]
-pub(super) struct Wrong(pub(super) u64, pub(super) &'static str);
+pub(super) struct Mismatch(pub(super) u64, pub(super) &'static str);
 
 /// A section that must be there.
-fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Wrong> {
-    section.ok_or(Wrong(0, what))
+fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Mismatch> {
+    section.ok_or(Mismatch(0, what))
 }

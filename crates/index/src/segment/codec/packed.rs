@@ -1,6 +1,6 @@
 //! Packed rows: the bits below the address, each of the same width, and a directory.
 //!
-//! A span counts rows. Finding and comparing are a look into the directory and a look at the rows, without a branch on the data between
+//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data between
 //! them, which is what many probes at once need. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
 
 use std::ops::Range;
@@ -8,20 +8,19 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::{PackedRows, prefetch_read, unpack_bits};
 
-use super::{Buckets, Place, Prices, Probed, Span, Workspace, Wrong, required};
+use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Span, Workspace, required};
 use crate::segment::bits::{packed_bytes, unpack};
-use crate::segment::directory::{Bounds, Directory, Form};
-use crate::segment::layout::{Footer, Kind};
+use crate::segment::directory::{Bounds, Directory, DirectoryForm};
+use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
-use crate::segment::table::Stored;
 use crate::segment::{Segment, SegmentError};
 
 /// Bytes of a line of the cache.
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 /// Rows of a stretch.
-const STRETCH: u32 = 4096;
+const STRETCH_ROWS: u32 = 4096;
 
-pub(super) const PRICES: Prices = Prices {
+pub(super) const COSTS: ProbeCosts = ProbeCosts {
     probe: 10.0,
     candidate: 1.5,
     scanned: 0.7,
@@ -30,7 +29,7 @@ pub(super) const PRICES: Prices = Prices {
 /// Packed rows of a table and its directory.
 #[derive(Debug)]
 pub(in crate::segment) struct Packed {
-    form: Form,
+    form: DirectoryForm,
     coarse: Range<usize>,
     fine: Range<usize>,
     rows: Range<usize>,
@@ -38,19 +37,27 @@ pub(in crate::segment) struct Packed {
 }
 
 impl Packed {
-    /// Those of table `t`, whose sections lie within the file.
+    /// Opens those of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
-        form: Form,
+        form: DirectoryForm,
         order: &Order<W>,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, Mismatch> {
         let needed = packed_bytes(footer.rows, order.rest_bits());
-        let rows = footer.range(Kind::Rows, t).filter(|r| r.len() as u64 == needed);
+        let rows = footer
+            .range(SectionKind::Rows, t)
+            .filter(|r| r.len() as u64 == needed);
         Ok(Self {
             form,
-            coarse: required(footer.range(Kind::DirectoryCoarse, t), "a directory is missing")?,
-            fine: required(footer.range(Kind::DirectoryFine, t), "a directory is missing")?,
+            coarse: required(
+                footer.range(SectionKind::DirectoryCoarse, t),
+                "a directory is missing",
+            )?,
+            fine: required(
+                footer.range(SectionKind::DirectoryFine, t),
+                "a directory is missing",
+            )?,
             rows: required(rows, "rows are missing")?,
             kernel: PackedRows::new(order.rest_bits()),
         })
@@ -63,28 +70,28 @@ impl Packed {
 }
 
 /// Reads packed rows by the bounds of one form of directory.
-pub(in crate::segment) struct Bounded<'s, W, B> {
+pub(in crate::segment) struct PackedReader<'s, W, B> {
     segment: &'s Segment<W>,
     order: &'s Order<W>,
     stored: &'s Packed,
     packed: &'s [u8],
     bounds: B,
-    /// Rows of the table, and bits of each: here and not behind a reference, so that loops hold them in registers.
+    /// Rows of the table, and bits of each: copied here so that loops keep them in registers.
     count: u32,
     width: u32,
 }
 
-impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
+impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
     #[inline]
-    pub(super) fn new(segment: &'s Segment<W>, table: &'s Stored<W>, stored: &'s Packed, bounds: B) -> Self {
+    pub(super) fn new(segment: &'s Segment<W>, order: &'s Order<W>, stored: &'s Packed, bounds: B) -> Self {
         Self {
             segment,
-            order: &table.order,
+            order,
             stored,
             packed: &segment.data[stored.rows.clone()],
             bounds,
             count: segment.footer.rows as u32,
-            width: table.order.rest_bits(),
+            width: order.rest_bits(),
         }
     }
 
@@ -111,7 +118,7 @@ impl<'s, W: Width, B: Bounds> Bounded<'s, W, B> {
     }
 }
 
-impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
+impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
     #[inline]
     fn prefetch(&self, address: u32) {
         self.bounds.prefetch(address);
@@ -130,8 +137,8 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
         let last = (u64::from(end) * width / 8) as usize;
         // Whether a short run crosses into another line is a coin toss: asking twice for one line costs less than a branch.
         prefetch_read(self.packed, first);
-        prefetch_read(self.packed, last.min(first + LINE));
-        for at in (first + 2 * LINE..last).step_by(LINE) {
+        prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
+        for at in (first + 2 * CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {
             prefetch_read(self.packed, at);
         }
         (start, end)
@@ -179,9 +186,9 @@ impl<W: Width, B: Bounds> Buckets<W> for Bounded<'_, W, B> {
         Ok((low < end && self.rest(low)? == rest).then_some(low))
     }
 
-    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError> {
+    fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let width = self.width;
-        let upto = self.count.min(place.row.saturating_add(STRETCH));
+        let upto = self.count.min(place.row.saturating_add(STRETCH_ROWS));
         self.verify_rows((place.row, upto))?;
         let at = out.len();
         if width <= 64 {

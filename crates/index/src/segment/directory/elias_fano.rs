@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use super::{Bounds, Encoded, Form};
+use super::{Bounds, DirectoryForm, Encoded};
 use crate::segment::bits::word_at;
 
 /// Addresses between two positions.
@@ -29,7 +29,7 @@ impl<'a> EliasFano<'a> {
         word_at(self.coarse, 8 * group as usize)
     }
 
-    /// The position of the zero after `skip` more from `from` on; the end where there are too few.
+    /// The position of the zero after `skip` more from `from` on; the end if there are too few.
     #[inline]
     fn zero(&self, from: u64, mut skip: u32) -> u64 {
         let words = (self.fine.len() / 8) as u64;
@@ -71,7 +71,7 @@ fn select(mut word: u64, i: u32) -> u32 {
 impl Bounds for EliasFano<'_> {
     #[inline]
     fn prefetch(&self, address: u32) {
-        // The positions are a byte for every eight addresses and mostly at hand; the string has about as many bits as there are rows
+        // The positions are a byte for every eight addresses and mostly cached; the string has about as many bits as there are rows
         // and addresses before.
         let position = self.position(address / GROUP);
         prefetch_read(self.fine, (position / 8) as usize);
@@ -118,7 +118,7 @@ pub(super) fn encode(bounds: &[u32]) -> Encoded {
         }
     }
     Encoded {
-        form: Form::EliasFano,
+        form: DirectoryForm::EliasFano,
         coarse,
         fine: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
     }

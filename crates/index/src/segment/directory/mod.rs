@@ -1,6 +1,6 @@
 //! Directories: from an address to the rows that have it.
 //!
-//! Two forms over 2^u addresses. *Plain* ([`plain`]): two bytes an address, one look. *Elias–Fano* ([`elias_fano`]): n + 2^u bits and a
+//! There are two forms over 2^u addresses. *Plain* ([`plain`]): two bytes for each address, one memory access. *Elias–Fano* ([`elias_fano`]): n + 2^u bits and a
 //! little, a few instructions more; it also takes what plain cannot, more than 65,535 rows within 256 addresses.
 
 mod elias_fano;
@@ -9,18 +9,18 @@ mod plain;
 pub(crate) use elias_fano::EliasFano;
 pub(crate) use plain::Plain;
 
-/// The forms, by the numbers that stand in files.
+/// The form of a directory: the encoding of the first row of each address. The numbers are those in files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Form {
-    /// Two bytes an address; Elias–Fano where that cannot hold.
+pub enum DirectoryForm {
+    /// Two bytes for each address; Elias–Fano if a group of addresses has too many rows for that.
     #[default]
     Plain = 1,
     /// n + 2^u bits.
     EliasFano = 2,
 }
 
-impl Form {
+impl DirectoryForm {
     pub(crate) fn from(number: u32) -> Option<Self> {
         [Self::Plain, Self::EliasFano]
             .into_iter()
@@ -48,10 +48,10 @@ pub(crate) enum Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
-    pub(crate) fn new(form: Form, coarse: &'a [u8], fine: &'a [u8]) -> Self {
+    pub(crate) fn new(form: DirectoryForm, coarse: &'a [u8], fine: &'a [u8]) -> Self {
         match form {
-            Form::Plain => Self::Plain(Plain::new(coarse, fine)),
-            Form::EliasFano => Self::EliasFano(EliasFano::new(coarse, fine)),
+            DirectoryForm::Plain => Self::Plain(Plain::new(coarse, fine)),
+            DirectoryForm::EliasFano => Self::EliasFano(EliasFano::new(coarse, fine)),
         }
     }
 }
@@ -59,7 +59,7 @@ impl<'a> Directory<'a> {
 /// The two parts of a directory, as bytes to be written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Encoded {
-    pub(crate) form: Form,
+    pub(crate) form: DirectoryForm,
     pub(crate) coarse: Vec<u8>,
     pub(crate) fine: Vec<u8>,
 }
@@ -92,15 +92,15 @@ impl Counter {
         self.rows += 1;
     }
 
-    /// The directory; Elias–Fano where it must be.
-    pub(crate) fn finish(mut self, form: Form) -> Encoded {
+    /// The directory; Elias–Fano if a plain one cannot hold the counts.
+    pub(crate) fn finish(mut self, form: DirectoryForm) -> Encoded {
         let rows = self.rows;
         for bound in &mut self.bounds[self.next..] {
             *bound = rows;
         }
         match form {
-            Form::Plain => plain::encode(&self.bounds),
-            Form::EliasFano => None,
+            DirectoryForm::Plain => plain::encode(&self.bounds),
+            DirectoryForm::EliasFano => None,
         }
         .unwrap_or_else(|| elias_fano::encode(&self.bounds))
     }
@@ -115,15 +115,15 @@ mod tests {
     fn check(addresses: &[u32], bits: u32) {
         let mut sorted = addresses.to_vec();
         sorted.sort_unstable();
-        for form in [Form::Plain, Form::EliasFano] {
+        for form in [DirectoryForm::Plain, DirectoryForm::EliasFano] {
             let mut counter = Counter::new(bits);
             for &x in &sorted {
                 counter.push(x);
             }
             let encoded = counter.finish(form);
             let bounds: Box<dyn Bounds> = match encoded.form {
-                Form::Plain => Box::new(Plain::new(&encoded.coarse, &encoded.fine)),
-                Form::EliasFano => Box::new(EliasFano::new(&encoded.coarse, &encoded.fine)),
+                DirectoryForm::Plain => Box::new(Plain::new(&encoded.coarse, &encoded.fine)),
+                DirectoryForm::EliasFano => Box::new(EliasFano::new(&encoded.coarse, &encoded.fine)),
             };
             for x in 0..1u32 << bits {
                 bounds.prefetch(x);

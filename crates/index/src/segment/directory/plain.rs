@@ -1,13 +1,13 @@
 //! The plain directory: 16 bits an address, counted from the first row of each group of 256 addresses.
 //!
-//! Coarse: for each group its first row, 4 bytes. Fine: for each of the 2^u + 1 bounds what it lies beyond its group's first row,
+//! Coarse: for each group its first row, 4 bytes. Fine: for each of the 2^u + 1 bounds its offset from its group's first row,
 //! 2 bytes.
 
 use std::ops::Range;
 
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use super::{Bounds, Encoded, Form};
+use super::{Bounds, DirectoryForm, Encoded};
 
 /// log₂ of the addresses of a group.
 const GROUP: u32 = 8;
@@ -41,7 +41,7 @@ impl Bounds for Plain<'_> {
     #[inline]
     fn bucket(&self, address: u32) -> (u32, u32) {
         let x = address as usize;
-        // Both bounds lie side by side, and mostly in one group.
+        // Both bounds are adjacent, and mostly in one group.
         let both = self.fine.get(2 * x..).and_then(<[u8]>::first_chunk);
         let both = both.map_or(0, |&b| u32::from_le_bytes(b));
         let group = self.group(x >> GROUP);
@@ -70,7 +70,7 @@ pub(super) fn encode(bounds: &[u32]) -> Option<Encoded> {
         }
     }
     Some(Encoded {
-        form: Form::Plain,
+        form: DirectoryForm::Plain,
         coarse,
         fine,
     })

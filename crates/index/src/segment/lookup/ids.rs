@@ -1,6 +1,6 @@
 //! From fingerprints found to their ids: the row in the first table, then the ids of the row.
 //!
-//! Each step of each find waits for memory, so many finds take each step together.
+//! Each step of each match waits for memory, so many matches take each step together.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// A fingerprint found: for which query, how far, and its row in the first table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found<W> {
+pub(crate) struct RowMatch<W> {
     pub(super) query: u32,
     pub(super) fingerprint: W,
     pub(super) distance: u32,
@@ -26,7 +26,7 @@ impl<W: Width> Segment<W> {
     /// Calls `each(query, id, fingerprint, distance)` for every id of what was found.
     pub(super) fn ids_of(
         &self,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
         mut each: impl FnMut(u32, u64, W, u32),
     ) -> Result<(), SegmentError> {
         each_codec!(self.buckets(0), rows => self.rows_of(&rows, found))?;
@@ -54,7 +54,7 @@ impl<W: Width> Segment<W> {
     /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none for a row that is not there.
     ///
     /// # Errors
-    /// The file is damaged where the ids lie.
+    /// `Damaged` if the ids are damaged.
     pub fn ids_at(&self, row: u32, mut each: impl FnMut(u64)) -> Result<(), SegmentError> {
         if u64::from(row) < self.footer.rows {
             for i in self.ids_of_row(row)? {
@@ -64,10 +64,10 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// How many ids a row has; see [`Segment::ids_at`].
+    /// The number of ids of a row; see [`Segment::ids_at`].
     ///
     /// # Errors
-    /// The file is damaged where the postings lie.
+    /// `Damaged` if the postings are damaged.
     pub fn ids_count(&self, row: u32) -> Result<u64, SegmentError> {
         if self.footer.postings == 0 || u64::from(row) >= self.footer.rows {
             return Ok((u64::from(row) < self.footer.rows).into());
@@ -77,9 +77,9 @@ impl<W: Width> Segment<W> {
     }
 
     /// Finds the rows that are not known yet in the first table, which `rows` reads.
-    fn rows_of(&self, rows: &impl Buckets<W>, found: &mut [Found<W>]) -> Result<(), SegmentError> {
+    fn rows_of(&self, rows: &impl Buckets<W>, found: &mut [RowMatch<W>]) -> Result<(), SegmentError> {
         let order = &self.tables[0].order;
-        let unknown = |f: &Found<W>| f.row == NO_ROW;
+        let unknown = |f: &RowMatch<W>| f.row == NO_ROW;
         if found.len() > 1 {
             for f in found.iter().filter(|f| unknown(f)) {
                 rows.prefetch(order.address(order.permute(f.fingerprint)));
@@ -102,7 +102,7 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// Which ids are those of a row.
+    /// The positions of the ids of a row.
     fn ids_of_row(&self, row: u32) -> Result<Range<u64>, SegmentError> {
         let row = u64::from(row);
         // The first posting at or after the row.

@@ -1,14 +1,14 @@
-//! Lookups: everything within k of a query, of one or of many.
+//! Lookups: all rows within k of one query or of many.
 //!
-//! The probes of many queries are independent, and each waits for memory twice: for the bounds of its bucket, then for its rows. So they
-//! go through in blocks. The bounds of a block are asked for as it fills; when it is full they are read and its rows asked for; and only
-//! then the rows of the block before are compared. A single query is the same with the flips of one address as the block.
+//! The probes of many queries are independent, and each waits for memory twice: for the bounds of its bucket, then for its rows. They
+//! are therefore processed in blocks. The bounds of a block are prefetched while it is filled; when it is full they are read and its rows are
+//! prefetched; then the rows of the block before are compared. For a single query, the block is the flips of one address.
 //!
 //! Many queries are first ordered by the leading bits of their address and then probed flip by flip, a few hundred neighbours at a time: so
-//! the same pages are asked for again while they are at hand, and no sort of probes is needed.
+//! the same pages are read again while they are cached, and probes need not be sorted.
 //!
-//! A row is reported from the first table that finds it: a table passes over rows that an earlier one has found, which the differing bits
-//! tell. So each comes once, without a set of what was found.
+//! A row is reported by the first table that finds it: a table skips rows that an earlier one finds, which the differing bits decide. So each row
+//! is reported once, without a set of reported rows.
 
 mod ids;
 mod probes;
@@ -18,13 +18,13 @@ use std::ops::ControlFlow;
 
 use twinprint_fingerprint::{Width, kernel};
 
-use self::ids::Found;
-use self::probes::{Job, Probes};
+use self::ids::RowMatch;
+use self::probes::{Probes, TableLookup};
 use super::codec::each_codec;
 use super::{Segment, SegmentError};
-pub(crate) use search::{Search, Searches};
+pub(crate) use search::{SearchPlan, SearchPlans};
 
-/// What lookups did.
+/// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Addresses visited.
@@ -43,44 +43,44 @@ impl std::ops::AddAssign for Stats {
     }
 }
 
-/// Memory that lookups use again.
+/// Reused buffers of lookups; one for each thread.
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
-    probes: probes::Buffers<W>,
+    probes: probes::ProbeBuffers<W>,
     rows: Vec<W>,
 }
 
-/// Takes what was found; says whether to go on.
+/// A receiver of matches, which may end the search.
 trait Receive<W> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
     ) -> Result<ControlFlow<()>, SegmentError>;
 }
 
-/// Hands every id on.
-struct All<F>(F);
+/// Passes every id on.
+struct EachId<F>(F);
 
-impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for All<F> {
+impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for EachId<F> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
     ) -> Result<ControlFlow<()>, SegmentError> {
         segment.ids_of(found, &mut self.0)?;
         Ok(ControlFlow::Continue(()))
     }
 }
 
-/// Keeps one and stops.
-struct One<W>(Option<(u64, W, u32)>);
+/// Keeps one match and ends the search.
+struct FirstMatch<W>(Option<(u64, W, u32)>);
 
-impl<W: Width> Receive<W> for One<W> {
+impl<W: Width> Receive<W> for FirstMatch<W> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
-        found: &mut [Found<W>],
+        found: &mut [RowMatch<W>],
     ) -> Result<ControlFlow<()>, SegmentError> {
         found.sort_unstable_by_key(|f| f.distance);
         segment.ids_of(&mut found[..1], |_, id, fingerprint, distance| {
@@ -94,7 +94,7 @@ impl<W: Width> Segment<W> {
     /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no particular order.
     ///
     /// # Errors
-    /// The file is damaged where the lookup had to look.
+    /// `Damaged` if the lookup reads damaged bytes.
     pub fn lookup(
         &self,
         query: W,
@@ -102,12 +102,12 @@ impl<W: Width> Segment<W> {
         scratch: &mut Scratch<W>,
         mut hit: impl FnMut(u64, W, u32),
     ) -> Result<Stats, SegmentError> {
-        let mut all = All(|_, id, fingerprint, distance| hit(id, fingerprint, distance));
+        let mut all = EachId(|_, id, fingerprint, distance| hit(id, fingerprint, distance));
         self.search(&[query], k, scratch, false, &mut all)
     }
 
-    /// Any one fingerprint within `k` of `query` with one of its ids and the distance; near ones are looked for first, and the first found
-    /// ends the search.
+    /// Some fingerprint within `k` of `query` with one of its ids and the distance. Near ones are probed first, and the first match ends the
+    /// search.
     ///
     /// # Errors
     /// As [`Segment::lookup`].
@@ -117,13 +117,13 @@ impl<W: Width> Segment<W> {
         k: u32,
         scratch: &mut Scratch<W>,
     ) -> Result<Option<(u64, W, u32)>, SegmentError> {
-        let mut one = One(None);
+        let mut one = FirstMatch(None);
         self.search(&[query], k, scratch, true, &mut one)?;
         Ok(one.0)
     }
 
     /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of it, each pair once, in no particular
-    /// order. Several times as fast a query as [`Segment::lookup`]; at best with 10⁴ queries at once or more.
+    /// order. Several times as fast per query as [`Segment::lookup`], best with batches of 10⁴ queries or more.
     ///
     /// # Errors
     /// As [`Segment::lookup`].
@@ -136,17 +136,18 @@ impl<W: Width> Segment<W> {
     ) -> Result<Stats, SegmentError> {
         let mut stats = Stats::default();
         for (batch, first) in queries
-            .chunks(probes::MOST_QUERIES)
-            .zip((0..).step_by(probes::MOST_QUERIES))
+            .chunks(probes::MAX_BATCH_QUERIES)
+            .zip((0..).step_by(probes::MAX_BATCH_QUERIES))
         {
-            let mut all =
-                All(|q: u32, id, fingerprint, distance| hit(first + q as usize, id, fingerprint, distance));
+            let mut all = EachId(|q: u32, id, fingerprint, distance| {
+                hit(first + q as usize, id, fingerprint, distance);
+            });
             stats += self.search(batch, k, scratch, false, &mut all)?;
         }
         Ok(stats)
     }
 
-    /// Finds what lies within `k` of each query until told to stop; `eager` tells at once.
+    /// Finds the rows within `k` of each query until `receive` ends the search. `eager` passes each match on at once.
     fn search(
         &self,
         queries: &[W],
@@ -158,11 +159,11 @@ impl<W: Width> Segment<W> {
         let mut stats = Stats::default();
         let (rows, planned) = (self.footer.rows, self.footer.plan.k);
         match self.searches.of(&self.tables, rows, planned, k) {
-            Search::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
-            Search::Probe(probing) => {
+            SearchPlan::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
+            SearchPlan::Probe(probing) => {
                 for p in 0..probing.len() {
                     let (probing, earlier) = (&probing[p], &probing[..p]);
-                    let job = Job {
+                    let job = TableLookup {
                         segment: self,
                         probing,
                         earlier,
@@ -182,7 +183,7 @@ impl<W: Width> Segment<W> {
         Ok(stats)
     }
 
-    /// Compares every row with every query, until told to stop.
+    /// Compares every row with every query, until `receive` ends the search.
     fn scan(
         &self,
         queries: &[W],
@@ -202,7 +203,7 @@ impl<W: Width> Segment<W> {
             }
             stats.candidates += (rows.len() * queries.len()) as u64;
             kernel::hamming_many_to_many(&permuted, rows, k, &mut |query, row, distance| {
-                found.push(Found {
+                found.push(RowMatch {
                     query,
                     fingerprint: order.restore(rows[row as usize]),
                     distance: u32::from(distance),

@@ -5,63 +5,63 @@ use std::ops::ControlFlow;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::RowRange;
 
-use super::ids::{Found, NO_ROW};
-use super::search::Probing;
+use super::ids::{NO_ROW, RowMatch};
+use super::search::TableProbes;
 use super::{Receive, Stats};
 use crate::flips;
 use crate::segment::codec::{Buckets, Probed, Workspace};
 use crate::segment::{Segment, SegmentError};
 
 /// Queries ordered and probed at once.
-pub(super) const MOST_QUERIES: usize = 1 << 20;
+pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
 /// Queries probed flip by flip together: what they touch of the table should fit the first-level cache.
-const TOGETHER: usize = 512;
-/// Probes of a block: enough that the first's memory has come when the last has been asked for.
-const BLOCK: usize = 64;
-/// What was found is handed on when there is so much of it.
-const HANDED: usize = 64;
+const GROUP_QUERIES: usize = 512;
+/// Probes of a block: enough that the first prefetch has completed when the last is issued.
+const BLOCK_PROBES: usize = 64;
+/// Matches are passed on in batches of this size.
+const REPORT_ROWS: usize = 64;
 /// Fewer queries are not worth ordering.
-const ORDERED: usize = 2048;
+const MIN_ORDERED_QUERIES: usize = 2048;
 /// log₂ of the stretches of address space that queries are ordered by.
-const STRETCHES: u32 = 12;
+const ORDER_BITS: u32 = 12;
 
 /// Memory used again from one table to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers<W> {
+pub(crate) struct ProbeBuffers<W> {
     /// Queries in the order in which they are probed, with their permuted forms.
     order: Vec<(u32, W)>,
     /// Of the queries together: address, bits below.
     addresses: Vec<u32>,
     rests: Vec<W>,
-    /// The block that fills, the one whose bounds have been asked for, and the one whose rows have been.
-    filling: Block,
-    asked: Block,
-    resolved: Block,
+    /// The block that is filled, the one whose bounds are prefetched, and the one whose rows are.
+    filling: ProbeBlock,
+    asked: ProbeBlock,
+    resolved: ProbeBlock,
     workspace: Workspace<W>,
-    found: Vec<Found<W>>,
+    found: Vec<RowMatch<W>>,
 }
 
-/// Probes on their way.
+/// A block of probes.
 #[derive(Debug, Default)]
-struct Block {
+struct ProbeBlock {
     /// Addresses, and the slots of the queries they are probed for.
     probes: Vec<(u32, u32)>,
-    /// Where the rows of each lie, in the units of the codec.
+    /// The rows of each, in the units of the codec.
     runs: Vec<RowRange>,
 }
 
-impl Block {
+impl ProbeBlock {
     fn clear(&mut self) {
         self.probes.clear();
         self.runs.clear();
     }
 }
 
-/// What is probed for.
-pub(super) struct Job<'j, W> {
+/// The lookup that the probes belong to.
+pub(super) struct TableLookup<'j, W> {
     pub(super) segment: &'j Segment<W>,
-    pub(super) probing: &'j Probing,
-    pub(super) earlier: &'j [Probing],
+    pub(super) probing: &'j TableProbes,
+    pub(super) earlier: &'j [TableProbes],
     pub(super) k: u32,
     /// Hand on at once what is found.
     pub(super) eager: bool,
@@ -69,7 +69,7 @@ pub(super) struct Job<'j, W> {
 
 /// A job, and what reads the rows of its table.
 pub(super) struct Probes<'j, W, R> {
-    pub(super) job: Job<'j, W>,
+    pub(super) job: TableLookup<'j, W>,
     pub(super) rows: R,
 }
 
@@ -78,16 +78,16 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     pub(super) fn run(
         &self,
         queries: &[W],
-        buffers: &mut Buffers<W>,
+        buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         self.arrange(queries, buffers);
-        buffers.workspace.begin(queries.len() >= ORDERED);
+        buffers.workspace.begin(queries.len() >= MIN_ORDERED_QUERIES);
         stats.probes += (queries.len() * self.job.probing.flips.len()) as u64;
         let order = &self.job.segment.tables[self.job.probing.table].order;
-        for from in (0..queries.len()).step_by(TOGETHER) {
-            let to = (from + TOGETHER).min(queries.len());
+        for from in (0..queries.len()).step_by(GROUP_QUERIES) {
+            let to = (from + GROUP_QUERIES).min(queries.len());
             buffers.addresses.clear();
             buffers.rests.clear();
             for &(_, permuted) in &buffers.order[from..to] {
@@ -101,17 +101,17 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         self.hand_on(buffers, receive)
     }
 
-    /// Orders the queries by the leading bits of their addresses, where they are many.
-    fn arrange(&self, queries: &[W], buffers: &mut Buffers<W>) {
+    /// Orders the queries by the leading bits of their addresses if there are many.
+    fn arrange(&self, queries: &[W], buffers: &mut ProbeBuffers<W>) {
         let order = &self.job.segment.tables[self.job.probing.table].order;
         buffers.order.clear();
-        if queries.len() < ORDERED {
+        if queries.len() < MIN_ORDERED_QUERIES {
             let permuted = queries.iter().map(|&q| order.permute(q));
             buffers.order.extend((0..).zip(permuted));
             return;
         }
-        let shift = order.address_bits().saturating_sub(STRETCHES);
-        let mut starts = vec![0u32; (1 << STRETCHES) + 1];
+        let shift = order.address_bits().saturating_sub(ORDER_BITS);
+        let mut starts = vec![0u32; (1 << ORDER_BITS) + 1];
         for &query in queries {
             let stretch = order.address(order.permute(query)) >> shift;
             starts[stretch as usize + 1] += 1;
@@ -134,7 +134,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     fn together(
         &self,
         from: usize,
-        buffers: &mut Buffers<W>,
+        buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
@@ -146,7 +146,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 let address = buffers.addresses[slot] ^ flip;
                 self.rows.prefetch(address);
                 buffers.filling.probes.push((address, slot as u32));
-                if buffers.filling.probes.len() == BLOCK
+                if buffers.filling.probes.len() == BLOCK_PROBES
                     && self.step(from, buffers, stats, receive)?.is_break()
                 {
                     return Ok(ControlFlow::Break(()));
@@ -162,12 +162,12 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Compares the rows that have been asked for, asks for those of the next block, and lets another fill.
+    /// Compares the prefetched rows, prefetches those of the next block, and starts another.
     #[inline]
     fn step(
         &self,
         from: usize,
-        buffers: &mut Buffers<W>,
+        buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
@@ -176,16 +176,16 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         buffers.resolved.clear();
         std::mem::swap(&mut buffers.resolved, &mut buffers.asked);
         std::mem::swap(&mut buffers.asked, &mut buffers.filling);
-        if buffers.found.len() >= HANDED || self.job.eager {
+        if buffers.found.len() >= REPORT_ROWS || self.job.eager {
             return self.hand_on(buffers, receive);
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads where the rows of a block lie and asks for them.
+    /// Locates the rows of a block and prefetches them.
     #[inline]
-    fn resolve(&self, block: &mut Block) -> Result<(), SegmentError> {
-        let Block { probes, runs } = block;
+    fn resolve(&self, block: &mut ProbeBlock) -> Result<(), SegmentError> {
+        let ProbeBlock { probes, runs } = block;
         if !self.job.segment.sectors.all() {
             for &(address, _) in &*probes {
                 self.rows.verify_bounds(address)?;
@@ -205,8 +205,13 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
 
     /// Compares the rows of the resolved block.
     #[inline]
-    fn compare(&self, from: usize, buffers: &mut Buffers<W>, stats: &mut Stats) -> Result<(), SegmentError> {
-        let Job {
+    fn compare(
+        &self,
+        from: usize,
+        buffers: &mut ProbeBuffers<W>,
+        stats: &mut Stats,
+    ) -> Result<(), SegmentError> {
+        let TableLookup {
             segment,
             probing,
             earlier,
@@ -222,7 +227,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         };
         let (ordered, found) = (&buffers.order, &mut buffers.found);
         let seen = |differing: W| {
-            let by = |p: &Probing| flips::reaches(differing, segment.tables[p.table].address, p.radius);
+            let by = |p: &TableProbes| flips::reaches(differing, segment.tables[p.table].address, p.radius);
             earlier.iter().any(by)
         };
         let compared = self
@@ -235,7 +240,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 let distance = differing.distance(W::default());
                 if distance <= k && !seen(differing) {
                     stats.matches += 1;
-                    found.push(Found {
+                    found.push(RowMatch {
                         query,
                         fingerprint: table.order.restore(permuted),
                         distance,
@@ -250,7 +255,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     /// Hands on what was found.
     fn hand_on(
         &self,
-        buffers: &mut Buffers<W>,
+        buffers: &mut ProbeBuffers<W>,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         if buffers.found.is_empty() {

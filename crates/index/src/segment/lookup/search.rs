@@ -1,4 +1,4 @@
-//! Which tables a lookup of radius k probes, and how far.
+//! The tables that a lookup of radius k probes, and the radius in each.
 //!
 //! For tables with disjoint addresses any radius can be asked for: over s tables the radii ρ must add up to k − s + 1, −1 leaving a
 //! table out (general pigeonhole, Qin et al. 2018), because more errors than ρ in every one would be more than k. They are given out one
@@ -10,52 +10,58 @@ use std::sync::OnceLock;
 use twinprint_fingerprint::Width;
 
 use crate::flips;
-use crate::segment::table::Stored;
+use crate::segment::table::StoredTable;
 
-/// How one radius is searched.
+/// The search of one radius.
 #[derive(Debug)]
-pub(crate) enum Search {
+pub(crate) enum SearchPlan {
     /// Compare every row.
     Scan,
     /// Probe these tables in turn.
-    Probe(Vec<Probing>),
+    Probe(Vec<TableProbes>),
 }
 
 /// The probes of one table.
 #[derive(Debug)]
-pub(crate) struct Probing {
+pub(crate) struct TableProbes {
     /// The table's number.
     pub(crate) table: usize,
-    /// How many bits of the address may differ.
+    /// The largest number of address bits that may differ.
     pub(crate) radius: u32,
     /// The patterns of flipped bits, fewest first.
     pub(crate) flips: Vec<u32>,
 }
 
-/// The searches of a segment, made when first asked for.
+/// The search plans of a segment for each radius, made on first use.
 #[derive(Debug)]
-pub(crate) struct Searches(Vec<OnceLock<Search>>);
+pub(crate) struct SearchPlans(Vec<OnceLock<SearchPlan>>);
 
-impl Searches {
+impl SearchPlans {
     /// For fingerprints of `bits` bits.
     pub(crate) fn new(bits: u32) -> Self {
         Self((0..=bits).map(|_| OnceLock::new()).collect())
     }
 
     /// The search of radius `k` among `rows` rows in tables planned for radius `planned`.
-    pub(crate) fn of<W: Width>(&self, tables: &[Stored<W>], rows: u64, planned: u32, k: u32) -> &Search {
+    pub(crate) fn of<W: Width>(
+        &self,
+        tables: &[StoredTable<W>],
+        rows: u64,
+        planned: u32,
+        k: u32,
+    ) -> &SearchPlan {
         let search = self.0.get(k as usize);
-        search.map_or(&Search::Scan, |search| {
-            search.get_or_init(|| Search::new(tables, rows as f64, planned, k))
+        search.map_or(&SearchPlan::Scan, |search| {
+            search.get_or_init(|| SearchPlan::new(tables, rows as f64, planned, k))
         })
     }
 }
 
-impl Search {
-    fn new<W: Width>(tables: &[Stored<W>], rows: f64, planned: u32, k: u32) -> Self {
-        let price = |t: &Stored<W>| {
-            let prices = t.rows.prices();
-            prices.probe + prices.candidate * rows / 2f64.powi(t.order.address_bits() as i32)
+impl SearchPlan {
+    fn new<W: Width>(tables: &[StoredTable<W>], rows: f64, planned: u32, k: u32) -> Self {
+        let probe_cost = |t: &StoredTable<W>| {
+            let costs = t.rows.costs();
+            costs.probe + costs.candidate * rows / 2f64.powi(t.order.address_bits() as i32)
         };
         let union = tables.iter().fold(W::default(), |all, t| all | t.address);
         let widths: u32 = tables.iter().map(|t| t.order.address_bits()).sum();
@@ -71,7 +77,7 @@ impl Search {
                         } else {
                             0.0
                         })
-                        * price(&tables[t])
+                        * probe_cost(&tables[t])
                 };
                 let cheapest = (0..tables.len()).min_by(|&a, &b| dearer(a).total_cmp(&dearer(b)));
                 radii[cheapest.unwrap_or(0)] += 1;
@@ -83,10 +89,10 @@ impl Search {
             .iter()
             .zip(&radii)
             .filter_map(|(t, &radius)| {
-                Some(flips::ball_size(t.order.address_bits(), u32::try_from(radius).ok()?) * price(t))
+                Some(flips::ball_size(t.order.address_bits(), u32::try_from(radius).ok()?) * probe_cost(t))
             })
             .sum();
-        let scanned = tables.first().map_or(0.0, |t| t.rows.prices().scanned);
+        let scanned = tables.first().map_or(0.0, |t| t.rows.costs().scanned);
         if cost > rows * scanned {
             return Self::Scan;
         }
@@ -94,7 +100,7 @@ impl Search {
             let radius = u32::try_from(radius).ok()?;
             let mut flips = flips::ball(tables[table].order.address_bits(), radius);
             flips.sort_by_key(|f| f.count_ones());
-            Some(Probing { table, radius, flips })
+            Some(TableProbes { table, radius, flips })
         };
         Self::Probe(radii.iter().enumerate().filter_map(probe).collect())
     }

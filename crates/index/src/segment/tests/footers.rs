@@ -7,9 +7,9 @@ type Change = fn(&mut Footer);
 
 /// A file with another footer, all checksums right.
 fn with_footer(file: &[u8], change: impl FnOnce(&mut Footer)) -> Vec<u8> {
-    let tail = &file[file.len() - layout::TAIL..];
+    let tail = &file[file.len() - layout::TAIL_BYTES..];
     let at = u64::from_le_bytes(*tail.first_chunk().unwrap());
-    let mut footer = Footer::decode(&file[at as usize..file.len() - layout::TAIL]).unwrap();
+    let mut footer = Footer::decode(&file[at as usize..file.len() - layout::TAIL_BYTES]).unwrap();
     change(&mut footer);
     let footer = footer.encode();
     [&file[..at as usize], &footer, &layout::tail(at, &footer)].concat()
@@ -17,12 +17,12 @@ fn with_footer(file: &[u8], change: impl FnOnce(&mut Footer)) -> Vec<u8> {
 
 /// A file with the checksums of its sectors made anew, and that of these.
 fn with_right_sums(mut file: Vec<u8>) -> Vec<u8> {
-    let tail = &file[file.len() - layout::TAIL..];
+    let tail = &file[file.len() - layout::TAIL_BYTES..];
     let at = u64::from_le_bytes(*tail.first_chunk().unwrap()) as usize;
-    let footer = Footer::decode(&file[at..file.len() - layout::TAIL]).unwrap();
-    let sums = footer.range(layout::Kind::Sums, 0).unwrap();
+    let footer = Footer::decode(&file[at..file.len() - layout::TAIL_BYTES]).unwrap();
+    let sums = footer.range(layout::SectionKind::Sums, 0).unwrap();
     let made: Vec<u8> = file[..sums.start]
-        .chunks(layout::SECTOR)
+        .chunks(layout::SECTOR_BYTES)
         .flat_map(|sector| crc32fast::hash(sector).to_le_bytes())
         .collect();
     file[sums].copy_from_slice(&made);
@@ -42,12 +42,12 @@ fn pages_that_are_wrong_behind_right_checksums_are_refused_or_answer() {
     let whole = fs::read(&path).unwrap();
     let end = {
         let segment = Segment::<u64>::open(&path).unwrap();
-        segment.footer.range(layout::Kind::Sums, 0).unwrap().start
+        segment.footer.range(layout::SectionKind::Sums, 0).unwrap().start
     };
     let asked = queries(&sample, 3, 1);
     let mut scratch = Scratch::default();
     let mut refused = 0;
-    for at in layout::HEADER..end {
+    for at in layout::HEADER_BYTES..end {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, with_right_sums(bytes)).unwrap();

@@ -25,7 +25,7 @@ fn stopping(options: &Options, after: u64) -> Options {
     let (set, told) = (Arc::clone(&stop), AtomicU64::new(0));
     Options {
         stop: Some(stop),
-        written: Some(Written::new(move |rows| {
+        written: Some(ProgressCallback::new(move |rows| {
             if told.fetch_add(rows, Ordering::Relaxed) + rows >= after {
                 set.store(true, Ordering::Relaxed);
             }
@@ -45,15 +45,15 @@ fn pushed<W: Width>(rows: &[(W, u64)], options: &Options, path: &Path) -> Builde
 
 fn found<W: Width>(path: &Path, options: &Options) -> Option<Interrupted<W>> {
     match Interrupted::find(path, options).unwrap() {
-        Left::Nothing => None,
-        Left::Unusable(error) => panic!("{error}"),
-        Left::Tables(interrupted) => Some(*interrupted),
+        Resumable::Nothing => None,
+        Resumable::Unusable(error) => panic!("{error}"),
+        Resumable::Tables(interrupted) => Some(*interrupted),
     }
 }
 
 fn unusable<W: Width>(path: &Path, options: &Options) -> SegmentError {
     match Interrupted::<W>::find(path, options).unwrap() {
-        Left::Unusable(error) => error,
+        Resumable::Unusable(error) => error,
         other => panic!("{other:?}"),
     }
 }
@@ -92,7 +92,7 @@ fn in_pieces<W: Width>(rows: &[(W, u64)], options: &Options, after: u64) -> (Vec
         // Enough to read a table back, write one, and begin another.
         let further = 2 * rows.len() as u64 + 1;
         ended = match Interrupted::find(&path, &stopping(options, further)).unwrap() {
-            Left::Tables(interrupted) => interrupted.finish(),
+            Resumable::Tables(interrupted) => interrupted.finish(),
             other => panic!("{other:?}"),
         };
     }
@@ -177,7 +177,7 @@ fn kills(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::TempDir> {
     let (to, from) = (Arc::clone(&copies), directory.path().to_owned());
     let told = AtomicU64::new(0);
     let options = Options {
-        written: Some(Written::new(move |_| {
+        written: Some(ProgressCallback::new(move |_| {
             if !told.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) {
                 return;
             }
@@ -294,7 +294,7 @@ fn a_journal_that_is_wrong_behind_a_right_checksum_ends_somehow() {
             wrong[at] ^= 1 << (at % 8);
             fs::write(&file, &kept).unwrap();
             fs::write(&journal, crate::bytes::sealed(wrong)).unwrap();
-            if let Left::Tables(interrupted) = Interrupted::<u64>::find(&path, &options).unwrap() {
+            if let Resumable::Tables(interrupted) = Interrupted::<u64>::find(&path, &options).unwrap() {
                 let _wrong_or_refused = interrupted.finish();
             }
         }
@@ -303,7 +303,7 @@ fn a_journal_that_is_wrong_behind_a_right_checksum_ends_somehow() {
 
 #[test]
 fn a_file_that_is_damaged_before_its_length_is_not_believed() {
-    let (directory, sample, options) = stopped(Codec::Packed(Form::EliasFano));
+    let (directory, sample, options) = stopped(Codec::Packed(DirectoryForm::EliasFano));
     let path = place(&directory);
     let whole = uninterrupted(&sample, &options);
     let [file, journal] = unfinished(&path);
@@ -355,7 +355,7 @@ fn other_work_does_not_go_on_from_it() {
             ..options.clone()
         },
         Options {
-            codec: Codec::Packed(Form::EliasFano),
+            codec: Codec::Packed(DirectoryForm::EliasFano),
             ..options.clone()
         },
         Options {
@@ -381,7 +381,7 @@ fn other_work_does_not_go_on_from_it() {
     };
     assert!(matches!(
         Interrupted::<u64>::find(&path, &silent).unwrap(),
-        Left::Nothing
+        Resumable::Nothing
     ));
     // More memory and a bound of ids are no other work.
     let same = Options {

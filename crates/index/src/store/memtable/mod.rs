@@ -3,13 +3,13 @@
 //! A **row** is a distinct fingerprint, an **entry** one id of a row. Each table of the plan is an array of buckets by address; a bucket is
 //! the chain of its rows, newest first, and a row has the chain of its entries. Everything is appended: a row is written before the
 //! chain that names it, and names are stored with release and loaded with acquire order, so that readers need no lock and see whole
-//! rows only. One writer at a time appends; the store's lock sees to that.
+//! rows only. The store's lock ensures that one writer at a time appends.
 //!
-//! Nothing is ever taken out. An entry has the **stamp** of its death, [`ALIVE`] until then; a reader at stamp s, who counted the entries at
-//! that moment, sees those that were there then and died later. So a reader's picture never changes while it looks.
+//! Entries are never removed. An entry has the **stamp** of its death, [`ALIVE`] until then. A reader at stamp s with the number of entries at
+//! that moment sees those entries that died later or not at all, so its answers do not change while it reads.
 //!
-//! Addresses are as wide as the capacity asks, so chains have one row on average. Where fingerprints crowd into few buckets, a lookup
-//! that has followed too many links compares all rows in order instead, so it touches a row twice at most.
+//! The address width follows the capacity, so chains have one row on average. If many fingerprints share few buckets, a lookup that has
+//! followed too many links compares all rows in order instead, so it touches a row twice at most.
 
 mod slots;
 #[cfg(test)]
@@ -21,27 +21,28 @@ use std::sync::{Mutex, MutexGuard};
 
 use twinprint_fingerprint::{Width, kernel};
 
-use self::slots::{Rows, numbers};
-use super::writing::held;
-use crate::address::{Address, MAX_ADDRESS_BITS};
+use self::slots::{RowSlots, numbers};
+use super::locks::lock;
+use crate::address::Address;
 use crate::flips;
+use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::Plan;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::segment::Stats;
 
-/// The stamp of what has not died.
+/// The stamp of an entry that is alive.
 pub(super) const ALIVE: u64 = u64::MAX;
 /// A lookup that has followed as many links as a quarter of the rows scans: a link costs several compared rows.
-const LINKS_LIKE_A_SCAN: u32 = 4;
-/// How many probes ahead a bucket is asked of memory.
-const AHEAD: usize = 8;
+const SCAN_LINK_RATIO: u32 = 4;
+/// The number of probes by which a bucket is prefetched.
+const PREFETCH_DISTANCE: usize = 8;
 /// Ends a chain. Others are positions plus one.
 const END: u32 = 0;
 
-/// Rows arranged by a plan, while they are added.
+/// Permuted tables of rows that are added while they are read.
 #[derive(Debug)]
 pub(super) struct Memtable<W> {
-    rows: Rows<W>,
+    rows: RowSlots<W>,
     /// The newest entry of each row.
     newest: Box<[AtomicU32]>,
     ids: Box<[AtomicU64]>,
@@ -49,14 +50,23 @@ pub(super) struct Memtable<W> {
     died: Box<[AtomicU64]>,
     /// The entry of the same row before this one.
     older: Box<[AtomicU32]>,
-    tables: Vec<Chains>,
+    tables: Vec<ChainedTable>,
     k: u32,
-    appending: Mutex<Appending<W>>,
+    appending: Mutex<AppendState<W>>,
 }
 
-/// What only the writer needs.
+/// The moment of a reader.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadPoint {
+    /// The number of entries at that moment.
+    pub(super) entries: u32,
+    /// Deaths up to this stamp count.
+    pub(super) stamp: u64,
+}
+
+/// State of the writer alone.
 #[derive(Debug)]
-struct Appending<W> {
+struct AppendState<W> {
     rows: u32,
     entries: u32,
     by_fingerprint: HashMap<W, u32>,
@@ -66,7 +76,7 @@ struct Appending<W> {
 
 /// One permuted table.
 #[derive(Debug)]
-struct Chains {
+struct ChainedTable {
     address: Address,
     flips: Vec<u32>,
     /// The newest row of each address.
@@ -84,7 +94,7 @@ impl<W: Width> Memtable<W> {
         let n = capacity as usize;
         let chains = |spec: &crate::plan::TableSpec| {
             let address = Address::new(crate::plan::leading_bits(spec.mask, wide));
-            Chains {
+            ChainedTable {
                 flips: flips::ball(address.bits(), spec.radius),
                 newest: numbers(1 << address.bits()),
                 older: numbers(n),
@@ -92,14 +102,14 @@ impl<W: Width> Memtable<W> {
             }
         };
         Ok(Self {
-            rows: Rows::new(n),
+            rows: RowSlots::new(n),
             newest: numbers(n),
             ids: numbers(n),
             died: numbers(n),
             older: numbers(n),
             tables: plan.tables.iter().map(chains).collect(),
             k: plan.k,
-            appending: Mutex::new(Appending {
+            appending: Mutex::new(AppendState {
                 rows: 0,
                 entries: 0,
                 by_fingerprint: HashMap::new(),
@@ -113,7 +123,7 @@ impl<W: Width> Memtable<W> {
         self.ids.len() as u32
     }
 
-    /// Adds an entry and says how many there are now; `None` where it is full. An entry of the same id must have been killed before.
+    /// Adds an entry and returns the number of entries; `None` if the memtable is full. An earlier entry of the same id must have been killed.
     pub(super) fn push(&self, id: u64, fingerprint: W) -> Option<u32> {
         let mut appending = self.appending();
         let entry = appending.entries;
@@ -141,7 +151,7 @@ impl<W: Width> Memtable<W> {
         Some(appending.entries)
     }
 
-    /// Gives the living entry of an id its stamp of death, and says whether there was one.
+    /// Gives the living entry of an id its stamp of death; `false` if there is none.
     pub(super) fn kill(&self, id: u64, stamp: u64) -> bool {
         let entry = self.appending().by_id.get(&id).copied();
         let died = entry.map(|entry| &self.died[entry as usize]);
@@ -151,15 +161,16 @@ impl<W: Width> Memtable<W> {
             .is_some()
     }
 
-    /// Hands out (id, fingerprint, distance) of the entries within `k` of `query`, among the first `entries`, that are alive at `stamp`. Stops
-    /// when `found` says `false`. A `k` beyond the plan's is answered by comparing every row.
+    /// Calls `found` with (id, fingerprint, distance) of the entries within `k` of `query` that are alive at a moment. Stops
+    /// when `found` returns `false`. A `k` beyond the plan's is answered by comparing every row.
     pub(super) fn lookup(
         &self,
         query: W,
         k: u32,
-        (entries, stamp): (u32, u64),
+        point: ReadPoint,
         found: &mut impl FnMut(u64, W, u32) -> bool,
     ) -> Stats {
+        let ReadPoint { entries, stamp } = point;
         let mut stats = Stats::default();
         if entries == 0 {
             return stats;
@@ -192,7 +203,7 @@ impl<W: Width> Memtable<W> {
         stats
     }
 
-    /// Follows the chains; `false` where a scan is quicker.
+    /// Follows the chains; `false` if a scan is faster.
     fn follow(
         &self,
         query: W,
@@ -204,7 +215,7 @@ impl<W: Width> Memtable<W> {
         let mut links = 0;
         for table in &self.tables {
             let address = table.address.of(query);
-            let mut ahead = table.flips.iter().skip(AHEAD);
+            let mut ahead = table.flips.iter().skip(PREFETCH_DISTANCE);
             for &flip in &table.flips {
                 if let Some(&flip) = ahead.next() {
                     kernel::prefetch_read(&table.newest, (address ^ flip) as usize);
@@ -221,7 +232,7 @@ impl<W: Width> Memtable<W> {
                 }
                 stats.probes += 1;
                 // Not at every link, so a chain is followed to its end, which is never more than all rows.
-                if links > 64 + entries / LINKS_LIKE_A_SCAN {
+                if links > 64 + entries / SCAN_LINK_RATIO {
                     stats.candidates += u64::from(links);
                     return false;
                 }
@@ -238,7 +249,7 @@ impl<W: Width> Memtable<W> {
             .collect()
     }
 
-    /// Which of the first `entries` were alive at `stamp` and have died since, with their stamps.
+    /// Those of the first `entries` that were alive at `stamp` and have died since, with their stamps.
     pub(super) fn died_since(&self, entries: u32, stamp: u64) -> Vec<(u64, u64)> {
         self.with_deaths(entries, stamp)
             .filter(|&(_, _, died)| died != ALIVE)
@@ -266,8 +277,8 @@ impl<W: Width> Memtable<W> {
         })
     }
 
-    /// A panic elsewhere leaves nothing half done here that matters: entries count only once they are counted.
-    fn appending(&self) -> MutexGuard<'_, Appending<W>> {
-        held(&self.appending)
+    /// Locks the writer's state. A panic during an append leaves it consistent: an entry counts only once `entries` includes it.
+    fn appending(&self) -> MutexGuard<'_, AppendState<W>> {
+        lock(&self.appending)
     }
 }

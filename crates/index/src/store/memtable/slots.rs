@@ -12,14 +12,14 @@ pub(super) fn numbers<A: Default>(n: usize) -> Box<[A]> {
 
 /// Fingerprints, each set once before its position is made known.
 #[derive(Debug)]
-pub(super) struct Rows<W> {
+pub(super) struct RowSlots<W> {
     low: Box<[AtomicU64]>,
     /// The upper halves, empty up to a width of 64.
     high: Box<[AtomicU64]>,
     width: PhantomData<W>,
 }
 
-impl<W: Width> Rows<W> {
+impl<W: Width> RowSlots<W> {
     /// Room for `n`.
     pub(super) fn new(n: usize) -> Self {
         Self {

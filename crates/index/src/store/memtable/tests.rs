@@ -14,19 +14,19 @@ fn memtable<W: Width>(capacity: u32, k: u32) -> Memtable<W> {
 /// (id, fingerprint, stamp of death) in the order of adding.
 type Model<W> = Vec<(u64, W, u64)>;
 
-fn brute<W: Width>(model: &Model<W>, query: W, k: u32, (entries, stamp): (u32, u64)) -> Vec<(u32, u64, W)> {
-    let mut out: Vec<(u32, u64, W)> = model[..entries as usize]
+fn brute<W: Width>(model: &Model<W>, query: W, k: u32, point: ReadPoint) -> Vec<(u32, u64, W)> {
+    let mut out: Vec<(u32, u64, W)> = model[..point.entries as usize]
         .iter()
-        .filter(|(_, row, died)| *died > stamp && row.distance(query) <= k)
+        .filter(|(_, row, died)| *died > point.stamp && row.distance(query) <= k)
         .map(|&(id, row, _)| (row.distance(query), id, row))
         .collect();
     out.sort_unstable();
     out
 }
 
-fn looked_up<W: Width>(table: &Memtable<W>, query: W, k: u32, at: (u32, u64)) -> Vec<(u32, u64, W)> {
+fn looked_up<W: Width>(table: &Memtable<W>, query: W, k: u32, point: ReadPoint) -> Vec<(u32, u64, W)> {
     let mut out = Vec::new();
-    table.lookup(query, k, at, &mut |id, row, distance| {
+    table.lookup(query, k, point, &mut |id, row, distance| {
         out.push((distance, id, row));
         true
     });
@@ -38,7 +38,7 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
     let mut random = Random(seed);
     let table = memtable::<W>(n as u32, k);
     let mut model: Model<W> = Vec::new();
-    let mut pictures = vec![(0, 0)];
+    let mut points = vec![ReadPoint { entries: 0, stamp: 0 }];
     for (stamp, row) in (1..).zip(rows::<W>(shape, n, k, seed)) {
         // A third of them come again with another fingerprint.
         let id = random.below(n as u64 * 2 / 3);
@@ -50,31 +50,31 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
         model.push((id, row, ALIVE));
         assert_eq!(entries as usize, model.len());
         if stamp % 7 == 0 {
-            pictures.push((entries, stamp));
+            points.push(ReadPoint { entries, stamp });
         }
         let query = random.near(row, k + 1);
-        for at in [
-            (entries, stamp),
-            pictures[random.below(pictures.len() as u64) as usize],
+        for point in [
+            ReadPoint { entries, stamp },
+            points[random.below(points.len() as u64) as usize],
         ] {
             for k in [k, k / 2, k + 2] {
-                assert_eq!(looked_up(&table, query, k, at), brute(&model, query, k, at));
+                assert_eq!(looked_up(&table, query, k, point), brute(&model, query, k, point));
             }
         }
     }
     assert_eq!(table.push(0, W::default()), None, "full");
-    for at in pictures {
-        let living: Vec<(W, u64)> = model[..at.0 as usize]
+    for ReadPoint { entries, stamp } in points {
+        let living: Vec<(W, u64)> = model[..entries as usize]
             .iter()
-            .filter(|(_, _, died)| *died > at.1)
+            .filter(|(_, _, died)| *died > stamp)
             .map(|&(id, row, _)| (row, id))
             .collect();
-        assert_eq!(table.living(at.0, at.1), living);
-        let since = model[..at.0 as usize]
+        assert_eq!(table.living(entries, stamp), living);
+        let since = model[..entries as usize]
             .iter()
-            .filter(|e| e.2 > at.1 && e.2 != ALIVE);
+            .filter(|e| e.2 > stamp && e.2 != ALIVE);
         assert_eq!(
-            table.died_since(at.0, at.1),
+            table.died_since(entries, stamp),
             since.map(|e| (e.0, e.2)).collect::<Vec<_>>()
         );
     }
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_picture_stays_what_brute_force_says(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
+    fn every_read_point_answers_like_brute_force(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
         check::<u64>(shape, n, k, seed);
         check::<u128>(shape, n / 2 + 2, 2 * k, seed);
         check::<u16>(shape, n, k.min(16), seed);
@@ -101,7 +101,11 @@ fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
         table.push(id, row);
     }
     let mut found = 0;
-    let stats = table.lookup(crowd[7], 3, (1 << 12, 0), &mut |_, _, _| {
+    let point = ReadPoint {
+        entries: 1 << 12,
+        stamp: 0,
+    };
+    let stats = table.lookup(crowd[7], 3, point, &mut |_, _, _| {
         found += 1;
         true
     });
@@ -110,13 +114,17 @@ fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
 }
 
 #[test]
-fn a_lookup_ends_when_told_to() {
+fn a_lookup_ends_when_the_callback_returns_false() {
     let table = memtable::<u64>(64, 3);
     for id in 0..50 {
         table.push(id, 1 << (id % 5));
     }
     let mut found = 0;
-    table.lookup(0, 3, (50, 0), &mut |_, _, _| {
+    let point = ReadPoint {
+        entries: 50,
+        stamp: 0,
+    };
+    table.lookup(0, 3, point, &mut |_, _, _| {
         found += 1;
         found < 7
     });
@@ -142,7 +150,7 @@ fn readers_need_not_wait_for_the_writer() {
                 loop {
                     let entries = counted.load(Ordering::Acquire);
                     let query = sample[random.below(n as u64) as usize];
-                    let seen: u32 = looked_up(table, query, 1, (entries, 0)).len() as u32;
+                    let seen: u32 = looked_up(table, query, 1, ReadPoint { entries, stamp: 0 }).len() as u32;
                     let there = sample[..entries as usize].iter();
                     assert_eq!(
                         seen as usize,

@@ -26,7 +26,7 @@ fn work(path: &std::path::Path, recorder: &Recorder, changes: &[Change]) {
     }
 }
 
-fn reopens(moment: &disk::Moment, end: End, changes: &[Change]) {
+fn reopens(moment: &disk::CommitPoint, end: End, changes: &[Change]) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     moment.leave(end, path);

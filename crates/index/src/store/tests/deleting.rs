@@ -26,7 +26,7 @@ fn ids(index: &Index<u64>) -> Vec<u64> {
 }
 
 #[test]
-fn only_what_is_there_is_deleted_and_counted() {
+fn only_stored_ids_are_deleted_and_counted() {
     let directory = tempfile::tempdir().unwrap();
     let index = index(directory.path());
     index.commit().unwrap();
@@ -57,7 +57,7 @@ fn only_what_is_there_is_deleted_and_counted() {
 }
 
 #[test]
-fn what_is_not_committed_yet_is_deleted_too() {
+fn uncommitted_additions_are_deleted_too() {
     let directory = tempfile::tempdir().unwrap();
     let index = index(directory.path());
     assert_eq!(index.delete_known([60, 61, 78]).unwrap(), 2);

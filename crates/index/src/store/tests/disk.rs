@@ -48,8 +48,8 @@ impl Recorder {
     }
 
     /// What the disk and the program were like after some steps.
-    pub(super) fn after(&self, steps: usize) -> Moment {
-        let mut moment = Moment::default();
+    pub(super) fn after(&self, steps: usize) -> CommitPoint {
+        let mut moment = CommitPoint::default();
         for step in &self.steps.lock().unwrap()[..steps] {
             moment.take(step);
         }
@@ -134,7 +134,7 @@ type Names = BTreeMap<PathBuf, usize>;
 
 /// A disk between two steps.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Moment {
+pub(super) struct CommitPoint {
     contents: Vec<Content>,
     names: Names,
     /// The names when the directory was last synced, and what was done to them since.
@@ -157,7 +157,7 @@ pub(super) enum End {
     CutAtRandom(u64),
 }
 
-impl Moment {
+impl CommitPoint {
     fn take(&mut self, step: &Step) {
         match step {
             Step::Create(path) => {

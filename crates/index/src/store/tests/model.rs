@@ -1,7 +1,7 @@
 //! Any sequence of changes, commits, compactions and reopenings.
 
 use super::*;
-use crate::segment::{self, Builder, Form};
+use crate::segment::{self, Builder, DirectoryForm};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -39,8 +39,8 @@ fn upkeep() -> impl Strategy<Value = Upkeep> {
 
 fn codec() -> impl Strategy<Value = Codec> {
     prop_oneof![
-        Just(Codec::Packed(Form::Plain)),
-        Just(Codec::Packed(Form::EliasFano)),
+        Just(Codec::Packed(DirectoryForm::Plain)),
+        Just(Codec::Packed(DirectoryForm::EliasFano)),
         Just(Codec::HUFFMAN),
         (1u32..9).prop_map(|page_rows| Codec::Huffman { page_rows }),
     ]
@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn any_sequence_gives_what_a_map_gives(
+    fn any_sequence_of_changes_answers_like_a_map(
         steps in prop::collection::vec(step(), 0..120),
         memtable in 1u32..24,
         upkeep in upkeep(),
@@ -154,7 +154,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_there_already_is_not_overwritten_and_what_is_not_there_not_opened() {
+fn create_refuses_an_existing_index_and_open_a_missing_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let options = Options::default();

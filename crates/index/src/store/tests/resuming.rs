@@ -8,7 +8,7 @@ use super::disk::{End, Recorder};
 use super::faults::FailsOnce;
 use super::*;
 use crate::plan::Plan;
-use crate::segment::{self, Builder, Interrupted, Left, Segment, SegmentError, Written};
+use crate::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Segment, SegmentError};
 
 const N: u64 = 300;
 
@@ -29,7 +29,7 @@ fn make(path: &Path, storage: Arc<dyn Storage>, segment: &segment::Options) -> R
     };
     let mut whole = 0;
     create_from::<u64, StoreError>(path, &settings(), &options, |path| {
-        let built = if let Left::Tables(interrupted) = Interrupted::find(path, segment)? {
+        let built = if let Resumable::Tables(interrupted) = Interrupted::find(path, segment)? {
             whole = interrupted.whole();
             assert_eq!(interrupted.notes(), N.to_le_bytes());
             interrupted.finish()?
@@ -73,7 +73,7 @@ fn stopping(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
     let (set, told) = (Arc::clone(&stop), AtomicU64::new(0));
     segment::Options {
         stop: Some(stop),
-        written: Some(Written::new(move |rows| {
+        written: Some(ProgressCallback::new(move |rows| {
             let all = told.fetch_add(rows, Ordering::Relaxed) + rows;
             set.fetch_or(all >= after, Ordering::Relaxed);
         })),

@@ -9,15 +9,15 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use super::Wrong;
+use super::Mismatch;
 use crate::segment::bits::{packed_bytes, row_at, word_at};
 
 /// Bits of a start.
 pub(in crate::segment) const START_BITS: u32 = 40;
 /// Pages first looked past: a line of the cache of 64-bit rows.
-const STEP: u32 = 8;
+const GUESS_STEP: u32 = 8;
 
-/// Where the ends of the pages lie in a file.
+/// The positions of the ends of pages in a file.
 #[derive(Debug)]
 pub(super) struct Ends {
     pages: u32,
@@ -32,36 +32,36 @@ impl Ends {
         lasts: Range<usize>,
         starts: Range<usize>,
         data: &[u8],
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, Mismatch> {
         let (at, of) = (lasts.start as u64, starts.start as u64);
         if lasts.len() as u64 != packed_bytes(pages.into(), W::BITS) {
-            return Err(Wrong(at, "the ends of pages are missing"));
+            return Err(Mismatch(at, "the ends of pages are missing"));
         }
         if starts.len() as u64 != packed_bytes(u64::from(pages) + 1, START_BITS) {
-            return Err(Wrong(of, "the starts of pages are missing"));
+            return Err(Mismatch(of, "the starts of pages are missing"));
         }
         let ends = Self { pages, lasts, starts };
         let read = ends.read::<W>(data);
         // The first row of a page is whole.
         let whole = u64::from(W::BITS / 8);
         if !(0..pages).all(|page| read.start(page).saturating_add(whole) <= read.start(page + 1)) {
-            return Err(Wrong(of, "the starts of pages do not ascend"));
+            return Err(Mismatch(of, "the starts of pages do not ascend"));
         }
         if !(1..pages).all(|page| read.last(page - 1) < read.last(page)) {
-            return Err(Wrong(at, "the ends of pages do not ascend"));
+            return Err(Mismatch(at, "the ends of pages do not ascend"));
         }
         Ok(ends)
     }
 
-    /// Where the last page ends, if the first begins at `first`.
+    /// The end of the last page, if the first begins at `first`.
     pub(super) fn bytes(&self, data: &[u8], first: u64) -> Option<u64> {
         let read = self.read::<u64>(data);
         (read.start(0) == first).then(|| read.start(self.pages))
     }
 
     #[inline]
-    pub(super) fn read<'s, W>(&self, data: &'s [u8]) -> Read<'s, W> {
-        Read {
+    pub(super) fn read<'s, W>(&self, data: &'s [u8]) -> EndsReader<'s, W> {
+        EndsReader {
             pages: self.pages,
             lasts: &data[self.lasts.clone()],
             starts: &data[self.starts.clone()],
@@ -72,15 +72,15 @@ impl Ends {
 
 /// The ends of pages, as bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read<'s, W> {
+pub(super) struct EndsReader<'s, W> {
     pages: u32,
     lasts: &'s [u8],
     starts: &'s [u8],
     width: PhantomData<W>,
 }
 
-impl<W> Read<'_, W> {
-    /// How many pages there are.
+impl<W> EndsReader<'_, W> {
+    /// The number of pages.
     #[inline]
     pub(super) fn pages(&self) -> u32 {
         self.pages
@@ -98,14 +98,14 @@ impl<W> Read<'_, W> {
     }
 }
 
-impl<W: Width> Read<'_, W> {
+impl<W: Width> EndsReader<'_, W> {
     /// The last row of a page.
     #[inline]
     pub(super) fn last(&self, page: u32) -> W {
         row_at(self.lasts, page as usize * (W::BITS / 8) as usize)
     }
 
-    /// Where a row would lie if rows were spread evenly.
+    /// The page of a row if rows were spread evenly.
     #[inline]
     fn guess(&self, row: W) -> u32 {
         let leading = if W::BITS < 32 {
@@ -117,18 +117,18 @@ impl<W: Width> Read<'_, W> {
         (((leading & u64::from(u32::MAX)) * u64::from(self.pages)) >> 32) as u32
     }
 
-    /// Asks memory for what [`Read::page_of`] will read first.
+    /// Asks memory for what [`EndsReader::page_of`] will read first.
     #[inline]
     pub(super) fn prefetch(&self, row: W) {
         prefetch_read(self.lasts, self.guess(row) as usize * (W::BITS / 8) as usize);
     }
 
-    /// The first page whose last row is not below `row`, the only one that can have it; their number where there is none. O(log of what an
+    /// The first page whose last row is not below `row`, the only one that can have it; their number if there is none. O(log of what an
     /// even spread is wrong by).
     pub(super) fn page_of(&self, row: W) -> u32 {
         // What is sought lies from `low` up to `high`; steps away from the guess double.
         let guess = self.guess(row);
-        let (mut low, mut high, mut step) = (0, self.pages, STEP);
+        let (mut low, mut high, mut step) = (0, self.pages, GUESS_STEP);
         if guess < self.pages && self.last(guess) < row {
             low = guess + 1;
             while high - low > step {
@@ -179,7 +179,7 @@ mod tests {
             packer.push(row.widen(), W::BITS);
         }
         let lasts = packer.finish();
-        let read = Read::<W> {
+        let read = EndsReader::<W> {
             pages: rows.len() as u32,
             lasts: &lasts,
             starts: &[],

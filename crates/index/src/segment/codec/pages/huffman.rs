@@ -2,7 +2,7 @@
 //!
 //! Symbols are numbers below 128. Lengths come from a histogram by package-merge (Larmore and Hirschberg 1990), optimal among codes of at most
 //! [`MAX_LENGTH`] bits; codes are given out by (length, symbol), so that lengths alone are stored. A code's first bit is its most significant
-//! one and comes first in the bit string. Encoding and decoding are one look into a table.
+//! one and comes first in the bit string. Encoding and decoding are one table access each.
 //!
 //! A set of lengths is a code when the codes fill all bit strings, or when it has one symbol, of length 1, or none.
 
@@ -11,7 +11,7 @@ pub(in crate::segment) const MAX_LENGTH: u32 = 11;
 /// Bits of an entry of the table that hold the length.
 const LENGTH_BITS: u32 = 4;
 
-/// The lengths of an optimal code for symbols that occur so often; 0 where one does not.
+/// The lengths of an optimal code for symbols with these counts; 0 for a symbol that does not occur.
 pub(in crate::segment) fn lengths(counts: &[u64]) -> Vec<u8> {
     let mut leaves: Vec<(u64, Vec<u8>)> = (0..counts.len())
         .filter(|&symbol| counts[symbol] > 0)
@@ -94,7 +94,7 @@ impl Decoder {
         Some(Self { table })
     }
 
-    /// The symbol that the low bits begin with, and the length of its code, 0 where they begin with none.
+    /// The symbol that the low bits begin with, and the length of its code, 0 if they begin with none.
     #[inline]
     pub(super) fn read(&self, bits: u64) -> (u32, u32) {
         let entry = u32::from(self.table[bits as usize % (1 << MAX_LENGTH)]);

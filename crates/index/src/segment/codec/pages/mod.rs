@@ -8,7 +8,7 @@
 //!
 //! A span counts pages. Row number r is the row r mod P of page ⌊r / P⌋, P being the rows of a page.
 //!
-//! Many probes ordered by address meet the same pages again and again; they decode a page once and remember it ([`Decoded`]). A single
+//! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A single
 //! query decodes as far as it must.
 
 pub(in crate::segment) mod ends;
@@ -23,28 +23,23 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use self::ends::Ends;
 use self::huffman::Decoder;
 use self::page::Page;
-use super::{Buckets, Place, Prices, Probed, Span, Workspace, Wrong, required};
+use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Span, Workspace, required};
 use crate::segment::bits::PADDING;
-use crate::segment::layout::{Footer, Kind};
+use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
 use crate::segment::sectors::Sectors;
-use crate::segment::table::Stored;
 use crate::segment::{Segment, SegmentError};
 
-/// The form of the directory in a footer: the ends of pages.
-pub(super) const FORM: u32 = 3;
-/// Most rows of a page.
-pub(in crate::segment) const MOST_ROWS: u32 = 1 << 16;
 /// Rows read at once, at least.
-const STRETCH: usize = 4096;
+const STRETCH_ROWS: usize = 4096;
 /// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
-const REMEMBERED: u32 = 1 << 16;
-/// Bytes of lines of the cache asked for ahead; the processor sees by itself how it goes on.
-const AHEAD: [usize; 3] = [0, 64, 128];
+const CACHED_ROWS: u32 = 1 << 16;
+/// Offsets of the cache lines that are prefetched; the processor prefetches the following ones by itself.
+const PREFETCH_OFFSETS: [usize; 3] = [0, 64, 128];
 
-/// What decoding half a page takes.
-pub(super) fn prices(page_rows: u32) -> Prices {
-    Prices {
+/// The cost of decoding half a page.
+pub(super) fn costs(page_rows: u32) -> ProbeCosts {
+    ProbeCosts {
         probe: 40.0 + 2.0 * f64::from(page_rows),
         candidate: 4.0,
         scanned: 4.0,
@@ -61,41 +56,41 @@ pub(in crate::segment) struct Pages {
 }
 
 impl Pages {
-    /// Those of table `t`, whose sections lie within the file.
+    /// Opens those of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
         page_rows: u32,
         data: &[u8],
         sectors: &Sectors,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, Mismatch> {
         let lasts = required(
-            footer.range(Kind::DirectoryCoarse, t),
+            footer.range(SectionKind::DirectoryCoarse, t),
             "the ends of pages are missing",
         )?;
         let starts = required(
-            footer.range(Kind::DirectoryFine, t),
+            footer.range(SectionKind::DirectoryFine, t),
             "the starts of pages are missing",
         )?;
-        let rows = required(footer.range(Kind::Rows, t), "rows are missing")?;
+        let rows = required(footer.range(SectionKind::Rows, t), "rows are missing")?;
         let at = rows.start as u64;
         let lengths = rows.start..rows.start + W::BITS as usize;
         for bytes in [lasts.clone(), starts.clone(), lengths.clone()] {
             sectors
                 .verify(data, bytes)
-                .map_err(|offset| Wrong(offset, "a checksum does not match"))?;
+                .map_err(|offset| Mismatch(offset, "a checksum does not match"))?;
         }
         let lengths = data
             .get(lengths)
             .filter(|_| rows.len() >= W::BITS as usize + PADDING);
-        let lengths = lengths.ok_or(Wrong(at, "rows are missing"))?;
-        let decoder = Decoder::new(lengths).ok_or(Wrong(at, "its code is none"))?;
+        let lengths = lengths.ok_or(Mismatch(at, "rows are missing"))?;
+        let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its code is none"))?;
         let pages = footer.rows.div_ceil(page_rows.into());
         let ends = Ends::open::<W>(pages as u32, lasts, starts, data)?;
         // The first page follows the code, the padding the last.
         let bytes = ends.bytes(data, W::BITS.into());
         if bytes != Some((rows.len() - PADDING) as u64) {
-            return Err(Wrong(at, "pages are missing"));
+            return Err(Mismatch(at, "pages are missing"));
         }
         Ok(Self {
             page_rows,
@@ -113,13 +108,13 @@ impl Pages {
 
 /// Pages that were decoded whole, for many probes that are neighbours: page p in place p modulo their number.
 #[derive(Debug, Default)]
-pub(super) struct Decoded<W> {
-    /// Whether to remember.
+pub(super) struct PageCache<W> {
+    /// True if decoded pages are kept.
     many: bool,
     places: Vec<(Option<u32>, Vec<W>)>,
 }
 
-impl<W> Decoded<W> {
+impl<W> PageCache<W> {
     /// Forgets all; whether to remember from now on.
     pub(super) fn begin(&mut self, many: bool) {
         self.many = many;
@@ -130,20 +125,20 @@ impl<W> Decoded<W> {
 }
 
 /// Reads the pages of a table.
-pub(in crate::segment) struct Paged<'s, W> {
+pub(in crate::segment) struct PagesReader<'s, W> {
     segment: &'s Segment<W>,
     order: &'s Order<W>,
     stored: &'s Pages,
-    ends: ends::Read<'s, W>,
+    ends: ends::EndsReader<'s, W>,
     rows: &'s [u8],
 }
 
-impl<'s, W: Width> Paged<'s, W> {
+impl<'s, W: Width> PagesReader<'s, W> {
     #[inline]
-    pub(super) fn new(segment: &'s Segment<W>, table: &'s Stored<W>, stored: &'s Pages) -> Self {
+    pub(super) fn new(segment: &'s Segment<W>, order: &'s Order<W>, stored: &'s Pages) -> Self {
         Self {
             segment,
-            order: &table.order,
+            order,
             stored,
             ends: stored.ends.read(&segment.data),
             rows: &segment.data[stored.rows.clone()],
@@ -174,7 +169,7 @@ impl<'s, W: Width> Paged<'s, W> {
     fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let mut rows = self.page(page);
         out.extend(&mut rows);
-        // Nothing is left of a page whose rows are all there; its last row stands elsewhere too.
+        // All bytes of a valid page are consumed; its last row is also stored with the ends of pages.
         let last = out.last().copied();
         if rows.is_whole() && last == Some(self.ends.last(page)) {
             Ok(())
@@ -187,12 +182,12 @@ impl<'s, W: Width> Paged<'s, W> {
     fn remembered<'d>(
         &self,
         page: u32,
-        decoded: &'d mut Decoded<W>,
+        decoded: &'d mut PageCache<W>,
     ) -> Result<Option<&'d [W]>, SegmentError> {
         if !decoded.many {
             return Ok(None);
         }
-        let places = (REMEMBERED / self.stored.page_rows).clamp(16, 4096) as usize;
+        let places = (CACHED_ROWS / self.stored.page_rows).clamp(16, 4096) as usize;
         if decoded.places.len() != places {
             decoded.places.clear();
             decoded.places.resize_with(places, Default::default);
@@ -210,7 +205,7 @@ impl<'s, W: Width> Paged<'s, W> {
     }
 }
 
-impl<W: Width> Buckets<W> for Paged<'_, W> {
+impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     #[inline]
     fn prefetch(&self, address: u32) {
         self.ends.prefetch(self.order.join(address, W::default()));
@@ -233,7 +228,7 @@ impl<W: Width> Buckets<W> for Paged<'_, W> {
         };
         if start < end {
             let at = self.ends.bytes_of(start).start as usize;
-            for ahead in AHEAD {
+            for ahead in PREFETCH_OFFSETS {
                 prefetch_read(self.rows, at + ahead);
             }
         }
@@ -314,8 +309,8 @@ impl<W: Width> Buckets<W> for Paged<'_, W> {
             .map(|(i, _)| page * self.stored.page_rows + i))
     }
 
-    fn fill(&self, place: &mut Place, out: &mut Vec<W>) -> Result<(), SegmentError> {
-        let upto = out.len() + STRETCH;
+    fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError> {
+        let upto = out.len() + STRETCH_ROWS;
         let mut page = place.row / self.stored.page_rows;
         while page < self.ends.pages() && out.len() < upto {
             self.verify_rows((page, page + 1))?;

@@ -11,7 +11,7 @@ use super::huffman::{self, Decoder};
 use crate::segment::bits::{Packer, number_at, row_at, word_at};
 
 /// Bits that are there wherever a number of 64 of them begins within its first byte.
-const AT_ONCE: u32 = 57;
+const MAX_READ_BITS: u32 = 57;
 
 /// The most significant bit in which two rows differ, that is where the greater has a one; rows must differ.
 #[inline]
@@ -61,7 +61,7 @@ pub(super) struct Page<'s, W> {
     bit: u64,
     end: u64,
     decoder: &'s Decoder,
-    /// The row before, where there is one.
+    /// The row before, if there is one.
     before: Option<W>,
     left: u32,
     broken: bool,
@@ -82,13 +82,13 @@ impl<'s, W: Width> Page<'s, W> {
         }
     }
 
-    /// Whether the bytes are no page.
+    /// Returns `true` if the bytes are not a page.
     #[inline]
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Whether all rows have come, and nothing but zeros is left.
+    /// Returns `true` if all rows have been decoded and only zeros are left.
     pub(super) fn is_whole(&self) -> bool {
         let left = self.end.saturating_sub(self.bit);
         let rest = || word_at(self.bytes, (self.bit / 8) as usize) >> (self.bit % 8);
@@ -104,7 +104,7 @@ impl<'s, W: Width> Page<'s, W> {
         };
         let word = word_at(self.bytes, (self.bit / 8) as usize) >> (self.bit % 8);
         let (h, length) = self.decoder.read(word);
-        let below = if length + h <= AT_ONCE {
+        let below = if length + h <= MAX_READ_BITS {
             W::truncate((word >> length & ((1 << h) - 1)).into())
         } else {
             number_at(self.bytes, self.bit + u64::from(length), h)
@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_are_what_the_format_says_and_come_back(shape in shape(), n in 0usize..100, k in 0u32..20, seed: u64, flip: usize) {
+        fn pages_follow_the_format_and_decode(shape in shape(), n in 0usize..100, k in 0u32..20, seed: u64, flip: usize) {
             check(rows::<u16>(shape, n, k, seed), flip);
             check(rows::<u32>(shape, n, k, seed), flip);
             check(rows::<u64>(shape, n, k, seed), flip);

@@ -1,12 +1,12 @@
-//! Many queries at once: a lookup of each, or one pass over all that is stored.
+//! The choice between a lookup of each of many queries and one pass over all stored rows.
 
 use twinprint_fingerprint::Width;
 
-use super::segment::{Ask, LookupPrices, Medium, Mode, plan_segment};
+use super::scan::PASS_ROWS;
 use crate::join::between;
 use crate::plan::PlanError;
+use crate::planner::{LookupCosts, LookupMode, Medium, Workload, plan_segment};
 use crate::segment::Codec;
-use crate::store::PASSING;
 
 /// True if one pass over `n` stored fingerprints answers `queries` queries sooner than a lookup of each, in memory and on one core, in an
 /// index of this codec.
@@ -18,21 +18,21 @@ pub fn scan_is_cheaper<W: Width>(
     n: u64,
     queries: u64,
     k: u32,
-    prices: &LookupPrices,
+    costs: &LookupCosts,
 ) -> Result<bool, PlanError> {
-    let ask = Ask {
+    let workload = Workload {
         n,
         bits: W::BITS,
         k,
         memory: None,
         medium: Medium::Memory,
-        mode: Mode::Batch,
+        mode: LookupMode::Batch,
         skew_bits: 0.0,
         codec,
     };
-    let choice = plan_segment(&ask, prices)?;
+    let choice = plan_segment(&workload, costs)?;
     let lookup = choice.alternatives.first().map_or(0.0, |chosen| chosen.cost);
-    let chunk = usize::try_from(n).unwrap_or(usize::MAX).clamp(1, PASSING);
+    let chunk = usize::try_from(n).unwrap_or(usize::MAX).clamp(1, PASS_ROWS);
     let rows = usize::try_from(queries).unwrap_or(usize::MAX);
     let scan = between::cost::<W>(rows, chunk, k) * (n as f64 / chunk as f64);
     Ok(scan < lookup * queries as f64)
@@ -46,7 +46,7 @@ mod tests {
     fn a_scan_is_for_queries_without_number() {
         let codec = Codec::default();
         let cheaper =
-            |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupPrices::default()).unwrap();
+            |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupCosts::default()).unwrap();
         // Measured in docs/scale.md: ten million a second go past a million queries, which take a second or two of lookups.
         assert!(!cheaper(100_000_000, 1_000_000, 3));
         assert!(!cheaper(10_000_000, 1000, 3) && !cheaper(1 << 20, 1, 10));
@@ -55,7 +55,7 @@ mod tests {
         // Lookups in pages take longer, so that fewer queries are enough.
         let enough = |codec| {
             let is_cheaper =
-                |queries| scan_is_cheaper::<u64>(codec, 10_000_000, queries, 3, &LookupPrices::default());
+                |queries| scan_is_cheaper::<u64>(codec, 10_000_000, queries, 3, &LookupCosts::default());
             (10..40).find(|log| is_cheaper(1 << log).unwrap()).unwrap()
         };
         assert!(enough(Codec::HUFFMAN) < enough(Codec::default()));

@@ -1,0 +1,63 @@
+//! Plans of self-joins: a scan, or tables with their address widths.
+
+use super::check::{Counterexample, is_exact};
+use super::{MAX_ADDRESS_BITS, Plan, leading_bits};
+
+/// The way a self-join finds its pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JoinPlan {
+    /// Compare everything.
+    Scan,
+    /// Join the buckets of these tables, one table after the other.
+    Tables(JoinTables),
+}
+
+/// The tables of a plan with the address bits of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinTables {
+    pub(crate) name: String,
+    pub(crate) bits: u32,
+    pub(crate) k: u32,
+    pub(crate) tables: Vec<JoinTable>,
+}
+
+/// A table of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JoinTable {
+    /// The mask of the address bits.
+    pub(crate) address: u128,
+    /// The largest number of address bits that may differ.
+    pub(crate) radius: u32,
+}
+
+impl JoinPlan {
+    /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
+    /// them, up to 28, where the list is short). Correct for any address widths; they decide the cost.
+    ///
+    /// # Errors
+    /// A plan that is not exact is refused with an error set it would miss.
+    pub fn from_plan(plan: &Plan, address_bits: &[u32]) -> Result<Self, Counterexample> {
+        is_exact(plan)?;
+        Ok(Self::from_exact(plan, address_bits))
+    }
+
+    /// As [`JoinPlan::from_plan`] for a plan known to be exact.
+    pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
+        let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
+        let tables = plan
+            .tables
+            .iter()
+            .zip(widths)
+            .map(|(t, u)| JoinTable {
+                address: leading_bits(t.mask, u.min(MAX_ADDRESS_BITS)),
+                radius: t.radius,
+            })
+            .collect();
+        Self::Tables(JoinTables {
+            name: plan.name.clone(),
+            bits: plan.bits,
+            k: plan.k,
+            tables,
+        })
+    }
+}

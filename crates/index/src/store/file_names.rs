@@ -1,0 +1,101 @@
+//! The names of the files of an index. Only files with these names are ever removed.
+
+use std::path::{Path, PathBuf};
+
+/// The name of the manifest.
+pub(super) const MANIFEST_NAME: &str = "manifest";
+/// The name of the file that is locked.
+pub(super) const LOCK_NAME: &str = "lock";
+/// The name of the marker of a writer.
+pub(super) const MARKER_NAME: &str = "writing";
+/// The ending of names of unfinished files.
+pub(super) const TEMPORARY_ENDING: &str = "tmp";
+/// The ending of names of build journals, after the segment's name.
+pub(super) const JOURNAL_ENDING: &str = "resume";
+/// The ending of names of segments.
+pub(super) const SEGMENT_ENDING: &str = "seg";
+/// The ending of the only segment of a new index, after its later name, until the manifest is there.
+pub(super) const NEW_ENDING: &str = "new";
+/// The ending of names of files of deleted ids.
+pub(super) const TOMBSTONES_ENDING: &str = "del";
+
+/// The name of a file until it is whole.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    path.with_extension(TEMPORARY_ENDING)
+}
+
+/// Returns `true` if this is a name that this module gives to a segment or a file of deleted ids.
+pub(super) fn is_whole(name: &str) -> bool {
+    is_segment(name) || stem(name, TOMBSTONES_ENDING).is_some_and(is_number)
+}
+
+/// Returns `true` if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
+pub(super) fn is_temporary(name: &str) -> bool {
+    // The files of an unfinished build have their ending after the segment's name.
+    let is_built = |name: &str| is_segment(name) || stem(name, NEW_ENDING).is_some_and(is_segment);
+    let is_journal = |name: &str| stem(name, JOURNAL_ENDING).is_some_and(is_built);
+    if let Some(whole) = stem(name, TEMPORARY_ENDING) {
+        return whole == MANIFEST_NAME
+            || whole == MARKER_NAME
+            || is_number(whole)
+            || is_built(whole)
+            || is_journal(whole);
+    }
+    name == MARKER_NAME || is_journal(name) || stem(name, NEW_ENDING).is_some_and(is_segment)
+}
+
+fn is_segment(name: &str) -> bool {
+    stem(name, SEGMENT_ENDING).is_some_and(is_number)
+}
+
+fn is_number(name: &str) -> bool {
+    name.len() >= 8 && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The part of a name before an ending and its dot.
+fn stem<'n>(name: &'n str, ending: &str) -> Option<&'n str> {
+    name.strip_suffix(ending)?.strip_suffix('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_are_given_here_are_removed() {
+        for whole in ["00000001.seg", "123456789.del"] {
+            assert!(is_whole(whole) && !is_temporary(whole), "{whole}");
+        }
+        for temporary in [
+            "00000001.seg.tmp",
+            "00000001.seg.resume",
+            "00000001.seg.resume.tmp",
+            "00000001.seg.new",
+            "00000001.seg.new.tmp",
+            "00000001.seg.new.resume",
+            "00000001.seg.new.resume.tmp",
+            "00000001.tmp",
+            "manifest.tmp",
+            "writing",
+            "writing.tmp",
+        ] {
+            assert!(is_temporary(temporary) && !is_whole(temporary), "{temporary}");
+        }
+        for others in [
+            "manifest",
+            "lock",
+            "notes.tmp",
+            "1.seg",
+            "00000001.txt",
+            "00000001",
+            "my.seg",
+            "a.del.tmp",
+            "00000001.resume",
+            "a.seg.resume",
+            "a.seg.new",
+            "00000001.new",
+        ] {
+            assert!(!is_whole(others) && !is_temporary(others), "{others}");
+        }
+    }
+}
