@@ -1,8 +1,9 @@
-//! Reads or gives up the part of a request that its answer left unread.
+//! Reads or abandons the part of a request body that its handler left unread.
 //!
-//! An answer may come before the body was read: no token, no such collection, another media type. The next request begins behind that body,
-//! so the connection can only be kept if the rest is read. A little is read and thrown away; otherwise the answer says
-//! `Connection: close`. Here is the only place that knows; routes need not care.
+//! A handler may answer before it has read the body: no token, no such collection, a wrong media type. The next request
+//! on the connection begins after that body, so the connection can be kept only if the rest of the body is read. A short
+//! rest is read and discarded; otherwise the answer says `Connection: close`. hyper does neither reliably. Handlers need
+//! not care, because every request passes through [`respond`].
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,27 +17,28 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 
-/// Bytes that are read to keep a connection.
-const MOST: u64 = 256 << 10;
-/// For how long.
-const TIME: Duration = Duration::from_secs(1);
+/// Maximum bytes that are discarded to keep a connection.
+const MAX_DRAINED_BYTES: u64 = 256 << 10;
+/// Maximum time to discard them.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A body that comes back when it is dropped.
-struct Lent {
+/// A request body that is sent back through a channel when its handler drops it.
+struct ReturningBody {
     body: Option<Incoming>,
-    state: State,
-    back: Option<oneshot::Sender<(Incoming, State)>>,
+    progress: ReadProgress,
+    sender: Option<oneshot::Sender<(Incoming, ReadProgress)>>,
 }
 
+/// The part of a body that a handler has read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReadProgress {
     Untouched,
-    Begun,
-    Ended,
+    Started,
+    Finished,
     Failed,
 }
 
-impl hyper::body::Body for Lent {
+impl hyper::body::Body for ReturningBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -48,10 +50,10 @@ impl hyper::body::Body for Lent {
             return Poll::Ready(None);
         };
         let frame = Pin::new(body).poll_frame(cx);
-        self.state = match &frame {
-            Poll::Ready(None) => State::Ended,
-            Poll::Ready(Some(Err(_))) => State::Failed,
-            _ => State::Begun,
+        self.progress = match &frame {
+            Poll::Ready(None) => ReadProgress::Finished,
+            Poll::Ready(Some(Err(_))) => ReadProgress::Failed,
+            _ => ReadProgress::Started,
         };
         frame
     }
@@ -65,60 +67,60 @@ impl hyper::body::Body for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for ReturningBody {
     fn drop(&mut self) {
-        if let (Some(body), Some(back)) = (self.body.take(), self.back.take()) {
-            // Nobody waits for it where the whole request is dropped.
-            let _gone = back.send((body, self.state));
+        if let (Some(body), Some(sender)) = (self.body.take(), self.sender.take()) {
+            // The receiver is gone if the whole request was dropped.
+            let _receiver_gone = sender.send((body, self.progress));
         }
     }
 }
 
-/// Has a request answered, and sees to what is left of its body.
-pub(crate) async fn answer<F: Future<Output = Response>>(
+/// Passes a request to its handler and drains the rest of its body. Adds `Connection: close` if the body cannot be drained.
+pub(crate) async fn respond<F: Future<Output = Response>>(
     request: hyper::Request<Incoming>,
-    answer: impl FnOnce(Request) -> F,
+    handler: impl FnOnce(Request) -> F,
 ) -> Response {
     let (parts, body) = request.into_parts();
     if body.is_end_stream() {
-        return answer(Request::from_parts(parts, Body::empty())).await;
+        return handler(Request::from_parts(parts, Body::empty())).await;
     }
-    let asks_first = asks_first(&parts.headers);
-    let (back, mut left) = oneshot::channel();
-    let lent = Lent {
+    let expects_continue = expects_continue(&parts.headers);
+    let (sender, mut receiver) = oneshot::channel();
+    let returning = ReturningBody {
         body: Some(body),
-        state: State::Untouched,
-        back: Some(back),
+        progress: ReadProgress::Untouched,
+        sender: Some(sender),
     };
-    let mut response = answer(Request::from_parts(parts, Body::new(lent))).await;
-    let clean = match left.try_recv() {
-        Ok((body, state)) => match state {
-            State::Ended => true,
-            State::Failed => false,
-            // To read on would be to ask for the body.
-            State::Untouched if asks_first => false,
-            // It has waited long enough.
+    let mut response = handler(Request::from_parts(parts, Body::new(returning))).await;
+    let is_drained = match receiver.try_recv() {
+        Ok((body, progress)) => match progress {
+            ReadProgress::Finished => true,
+            ReadProgress::Failed => false,
+            // Reading would send `100 Continue` and so ask the client for the body.
+            ReadProgress::Untouched if expects_continue => false,
+            // The body has used up its time already.
             _ if response.status() == StatusCode::REQUEST_TIMEOUT => false,
-            _ => read_out(body).await,
+            _ => drain(body).await,
         },
         Err(_) => false,
     };
-    if !clean {
+    if !is_drained {
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-/// True if the client waits for a word before it sends the body.
-fn asks_first(headers: &HeaderMap) -> bool {
+/// True if the client waits for `100 Continue` before it sends the body.
+fn expects_continue(headers: &HeaderMap) -> bool {
     let expect = headers.get(header::EXPECT);
     expect.is_some_and(|expect| expect.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Reads the rest of a body, where that is little. Tells whether it was.
-async fn read_out(mut body: Incoming) -> bool {
-    if body.size_hint().lower() > MOST {
+/// Discards the rest of a body within the limits of bytes and time. Returns whether the body has ended.
+async fn drain(mut body: Incoming) -> bool {
+    if body.size_hint().lower() > MAX_DRAINED_BYTES {
         return false;
     }
     let read = async {
@@ -128,11 +130,11 @@ async fn read_out(mut body: Incoming) -> bool {
                 return false;
             };
             bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if bytes > MOST {
+            if bytes > MAX_DRAINED_BYTES {
                 return false;
             }
         }
         true
     };
-    tokio::time::timeout(TIME, read).await.unwrap_or(false)
+    tokio::time::timeout(DRAIN_TIMEOUT, read).await.unwrap_or(false)
 }

@@ -1,8 +1,9 @@
-//! Limits the connections, and closes one to make room for another.
+//! Limits the number of connections and evicts idle ones.
 //!
-//! Each connection has a seat. Where all are taken, the connection that has waited longest for its client's next request is closed. Where
-//! every one of them has a request under way, a newcomer gets one of a few further seats, on which only what watches the service is
-//! answered. So it is answered whatever the others do: on a further seat nothing takes long, and who sends nothing there makes room too.
+//! Every connection holds a slot. When all slots are taken, the connection that has been idle longest is evicted. When
+//! every connection has a request in progress, a new connection gets one of a few monitoring slots, which serve the
+//! monitoring routes only. The service therefore stays observable under any load: requests on monitoring slots are
+//! short, and idle connections there are evicted as well.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,169 +12,186 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-/// Further seats.
-const FURTHER: usize = 64;
-/// States of a place, besides the time since when it waits.
+/// Number of monitoring slots.
+const MONITORING_SLOTS: usize = 64;
+/// Value of [`SlotState::idle_since`] while a request is in progress.
 const BUSY: u64 = 0;
-const LOST: u64 = u64::MAX;
+/// Value of [`SlotState::idle_since`] after eviction.
+const EVICTED: u64 = u64::MAX;
 
-/// All seats.
-pub(crate) struct Seats {
-    most: usize,
-    began: Instant,
-    table: Mutex<Table>,
+/// The slots of all connections.
+pub(crate) struct ConnectionSlots {
+    /// Number of slots, without monitoring slots.
+    capacity: usize,
+    started: Instant,
+    table: Mutex<SlotTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    next: u64,
-    seats: BTreeMap<u64, Arc<Place>>,
-    further: BTreeMap<u64, Arc<Place>>,
+struct SlotTable {
+    next_id: u64,
+    regular: BTreeMap<u64, Arc<SlotState>>,
+    monitoring: BTreeMap<u64, Arc<SlotState>>,
 }
 
-/// The state of the connection on a seat.
-struct Place {
-    /// Milliseconds from the service's start on, from one, since when nothing is under way; or [`BUSY`] or [`LOST`].
-    waits: AtomicU64,
-    lost: Notify,
+/// The state of the connection in a slot.
+struct SlotState {
+    /// Milliseconds, from 1, between the start of the service and the moment the connection became idle; or [`BUSY`]
+    /// or [`EVICTED`].
+    idle_since: AtomicU64,
+    evicted: Notify,
 }
 
-/// A seat that is taken, until it is dropped.
-pub(crate) struct Seat {
-    seats: Arc<Seats>,
-    number: u64,
-    place: Arc<Place>,
-    /// True for a further seat.
-    pub(crate) further: bool,
+/// The slot of one connection. Dropping it frees the slot.
+pub(crate) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
+    id: u64,
+    state: Arc<SlotState>,
+    /// True for a monitoring slot.
+    pub(crate) is_monitoring: bool,
 }
 
-impl Seats {
-    pub(crate) fn new(most: usize) -> Self {
+/// The result of asking for a slot.
+pub(crate) struct TakenSlot {
+    /// `None` if all connections are busy, those in monitoring slots included.
+    pub(crate) slot: Option<ConnectionSlot>,
+    /// True if another connection was evicted to free the slot.
+    pub(crate) evicted: bool,
+}
+
+impl ConnectionSlots {
+    /// Slots for `capacity` connections, and the monitoring slots.
+    pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            most,
-            began: Instant::now(),
+            capacity,
+            started: Instant::now(),
             table: Mutex::default(),
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        // Nothing panics while it is held.
+    fn table(&self) -> MutexGuard<'_, SlotTable> {
+        // No code that holds the lock can panic.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).map_or(LOST - 1, |now| now + 1)
+        u64::try_from(self.started.elapsed().as_millis()).map_or(EVICTED - 1, |now| now + 1)
     }
 
-    /// A seat, and whether another connection is closed for it; none if all work, the further ones too.
-    pub(crate) fn take(self: &Arc<Self>) -> (Option<Seat>, bool) {
+    /// Takes a slot, and evicts an idle connection if all are taken. Linear in the number of connections if it evicts.
+    pub(crate) fn take(self: &Arc<Self>) -> TakenSlot {
         let mut table = self.table();
-        let mut closed = false;
-        let mut room = |places: &mut BTreeMap<u64, Arc<Place>>, most| {
-            places.len() < most
-                || most > 0 && {
-                    closed = close_longest(places);
-                    closed
+        let mut evicted = false;
+        let mut has_room = |slots: &mut BTreeMap<u64, Arc<SlotState>>, capacity| {
+            slots.len() < capacity
+                || capacity > 0 && {
+                    evicted = evict_longest_idle(slots);
+                    evicted
                 }
         };
-        let further = !room(&mut table.seats, self.most);
-        if further && !room(&mut table.further, FURTHER) {
-            return (None, false);
+        let is_monitoring = !has_room(&mut table.regular, self.capacity);
+        if is_monitoring && !has_room(&mut table.monitoring, MONITORING_SLOTS) {
+            return TakenSlot {
+                slot: None,
+                evicted: false,
+            };
         }
-        let number = table.next;
-        table.next += 1;
-        let place = Arc::new(Place {
-            waits: AtomicU64::new(self.now()),
-            lost: Notify::new(),
+        let id = table.next_id;
+        table.next_id += 1;
+        let state = Arc::new(SlotState {
+            idle_since: AtomicU64::new(self.now()),
+            evicted: Notify::new(),
         });
-        let places = if further {
-            &mut table.further
+        let slots = if is_monitoring {
+            &mut table.monitoring
         } else {
-            &mut table.seats
+            &mut table.regular
         };
-        places.insert(number, Arc::clone(&place));
+        slots.insert(id, Arc::clone(&state));
         drop(table);
-        let seat = Seat {
-            seats: Arc::clone(self),
-            number,
-            place,
-            further,
+        let slot = ConnectionSlot {
+            slots: Arc::clone(self),
+            id,
+            state,
+            is_monitoring,
         };
-        (Some(seat), closed)
+        TakenSlot {
+            slot: Some(slot),
+            evicted,
+        }
     }
 
-    /// Closes the connection that has waited longest, where the system has no descriptors left.
-    pub(crate) fn close_one(&self) -> bool {
-        close_longest(&mut self.table().seats)
+    /// Evicts the connection that has been idle longest. Returns whether there was one.
+    pub(crate) fn evict_longest_idle(&self) -> bool {
+        evict_longest_idle(&mut self.table().regular)
     }
 }
 
-/// Closes the one that has waited longest; none where all are busy.
-fn close_longest(places: &mut BTreeMap<u64, Arc<Place>>) -> bool {
+/// Evicts the connection that has been idle longest. Returns false if all are busy.
+fn evict_longest_idle(slots: &mut BTreeMap<u64, Arc<SlotState>>) -> bool {
     loop {
-        let waiting = places.iter().filter_map(|(&number, place)| {
-            let waits = place.waits.load(Ordering::Acquire);
-            (waits != BUSY && waits != LOST).then_some((waits, number))
+        let idle = slots.iter().filter_map(|(&id, state)| {
+            let since = state.idle_since.load(Ordering::Acquire);
+            (since != BUSY && since != EVICTED).then_some((since, id))
         });
-        let Some((waits, number)) = waiting.min() else {
+        let Some((since, id)) = idle.min() else {
             return false;
         };
-        let Some(place) = places.get(&number) else {
+        let Some(state) = slots.get(&id) else {
             return false;
         };
-        // One that has begun a request meanwhile stays.
-        let lost = place
-            .waits
-            .compare_exchange(waits, LOST, Ordering::AcqRel, Ordering::Acquire);
-        if lost.is_ok() {
-            place.lost.notify_one();
-            places.remove(&number);
+        // The exchange fails if the connection has started a request since the scan; the scan is then repeated.
+        let exchanged =
+            state
+                .idle_since
+                .compare_exchange(since, EVICTED, Ordering::AcqRel, Ordering::Acquire);
+        if exchanged.is_ok() {
+            state.evicted.notify_one();
+            slots.remove(&id);
             return true;
         }
     }
 }
 
-impl Seat {
-    /// The number of seats, without the further ones.
-    pub(crate) fn most(&self) -> usize {
-        self.seats.most
+impl ConnectionSlot {
+    /// Number of slots of the service, without monitoring slots.
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.capacity
     }
 
-    /// A request begins; not on a seat that is lost.
-    pub(crate) fn begin(&self) -> bool {
-        let waits = &self.place.waits;
-        waits
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |waits| {
-                (waits != LOST).then_some(BUSY)
-            })
+    /// Marks the connection as busy. Returns false if it has been evicted.
+    pub(crate) fn begin_request(&self) -> bool {
+        let update = |since| (since != EVICTED).then_some(BUSY);
+        self.state
+            .idle_since
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, update)
             .is_ok()
     }
 
-    /// Nothing is under way any more.
-    pub(crate) fn wait(&self) {
-        let now = self.seats.now();
-        // It waited before, or is lost.
-        let _other = self
-            .place
-            .waits
-            .compare_exchange(BUSY, now, Ordering::AcqRel, Ordering::Acquire);
+    /// Marks the connection as idle. No effect if it is idle already or evicted.
+    pub(crate) fn set_idle(&self) {
+        let now = self.slots.now();
+        let _idle_or_evicted =
+            self.state
+                .idle_since
+                .compare_exchange(BUSY, now, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Ends once the seat is another's.
-    pub(crate) async fn lost(&self) {
-        self.place.lost.notified().await;
+    /// Resolves when the connection is evicted.
+    pub(crate) async fn evicted(&self) {
+        self.state.evicted.notified().await;
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut table = self.seats.table();
-        let places = if self.further {
-            &mut table.further
+        let mut table = self.slots.table();
+        let slots = if self.is_monitoring {
+            &mut table.monitoring
         } else {
-            &mut table.seats
+            &mut table.regular
         };
-        places.remove(&self.number);
+        slots.remove(&self.id);
     }
 }
 
@@ -182,28 +200,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_longest_makes_room_and_who_works_does_not() {
-        let seats = Arc::new(Seats::new(2));
-        let take = || seats.take();
-        let ((one, _), (other, _)) = (take(), take());
-        let (one, other) = (one.unwrap(), other.unwrap());
-        assert!(one.begin() && !one.further && !other.further);
-        let (third, closed) = take();
-        let third = third.unwrap();
-        assert!(
-            closed && !third.further && !other.begin(),
-            "the other has lost its seat"
-        );
-        assert!(third.begin());
-        // Both work, so others get further seats, and lose them where they only wait.
-        let further: Vec<_> = (0..=FURTHER).map(|_| take().0.unwrap()).collect();
-        assert!(further.iter().all(|seat| seat.further));
-        assert!(!further[0].begin() && further[1..].iter().all(Seat::begin));
-        assert!(take().0.is_none(), "all work");
-        one.wait();
-        assert!(!take().0.unwrap().further && !one.begin());
-        drop(further);
-        assert!(seats.table().further.is_empty());
-        assert!(!Arc::new(Seats::new(0)).take().1);
+    fn the_longest_idle_connection_is_evicted_and_busy_ones_are_not() {
+        let slots = Arc::new(ConnectionSlots::new(2));
+        let take = || slots.take().slot;
+        let (first, second) = (take().unwrap(), take().unwrap());
+        assert!(first.begin_request() && !first.is_monitoring && !second.is_monitoring);
+        let third = slots.take();
+        assert!(third.evicted);
+        let third = third.slot.unwrap();
+        assert!(!third.is_monitoring);
+        assert!(!second.begin_request(), "the second connection is evicted");
+        assert!(third.begin_request());
+        // Both regular connections are busy: the next ones get monitoring slots, and lose them when idle.
+        let monitoring: Vec<_> = (0..=MONITORING_SLOTS).map(|_| take().unwrap()).collect();
+        assert!(monitoring.iter().all(|slot| slot.is_monitoring));
+        assert!(!monitoring[0].begin_request());
+        assert!(monitoring[1..].iter().all(ConnectionSlot::begin_request));
+        assert!(take().is_none(), "all connections are busy");
+        first.set_idle();
+        assert!(!take().unwrap().is_monitoring && !first.begin_request());
+        drop(monitoring);
+        assert!(slots.table().monitoring.is_empty());
+    }
+
+    #[test]
+    fn without_regular_slots_no_connection_is_evicted() {
+        assert!(!Arc::new(ConnectionSlots::new(0)).take().evicted);
     }
 }

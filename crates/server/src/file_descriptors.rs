@@ -1,38 +1,41 @@
-//! The file descriptors that the system grants: as many connections as fit beside the files of the collections.
+//! The limit of file descriptors, which bounds the number of connections.
 
 use serde_json::json;
 
 use crate::log::Log;
 
-/// Descriptors for all else: files, further seats.
-const OTHERS: u64 = 512;
+/// Descriptors kept free for files of the collections and for monitoring connections.
+const RESERVED_DESCRIPTORS: u64 = 512;
 
-/// Asks the system for as many as it gives, and tells how many of `wanted` connections it has room for.
-pub(crate) fn room(wanted: usize, log: Log) -> usize {
-    let Some(granted) = granted() else {
+/// Raises the soft limit of descriptors to the hard limit. Returns how many of the `wanted` connections fit into it.
+pub(crate) fn connection_capacity(wanted: usize, log: Log) -> usize {
+    let Some(granted) = raise_limit() else {
         return wanted;
     };
-    let room = granted.saturating_sub(OTHERS).max(granted / 4).max(1);
-    let room = usize::try_from(room).unwrap_or(wanted).min(wanted);
-    if room < wanted {
-        let what = json!({"descriptors": granted, "connections": room, "wanted": wanted});
-        log.error("the system grants too few file descriptors", what);
+    let available = granted
+        .saturating_sub(RESERVED_DESCRIPTORS)
+        .max(granted / 4)
+        .max(1);
+    let capacity = usize::try_from(available).unwrap_or(wanted).min(wanted);
+    if capacity < wanted {
+        let fields = json!({"descriptors": granted, "connections": capacity, "wanted": wanted});
+        log.error("the system grants too few file descriptors", fields);
     }
-    room
+    capacity
 }
 
-/// None where there is no limit.
+/// The limit after raising it. `None` if there is no limit.
 #[cfg(unix)]
-fn granted() -> Option<u64> {
+fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Some systems give less than they say is the most; then it stays as it was.
-    let _as_before = setrlimit(Resource::Nofile, limit);
+    // Some systems refuse their own hard limit; the soft limit then stays as it was.
+    let _unchanged = setrlimit(Resource::Nofile, limit);
     getrlimit(Resource::Nofile).current
 }
 
 #[cfg(not(unix))]
-fn granted() -> Option<u64> {
+fn raise_limit() -> Option<u64> {
     None
 }

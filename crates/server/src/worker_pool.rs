@@ -1,4 +1,4 @@
-//! Work that takes a processor: away from the threads that serve connections, and never more of it waiting than may be.
+//! A bounded pool for blocking work: computation and disk access, away from the threads that serve connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,90 +8,102 @@ use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
 
-/// The workers' entrance.
-pub(crate) struct Work {
-    /// Requests worked on or waiting.
+/// Requests that run at the same time, for each processor. More than one, because requests that wait for the disk use
+/// no processor.
+const RUNNING_PER_PROCESSOR: usize = 8;
+
+/// A pool that admits a limited number of requests and runs fewer of them at a time.
+pub(crate) struct WorkerPool {
+    /// Permits of admitted requests: those that run and those that wait.
     admitted: Arc<Semaphore>,
-    most: usize,
-    /// Requests worked on.
-    working: Arc<Semaphore>,
-    time: Duration,
+    capacity: usize,
+    /// Permits of running requests.
+    running: Arc<Semaphore>,
+    timeout: Duration,
 }
 
-impl Work {
-    /// At most `most` requests at a time, of which a few for each processor are worked on: those that wait for the disk take none.
-    pub(crate) fn new(most: usize, time: Duration) -> Self {
+impl WorkerPool {
+    /// A pool that admits `capacity` requests and answers each within `timeout`.
+    pub(crate) fn new(capacity: usize, timeout: Duration) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
-            admitted: Arc::new(Semaphore::new(most)),
-            most,
-            working: Arc::new(Semaphore::new((processors * 8).min(most))),
-            time,
+            admitted: Arc::new(Semaphore::new(capacity)),
+            capacity,
+            running: Arc::new(Semaphore::new((processors * RUNNING_PER_PROCESSOR).min(capacity))),
+            timeout,
         }
     }
 
-    /// Requests worked on or waiting.
+    /// Number of requests that run or wait.
     pub(crate) fn admitted(&self) -> usize {
-        self.most - self.admitted.available_permits()
+        self.capacity - self.admitted.available_permits()
     }
 
-    /// Runs `f` here and now: for what takes less time than waking up another thread. Refuses as [`run`](Self::run) does.
-    pub(crate) fn here<T>(&self, f: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+    /// Runs `work` on the calling thread. For work that is shorter than waking up another thread.
+    ///
+    /// # Errors
+    /// 429 if the pool is full, 500 if `work` panics, and the errors of `work`.
+    pub(crate) fn run_inline<T>(&self, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
         let _admitted = self.admitted.try_acquire().map_err(|_| self.full())?;
-        // What `f` shares with others is behind locks that tell of a panic.
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_else(|_| Err(broken()))
+        // All state that `work` shares is behind locks, which report a panic by poisoning.
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()))
     }
 
     fn full(&self) -> Problem {
         Problem {
-            limit: Some(self.most as u64),
-            ..Problem::busy("too many requests at a time; try again in a moment")
+            limit: Some(self.capacity as u64),
+            ..Problem::busy("too many requests at the same time; retry in a moment")
         }
     }
 
-    /// Runs `f` on a thread of its own; refuses when too much waits already, and gives up waiting (not the work) after the time.
+    /// Runs `work` on a worker thread.
+    ///
+    /// # Errors
+    /// 429 if the pool is full, 504 after the timeout (`work` continues), 500 if `work` panics, and the errors of `work`.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.run_with(std::future::ready(()), f).await
+        self.run_with_guard(std::future::ready(()), work).await
     }
 
-    /// As [`run`](Self::run), once it has something that is given back when `f` has ended. While it waits for that it takes no thread.
-    pub(crate) async fn run_with<G: Send + 'static, T: Send + 'static>(
+    /// Like [`run`](Self::run), but first waits for `guard`, which is dropped after `work` has ended. The wait occupies no
+    /// thread.
+    pub(crate) async fn run_with_guard<G: Send + 'static, T: Send + 'static>(
         &self,
-        turn: impl Future<Output = G>,
-        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+        guard: impl Future<Output = G>,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let admitted = Arc::clone(&self.admitted)
             .try_acquire_owned()
             .map_err(|_| self.full())?;
-        let working = Arc::clone(&self.working);
-        let work = async move {
-            let turn = turn.await;
-            let permit = working.acquire_owned().await.map_err(|_| self.full())?;
-            let done = tokio::task::spawn_blocking(move || {
-                let _held = (permit, admitted, turn);
-                f()
+        let running = Arc::clone(&self.running);
+        let result = async move {
+            let guard = guard.await;
+            let permit = running.acquire_owned().await.map_err(|_| self.full())?;
+            let task = tokio::task::spawn_blocking(move || {
+                let _until_done = (permit, admitted, guard);
+                work()
             });
-            done.await.unwrap_or_else(|_| Err(broken()))
+            task.await.unwrap_or_else(|_| Err(panicked()))
         };
-        match tokio::time::timeout(self.time, work).await {
-            Ok(result) => result,
-            Err(_) => Err(Problem::limit(
-                StatusCode::GATEWAY_TIMEOUT,
-                "seconds until the answer",
-                self.time.as_secs(),
-                None,
-            )),
-        }
+        tokio::time::timeout(self.timeout, result)
+            .await
+            .unwrap_or_else(|_| {
+                Err(Problem::limit(
+                    StatusCode::GATEWAY_TIMEOUT,
+                    "seconds until the answer",
+                    self.timeout.as_secs(),
+                    None,
+                ))
+            })
     }
 }
 
-/// What is said where the work panicked.
-fn broken() -> Problem {
+/// The answer to a request whose work panicked.
+fn panicked() -> Problem {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
-        "the request failed for a reason of ours; it is in the log",
+        "internal error: the request failed; the log has the cause",
     )
 }

@@ -1,8 +1,8 @@
-//! A connection that waits for its client, but not for ever: who takes nothing of an answer for a time is let go.
+//! A write timeout: disconnects clients that stop reading their answer. hyper has no such limit.
 //!
-//! The system holds some of an answer for the client ([`HELD`]); more can be written once about a third of that has been taken. So the time
-//! is also a least rate: a client that reads a byte now and then is as good as one that reads nothing. Reading from the client
-//! has limits of its own (headers, bodies).
+//! The system buffers part of an answer for the client ([`SEND_BUFFER_BYTES`]) and accepts more once about a third of the
+//! buffer has been read. The timeout is therefore also a minimum rate: a client that reads a byte now and then is
+//! disconnected like one that reads nothing. Reading from the client has limits of its own (headers, bodies).
 
 use std::io;
 use std::pin::Pin;
@@ -13,57 +13,57 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-use crate::Shared;
+use crate::app::SharedApp;
 
-/// Bytes of an answer that the system is asked to hold for one client; it takes twice that for its own books.
-pub(crate) const HELD: u32 = 256 << 10;
+/// Bytes of the send buffer that is requested for each connection. The system reserves twice that for its bookkeeping.
+pub(crate) const SEND_BUFFER_BYTES: u32 = 256 << 10;
 
-/// A stream whose writes fail when nothing could be written for a time.
-pub(crate) struct Patient {
+/// A stream whose writes fail after no byte could be written for [`Limits::write_timeout`](crate::Limits::write_timeout).
+pub(crate) struct WriteTimeoutStream {
     stream: TcpStream,
-    app: Shared,
-    /// Runs while something waits to be written.
-    waiting: Option<Pin<Box<Sleep>>>,
-    /// Set once that was too long: nothing is written any more.
-    over: bool,
+    app: SharedApp,
+    /// The running timeout, while a write is pending.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// True after a timeout. All later writes fail.
+    timed_out: bool,
 }
 
-impl Patient {
-    pub(crate) fn new(stream: TcpStream, app: Shared) -> Self {
+impl WriteTimeoutStream {
+    pub(crate) fn new(stream: TcpStream, app: SharedApp) -> Self {
         Self {
             stream,
             app,
-            waiting: None,
-            over: false,
+            timer: None,
+            timed_out: false,
         }
     }
 
-    fn time(&self) -> Duration {
-        self.app.limits.answer_time
+    fn timeout(&self) -> Duration {
+        self.app.limits.write_timeout
     }
 
-    /// What came of writing, unless that has waited too long.
-    fn within_time(
+    /// Turns a pending write into an error once it has been pending for the whole timeout.
+    fn apply_timeout(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
-            self.waiting = None;
+            self.timer = None;
             return written;
         }
-        let time = self.time();
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(time)));
-        if waiting.as_mut().poll(cx).is_pending() {
+        let timeout = self.timeout();
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        if timer.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.over = true;
-        self.app.metrics.slow.inc();
+        self.timed_out = true;
+        self.app.metrics.slow_connections.inc();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for WriteTimeoutStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -73,25 +73,25 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for WriteTimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.over {
+        if self.timed_out {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.within_time(cx, written)
+        self.apply_timeout(cx, written)
     }
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
+        slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.over {
+        if self.timed_out {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.within_time(cx, written)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.apply_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -1,324 +1,263 @@
-//! Whole collections as streams of lines: import and export in NDJSON.
+//! Import of documents from a stream of NDJSON.
 
-use std::sync::Arc;
-
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream::try_unfold;
+use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
-use twinprint::collection::{Collection, Durability};
+use twinprint::collection::{Collection, Durability, NewDocument};
 
-use crate::body::{Held, cut_off, parse, require_type, too_slow};
-use crate::idempotency::{Begin, Hash, Reply, key};
-use crate::model::{DocumentBody, Imported, Lines, Reject};
+use crate::app::{App, SharedApp};
+use crate::body_memory::MemoryReservation;
+use crate::idempotency::{Hash, KeyLookup, ReplayableAnswer};
+use crate::import_report::ImportReport;
+use crate::model::{DocumentBody, NdjsonLines};
 use crate::problem::Problem;
-use crate::route::documents::{count, name_of, request};
-use crate::{App, Shared};
+use crate::request_body::{cut_off, parse_json, require_type, too_slow};
+use crate::route::verdicts::{count_verdicts, verdict_name};
+use crate::route::write_request::WriteHead;
 
-/// Documents written at a time.
-const AT_A_TIME: usize = 500;
-/// Documents of one part of an export.
-const PART: usize = 50;
-/// Bytes of lines that are gathered before they are taken in.
-const GATHERED: usize = 1 << 20;
-/// Rejected lines that are named.
-const NAMED: usize = 100;
-/// Characters of a reason at most.
-const REASON: usize = 300;
+/// Documents that are added with one commit.
+const COMMIT_DOCUMENTS: usize = 500;
+/// Bytes of lines that are buffered before they are imported.
+const CHUNK_BYTES: usize = 1 << 20;
 
-/// All documents, one a line
+/// Fields that an export adds to a document. An import ignores them.
+const EXPORT_FIELDS: [&str; 10] = [
+    "group_id",
+    "story_id",
+    "leads",
+    "verdict",
+    "best",
+    "seq",
+    "added",
+    "changed",
+    "expires",
+    "canonical",
+];
+
+/// Import documents, one per line, in order
 ///
-/// In the form that import takes, with what was found out about each under fields of its own. A document that is updated meanwhile may
-/// come twice, the later one as it is by then.
-#[utoipa::path(get, path = "/v1/collections/{collection}/export", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection")), responses(
-    (status = 200, description = "One document a line", body = Lines, content_type = "application/x-ndjson")))]
-pub(crate) async fn export(State(app): State<Shared>, Path(name): Path<String>) -> Result<Response, Problem> {
-    let collection = app.registry.get(&name)?;
-    let most = app.limits.exports;
-    let full = |_| Problem {
-        limit: Some(most as u64),
-        ..Problem::busy("too many exports at a time; try again in a moment")
-    };
-    let permit = Arc::clone(&app.exports).try_acquire_owned().map_err(full)?;
-    // A part is read when the one before it is on its way: who reads slowly holds no thread.
-    let parts = try_unfold((0, permit), move |(after, permit)| {
-        let (app, collection) = (Shared::clone(&app), collection.clone());
-        async move {
-            let part = tokio::task::spawn_blocking(move || lines(&collection, after));
-            let part = part.await.map_err(std::io::Error::other).and_then(|part| part);
-            match part {
-                Ok(part) => Ok(part.map(|(lines, last)| (lines, (last, permit)))),
-                Err(error) => {
-                    // The answer has begun; that it ends without its last chunk tells the client.
-                    app.log
-                        .error("export", serde_json::json!({"error": error.to_string()}));
-                    Err(error)
-                }
-            }
-        }
-    });
-    let kind = HeaderValue::from_static("application/x-ndjson");
-    Ok(([(header::CONTENT_TYPE, kind)], Body::from_stream(parts)).into_response())
-}
-
-/// Some documents as lines, and the number to go on after; nothing at the end.
-fn lines(collection: &Collection, after: u64) -> std::io::Result<Option<(Bytes, u64)>> {
-    let (documents, last) = collection.documents(after, PART).map_err(std::io::Error::other)?;
-    let mut lines = Vec::new();
-    for document in documents {
-        serde_json::to_writer(&mut lines, &document)?;
-        lines.push(b'\n');
-    }
-    Ok(last.map(|last| (lines.into(), last)))
-}
-
-/// Documents one a line, taken in in order
-///
-/// Lines that are no documents are counted and the first of them named; the others are taken in. What was acknowledged before an import
-/// ends early stays, and the problem tells of it; sending it again changes nothing. An `Idempotency-Key` is remembered once the whole import is
-/// done.
+/// Lines that are not valid documents are counted, and the first of them are listed. The others are added. If an import ends early, the
+/// documents acknowledged until then stay, and the problem reports them; sending the import again changes nothing about them. An
+/// `Idempotency-Key` is stored when the whole import is done.
 #[utoipa::path(post, path = "/v1/collections/{collection}/import", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
-    request_body(content = Lines, description = "One document a line", content_type = "application/x-ndjson"), responses(
-    (status = 200, description = "Every line was taken in", body = Imported),
-    (status = 207, description = "Some lines were taken in, some rejected", body = Imported),
-    (status = 422, description = "No line was a document", body = Problem, content_type = "application/problem+json")))]
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+    request_body(content = NdjsonLines, description = "One document per line", content_type = "application/x-ndjson"), responses(
+    (status = 200, description = "All lines were imported", body = ImportReport),
+    (status = 207, description = "Some lines were imported, some rejected", body = ImportReport),
+    (status = 422, description = "No line was a valid document", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn import(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    sent: Body,
-) -> Result<Reply, Problem> {
+    head: WriteHead,
+    body: Body,
+) -> Result<ReplayableAnswer, Problem> {
     let collection = app.registry.get(&name)?;
-    require_type(&headers, "application/x-ndjson")?;
-    if headers.contains_key(header::CONTENT_ENCODING) {
+    require_type(&head.headers, "application/x-ndjson")?;
+    if head.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "an import is sent plain; there is no limit to its length",
+            "an import must not have a Content-Encoding; its length is not limited",
         ));
     }
-    let key = key(&headers, &request(&method, &uri, Some(collection.opening())))?;
-    let mut stretches = Stretches::new(&app, sent);
+    let key = head.idempotency_key(Some(collection.opening()))?;
+    let mut chunks = LineChunks::new(&app, body);
     let mut hasher = key.is_some().then(Sha256::new);
     let attempt = match app.idempotency.begin(key)? {
-        Begin::Again(first) => {
-            let body = digest(&app, stretches).await?;
-            return first.again(&body);
+        KeyLookup::Replay(first) => {
+            let body = hash_rest(&app, chunks).await?;
+            return first.replay(&body);
         }
-        Begin::Go(attempt) => attempt,
+        KeyLookup::Execute(attempt) => attempt,
     };
-    let mut imported = Imported::default();
-    let mut line = 1;
-    let ended = loop {
-        let lines = match stretches.next().await {
+    let mut report = ImportReport::default();
+    let mut next_line = 1;
+    let end = loop {
+        let lines = match chunks.next().await {
             Ok(Some(lines)) => lines,
             Ok(None) => break Ok(()),
             Err(problem) => break Err(problem),
         };
-        let (shared, collection) = (Shared::clone(&app), collection.clone());
-        let first = line;
-        line += memchr::memchr_iter(b'\n', &lines).count() as u64;
-        let hashing = hasher.take();
+        let (shared, collection) = (SharedApp::clone(&app), collection.clone());
+        let first_line = next_line;
+        next_line += memchr::memchr_iter(b'\n', &lines).count() as u64;
+        let chunk_hasher = hasher.take();
         let work = move || {
-            let hashed = hashing.map(|hasher| hasher.chain_update(&lines));
-            Ok((hashed, take_in(&shared, &collection, &lines, first)))
+            let hasher = chunk_hasher.map(|hasher| hasher.chain_update(&lines));
+            Ok((hasher, import_lines(&shared, &collection, &lines, first_line)))
         };
-        match app.work.run(work).await {
-            Ok((hashed, (part, problem))) => {
-                hasher = hashed;
-                imported.add(part);
-                if let Some(problem) = problem {
+        match app.workers.run(work).await {
+            Ok((updated, imported)) => {
+                hasher = updated;
+                report.merge(imported.report);
+                if let Some(problem) = imported.problem {
                     break Err(problem);
                 }
             }
             Err(problem) => break Err(problem),
         }
     };
-    let reply = match ended {
-        Ok(()) => reply(imported)?,
-        Err(problem) => return Err(problem.of_import(imported)),
+    let answer = match end {
+        Ok(()) => answer(report)?,
+        Err(problem) => return Err(problem.with_import(report)),
     };
     if let Some(hasher) = hasher {
-        attempt.answered(hasher.finalize().into(), &reply);
+        attempt.store(hasher.finalize().into(), &answer);
     }
-    Ok(reply)
+    Ok(answer)
 }
 
-/// The answer to an import that came to its end.
-fn reply(imported: Imported) -> Result<Reply, Problem> {
-    if imported.rejected == 0 {
-        return Reply::json(StatusCode::OK, &imported);
+/// The answer to an import that was read to its end.
+fn answer(report: ImportReport) -> Result<ReplayableAnswer, Problem> {
+    if report.rejected == 0 {
+        return ReplayableAnswer::json(StatusCode::OK, &report);
     }
-    if imported.taken > 0 {
-        return Reply::json(StatusCode::MULTI_STATUS, &imported);
+    if report.taken > 0 {
+        return ReplayableAnswer::json(StatusCode::MULTI_STATUS, &report);
     }
-    let first = imported.rejects.first();
+    let first = report.rejects.first();
     let first = first.map_or_else(String::new, |reject| {
         format!(": line {}: {}", reject.line, reject.reason)
     });
-    let why = format!("none of {} lines was taken in{first}", imported.lines);
-    Err(Problem::unprocessable(why).of_import(imported))
+    let detail = format!("all {} lines were rejected{first}", report.lines);
+    Err(Problem::unprocessable(detail).with_import(report))
 }
 
-/// The hash of a body, of which nothing is done.
-async fn digest(app: &App, mut stretches: Stretches<'_>) -> Result<Hash, Problem> {
+/// The hash of a body that is not imported.
+async fn hash_rest(app: &App, mut chunks: LineChunks<'_>) -> Result<Hash, Problem> {
     let mut hasher = Sha256::new();
-    while let Some(lines) = stretches.next().await? {
-        hasher = app.work.run(move || Ok(hasher.chain_update(&lines))).await?;
+    while let Some(lines) = chunks.next().await? {
+        hasher = app.workers.run(move || Ok(hasher.chain_update(&lines))).await?;
     }
     Ok(hasher.finalize().into())
 }
 
-/// A body in stretches of whole lines.
-struct Stretches<'a> {
+/// A reader that splits a body into chunks of whole lines.
+struct LineChunks<'a> {
     app: &'a App,
-    sent: Body,
+    body: Body,
+    /// Bytes that were received but not returned.
     pending: Vec<u8>,
-    held: Held,
-    ended: bool,
+    reservation: MemoryReservation,
+    is_finished: bool,
 }
 
-impl<'a> Stretches<'a> {
-    fn new(app: &'a App, sent: Body) -> Self {
+impl<'a> LineChunks<'a> {
+    fn new(app: &'a App, body: Body) -> Self {
         Self {
             app,
-            sent,
+            body,
             pending: Vec::new(),
-            held: Held::default(),
-            ended: false,
+            reservation: MemoryReservation::default(),
+            is_finished: false,
         }
     }
 
-    /// The next stretch; nothing at the end. The room for the one before is given back.
+    /// The next chunk, or `None` at the end. Releases the memory reserved for the previous chunk.
     async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
-        if self.ended {
+        if self.is_finished {
             return Ok(None);
         }
-        self.held = Held::default();
-        self.app.room.take(&mut self.held, self.pending.len())?;
-        let (time, longest) = (self.app.limits.body_time, self.app.limits.unpacked);
+        self.reservation = MemoryReservation::default();
+        self.app
+            .body_memory
+            .reserve(&mut self.reservation, self.pending.len())?;
+        let timeout = self.app.limits.body_timeout;
+        let max_line_bytes = self.app.limits.unpacked_body_bytes;
         loop {
-            let frame = tokio::time::timeout(time, self.sent.frame())
+            let frame = tokio::time::timeout(timeout, self.body.frame())
                 .await
-                .map_err(|_| too_slow(time))?;
+                .map_err(|_| too_slow(timeout))?;
             let Some(frame) = frame else {
-                self.ended = true;
+                self.is_finished = true;
                 return Ok(Some(std::mem::take(&mut self.pending)));
             };
             let data = frame.map_err(|error| cut_off(&error))?.into_data();
             let data = data.unwrap_or_default();
-            self.app.room.take(&mut self.held, data.len())?;
+            self.app.body_memory.reserve(&mut self.reservation, data.len())?;
             self.pending.extend_from_slice(&data);
-            if self.pending.len() < GATHERED {
+            if self.pending.len() < CHUNK_BYTES {
                 continue;
             }
             if let Some(end) = memchr::memrchr(b'\n', &self.pending) {
                 let rest = self.pending.split_off(end + 1);
                 return Ok(Some(std::mem::replace(&mut self.pending, rest)));
             }
-            if self.pending.len() > longest {
-                let status = StatusCode::PAYLOAD_TOO_LARGE;
-                return Err(Problem::limit(status, "a line in bytes", longest as u64, None));
+            if self.pending.len() > max_line_bytes {
+                return Err(Problem::limit(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "a line in bytes",
+                    max_line_bytes as u64,
+                    None,
+                ));
             }
         }
     }
 }
 
-/// Takes in some lines, of which the first has number `line`: what that came to, and what ended it early.
-fn take_in(app: &App, collection: &Collection, lines: &[u8], line: u64) -> (Imported, Option<Problem>) {
+/// The result of importing one chunk.
+struct ImportedChunk {
+    report: ImportReport,
+    /// The problem that ended the import.
+    problem: Option<Problem>,
+}
+
+/// Imports a chunk of lines. `first_line` is the number of its first line.
+fn import_lines(app: &App, collection: &Collection, lines: &[u8], first_line: u64) -> ImportedChunk {
     let bits = collection.profile().bits();
-    let mut imported = Imported::default();
-    let mut numbered = (line..).zip(lines.split(|&b| b == b'\n'));
+    let mut report = ImportReport::default();
+    let mut numbered = (first_line..).zip(lines.split(|&b| b == b'\n'));
     loop {
         let mut documents = Vec::new();
-        let mut places = Vec::new();
+        let mut line_numbers = Vec::new();
         for (number, bytes) in numbered.by_ref() {
             let bytes = bytes.trim_ascii();
             if bytes.is_empty() {
                 continue;
             }
-            match document(bytes, bits) {
+            match parse_line(bytes, bits) {
                 Ok(document) => {
                     documents.push(document);
-                    places.push(number);
+                    line_numbers.push(number);
                 }
-                Err(problem) => imported.reject(number, &problem.detail),
+                Err(problem) => report.add_rejected(number, &problem.detail),
             }
-            if documents.len() == AT_A_TIME {
+            if documents.len() == COMMIT_DOCUMENTS {
                 break;
             }
         }
         if documents.is_empty() {
-            return (imported, None);
+            return ImportedChunk {
+                report,
+                problem: None,
+            };
         }
         let answers = match collection.add(documents, false, Durability::Synced) {
             Ok(answers) => answers,
-            Err(error) => return (imported, Some(error.into())),
+            Err(error) => {
+                return ImportedChunk {
+                    report,
+                    problem: Some(error.into()),
+                };
+            }
         };
-        count(app, answers.iter().flatten());
-        for (number, answer) in places.into_iter().zip(answers) {
+        count_verdicts(app, answers.iter().flatten());
+        for (number, answer) in line_numbers.into_iter().zip(answers) {
             match answer {
-                Ok(answer) => imported.take(name_of(answer.verdict)),
-                Err(error) => imported.reject(number, &error.to_string()),
+                Ok(answer) => report.add_taken(verdict_name(answer.verdict)),
+                Err(error) => report.add_rejected(number, &error.to_string()),
             }
         }
     }
 }
 
-impl Imported {
-    fn take(&mut self, verdict: &str) {
-        self.lines += 1;
-        self.taken += 1;
-        *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
-    }
-
-    fn reject(&mut self, line: u64, reason: &str) {
-        self.lines += 1;
-        self.rejected += 1;
-        if self.rejects.len() < NAMED {
-            // A value that does not fit is quoted, however long it is.
-            let reason = reason.chars().take(REASON).collect();
-            self.rejects.push(Reject { line, reason });
-        }
-    }
-
-    /// Adds what later lines came to.
-    fn add(&mut self, later: Self) {
-        self.lines += later.lines;
-        self.taken += later.taken;
-        self.rejected += later.rejected;
-        for (verdict, many) in later.verdicts {
-            *self.verdicts.entry(verdict).or_default() += many;
-        }
-        let room = NAMED - self.rejects.len();
-        self.rejects.extend(later.rejects.into_iter().take(room));
-    }
-}
-
-/// A document of a line, which may be one that export wrote.
-fn document(bytes: &[u8], bits: u32) -> Result<twinprint::collection::NewDocument, Problem> {
-    const FOUND_OUT: [&str; 10] = [
-        "group_id",
-        "story_id",
-        "leads",
-        "verdict",
-        "best",
-        "seq",
-        "added",
-        "changed",
-        "expires",
-        "canonical",
-    ];
-    let mut value: serde_json::Value = parse(bytes)?;
+/// Parses a line, which an export may have written.
+fn parse_line(bytes: &[u8], bits: u32) -> Result<NewDocument, Problem> {
+    let mut value: serde_json::Value = parse_json(bytes)?;
     if let Some(fields) = value.as_object_mut() {
-        for field in FOUND_OUT {
+        for field in EXPORT_FIELDS {
             fields.remove(field);
         }
         if fields.contains_key("text") {

@@ -13,11 +13,11 @@ const JSON: &str = "Content-Type: application/json\r\n";
 fn strict() -> Running {
     Running::with(
         Limits {
-            body: 1 << 20,
-            unpacked: 4 << 20,
-            header_time: Duration::from_millis(500),
-            body_time: Duration::from_millis(800),
-            batch: 20,
+            body_bytes: 1 << 20,
+            unpacked_body_bytes: 4 << 20,
+            header_timeout: Duration::from_millis(500),
+            body_timeout: Duration::from_millis(800),
+            batch_documents: 20,
             connections: 30,
             ..Limits::default()
         },
@@ -241,7 +241,7 @@ fn ask_for_much(running: &Running) -> std::net::TcpStream {
 fn clients_that_do_not_take_their_answer() {
     let running = Running::with(
         Limits {
-            answer_time: Duration::from_millis(700),
+            write_timeout: Duration::from_millis(700),
             exports: 1,
             ..Limits::default()
         },

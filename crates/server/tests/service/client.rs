@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use twinprint_server::{Limits, Options, Service};
+use twinprint_server::{Limits, Service, ServiceOptions};
 
 /// A service with a collection `c`.
 pub(crate) struct Running {
@@ -50,13 +50,13 @@ impl Running {
             std::fs::write(&file, tokens).unwrap();
             file
         });
-        let options = Options {
+        let options = ServiceOptions {
             dir: dir.path().join("collections"),
-            backups: Some(dir.path().join("backups")),
+            backup_dir: Some(dir.path().join("backups")),
             listen: "127.0.0.1:0".parse().unwrap(),
-            tokens: file,
+            token_file: file,
             limits,
-            log: twinprint_server::LogForm::Quiet,
+            log_format: twinprint_server::LogFormat::Quiet,
         };
         let service = Service::start(&options).unwrap();
         let running = Self { service, dir };

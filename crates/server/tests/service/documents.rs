@@ -274,13 +274,13 @@ fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_asid
         "not a store",
     )
     .unwrap();
-    let options = twinprint_server::Options {
+    let options = twinprint_server::ServiceOptions {
         dir: dir.path().join("collections"),
-        backups: None,
+        backup_dir: None,
         listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits: twinprint_server::Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
+        log_format: twinprint_server::LogFormat::Quiet,
     };
     let running = Running {
         service: twinprint_server::Service::start(&options).unwrap(),

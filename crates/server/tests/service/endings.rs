@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
 use serde_json::json;
-use twinprint_server::{Limits, LogForm, Options, Service};
+use twinprint_server::{Limits, LogFormat, Service, ServiceOptions};
 
 use crate::client::{Running, page, read};
 
@@ -12,13 +12,13 @@ use crate::client::{Running, page, read};
 fn again(running: Running, limits: Limits) -> Running {
     let Running { service, dir } = running;
     service.stop();
-    let options = Options {
+    let options = ServiceOptions {
         dir: dir.path().join("collections"),
-        backups: None,
+        backup_dir: None,
         listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits,
-        log: LogForm::Quiet,
+        log_format: LogFormat::Quiet,
     };
     let service = Service::start(&options).unwrap();
     Running { service, dir }
@@ -30,7 +30,13 @@ fn who_asks_too_much_is_told_to_come_again() {
     let none = Limits::default();
     for (limits, path) in [
         (Limits { requests: 0, ..none }, "check"),
-        (Limits { bodies: 4096, ..none }, "check"),
+        (
+            Limits {
+                total_body_bytes: 4096,
+                ..none
+            },
+            "check",
+        ),
         (Limits { exports: 0, ..none }, "export"),
     ] {
         let running = again(Running::new(), limits);

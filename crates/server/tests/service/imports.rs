@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use twinprint_server::{Limits, LogForm, Options, Service};
+use twinprint_server::{Limits, LogFormat, Service, ServiceOptions};
 
 use crate::client::{Response, Running, page, read};
 
@@ -96,16 +96,16 @@ fn an_import_that_is_cut_off_tells_what_was_taken() {
     let Running { service, dir } = Running::new();
     service.stop();
     let limits = Limits {
-        body_time: Duration::from_millis(300),
+        body_timeout: Duration::from_millis(300),
         ..Limits::default()
     };
-    let service = Service::start(&Options {
+    let service = Service::start(&ServiceOptions {
         dir: dir.path().join("collections"),
-        backups: None,
+        backup_dir: None,
         listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits,
-        log: LogForm::Quiet,
+        log_format: LogFormat::Quiet,
     });
     let running = Running {
         service: service.unwrap(),

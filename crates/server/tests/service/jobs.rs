@@ -1,7 +1,7 @@
 //! Jobs: deletions and backups that go on by themselves, listed, cancelled, and what is known of them after a restart.
 
 use serde_json::{Value, json};
-use twinprint_server::{Limits, LogForm, Options, Service};
+use twinprint_server::{Limits, LogFormat, Service, ServiceOptions};
 
 use crate::client::{Running, page};
 
@@ -98,13 +98,13 @@ fn backups_of_one_second_have_directories_of_their_own() {
 fn again(running: Running) -> Running {
     let Running { service, dir } = running;
     service.stop();
-    let options = Options {
+    let options = ServiceOptions {
         dir: dir.path().join("collections"),
-        backups: Some(dir.path().join("backups")),
+        backup_dir: Some(dir.path().join("backups")),
         listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits: Limits::default(),
-        log: LogForm::Quiet,
+        log_format: LogFormat::Quiet,
     };
     let service = Service::start(&options).unwrap();
     Running { service, dir }
@@ -148,13 +148,13 @@ fn a_job_that_was_under_way_when_the_service_ended_is_told_as_interrupted() {
     std::fs::write(left.join("collection.new"), "half").unwrap();
     let list = json!([{"id": 7, "what": "back up to c-1-7", "collection": "c", "directory": "c-1-7", "done": 0, "state": "running"}]);
     std::fs::write(dir.path().join("collections/.jobs.json"), list.to_string()).unwrap();
-    let service = Service::start(&Options {
+    let service = Service::start(&ServiceOptions {
         dir: dir.path().join("collections"),
-        backups: Some(dir.path().join("backups")),
+        backup_dir: Some(dir.path().join("backups")),
         listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits: Limits::default(),
-        log: LogForm::Quiet,
+        log_format: LogFormat::Quiet,
     });
     let running = Running {
         service: service.unwrap(),
@@ -225,17 +225,20 @@ fn a_job_that_is_cancelled_ends_and_keeps_what_it_did() {
 #[test]
 fn backups_do_not_lie_among_the_collections() {
     let dir = tempfile::tempdir().unwrap();
-    let options = |backups| Options {
+    let options = |backups| ServiceOptions {
         dir: dir.path().join("collections"),
-        backups,
+        backup_dir: backups,
         listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits: Limits::default(),
-        log: LogForm::Quiet,
+        log_format: LogFormat::Quiet,
     };
     let inside = options(Some(dir.path().join("collections/backups")));
     let refused = Service::start(&inside).err().unwrap().to_string();
-    assert!(refused.contains("among the collections"), "{refused}");
+    assert!(
+        refused.contains("inside the directory of the collections"),
+        "{refused}"
+    );
     let without = Service::start(&options(None)).unwrap();
     drop(without);
 }

@@ -236,8 +236,8 @@ fn bodies_end_where_they_say() {
     let limit = 1 << 20;
     let running = Running::with(
         Limits {
-            body: limit,
-            linger_time: Duration::from_secs(10),
+            body_bytes: limit,
+            linger_timeout: Duration::from_secs(10),
             ..Limits::default()
         },
         None,
@@ -385,8 +385,8 @@ fn an_answer_before_the_body_was_read_loses_no_later_request() {
 fn a_body_that_comes_too_slowly_ends_the_connection_in_words() {
     let running = Running::with(
         Limits {
-            body_time: Duration::from_millis(300),
-            linger_time: Duration::from_millis(300),
+            body_timeout: Duration::from_millis(300),
+            linger_timeout: Duration::from_millis(300),
             ..Limits::default()
         },
         None,

@@ -1,6 +1,6 @@
 //! Who may do what.
 
-use twinprint_server::{Limits, Options, Service};
+use twinprint_server::{Limits, Service, ServiceOptions};
 
 use crate::client::Running;
 
@@ -115,16 +115,16 @@ fn a_page_of_another_site_can_neither_write_nor_ask() {
 #[test]
 fn without_tokens_only_this_machine_is_served_by_its_own_name() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options {
+    let options = ServiceOptions {
         dir: dir.path().to_owned(),
-        backups: None,
+        backup_dir: None,
         listen: "0.0.0.0:0".parse().unwrap(),
-        tokens: None,
+        token_file: None,
         limits: Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
+        log_format: twinprint_server::LogFormat::Quiet,
     };
     let error = Service::start(&options).unwrap_err().to_string();
-    assert!(error.contains("--tokens"), "{error}");
+    assert!(error.contains("token file"), "{error}");
     let running = Running::new();
     let mut stream = running.connect();
     let request = "GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
