@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The service from outside: its OpenAPI description held against the validator, the service against the description, a client that is generated
-from it against the service; its metrics read by the parser of Prometheus; under clients that send the same pages at once, and killed.
+"""Tests of the service from outside: its OpenAPI description against the validator, the service against the description, a generated client
+against the service, its metrics by the parser of Prometheus; clients that send the same pages at once; kills under load.
 
     tests/service.py            runs of a size for CI
     tests/service.py --full     20 runs of 8 clients with 1,000 pages, 1,000 kills
@@ -62,7 +62,7 @@ def page(seed, edit=0):
     return " ".join(words)
 
 
-# How schemathesis is to send lines of JSON.
+# The serializer by which schemathesis sends lines of JSON.
 HOOKS = """
 import json
 import schemathesis
@@ -72,7 +72,7 @@ def lines(context, value):
     return value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
 """
 
-# Names of what is there, so that more than "not found" is answered.
+# Names that exist, so that answers other than "not found" are tested too.
 NAMES = """
 [parameters]
 "path.collection" = "c"
@@ -87,7 +87,7 @@ NAMES = """
 
 
 def described(work):
-    """Schemathesis sends what the description allows and what it does not; no answer may be other than described."""
+    """Schemathesis sends requests that the description allows and others. Every answer must be as described."""
     tool = Path(sys.executable).parent / "schemathesis"
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     (Path(work) / "hooks.py").write_text(HOOKS)
@@ -106,19 +106,19 @@ def described(work):
             result = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=900)
             if result.returncode != 0:
                 print(result.stdout[-8000:], result.stderr[-2000:])
-            assert result.returncode == 0, "the service is not as it describes itself"
+            assert result.returncode == 0, "the service does not match its description"
             assert service.call("GET", "/readyz")[0] == 200
         cases = [line.strip() for line in result.stdout.splitlines() if " generated, " in line]
-        print("schemathesis," if not names else "with names of what is there,", cases[0])
+        print("schemathesis," if not names else "with names that exist,", cases[0])
 
 
-# The configuration for the generator of clients: lines of JSON are bytes to it.
+# The configuration of the client generator: lines of JSON are bytes.
 GENERATOR = """
 content_type_overrides:
   application/x-ndjson: application/octet-stream
 """
 
-# The calls of the generated client. Its functions parse answers into the types of the description.
+# Calls of the generated client. Its functions parse answers into the types of the description.
 CALLS = """
 import io, sys, time
 from made import Client
@@ -176,14 +176,14 @@ assert "made" not in [found.name for found in list_collections.sync(client=clien
 
 
 def generated(work):
-    """The description is one to its validator, and the client that is generated from it does what it says."""
+    """The description is valid, and the client that is generated from it works."""
     with Service(work) as service:
         description = service.call("GET", "/openapi.json")[1]
         openapi_spec_validator.validate(description)
         (Path(work) / "openapi.json").write_text(json.dumps(description))
         (Path(work) / "config.yml").write_text(GENERATOR)
         (Path(work) / "calls.py").write_text(CALLS)
-        # The tool calls others that stand beside it.
+        # The tool calls others in the same directory.
         tools = Path(sys.executable).parent
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
         command = [str(tools / "openapi-python-client"), "generate", "--path", "openapi.json", "--config", "config.yml", "--meta", "none",
@@ -193,11 +193,11 @@ def generated(work):
             assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
             assert "arning" not in result.stdout + result.stderr, result.stdout
     operations = sum(len(item) for item in description["paths"].values())
-    print(f"a valid description of {operations} operations; a client generated from it makes its calls")
+    print(f"a valid description of {operations} operations; the calls of a generated client succeeded")
 
 
 def measured(work):
-    """The parser of Prometheus reads the metrics: every family has a type and says what it is, once."""
+    """The parser of Prometheus reads the metrics: every family has one type and one help text."""
     with Service(work) as service:
         for name in ("c", "d"):
             assert service.call("PUT", f"/v1/collections/{name}", {})[0] == 201
@@ -233,11 +233,11 @@ def measured(work):
 
 
 def one_new_each(work, runs, clients, pages):
-    """Every client sends every page, lightly edited and in an order of its own: each page is new for one of them."""
+    """Every client sends every page, lightly edited and in its own order: each page is new for exactly one of them."""
     with Service(work) as service:
         for run in range(runs):
             name = f"/v1/collections/run{run}"
-            # The widest radius: a word exchanged turns 16 bits or more once in some thousand pages, and this is about who comes first.
+            # The widest radius: an exchanged word flips 16 bits or more once in some thousand pages, and this test is about concurrency.
             assert service.call("PUT", name, {"k": 24})[0] == 201
             new, errors = [0] * clients, []
 
@@ -272,9 +272,9 @@ def one_new_each(work, runs, clients, pages):
 
 
 def kills(work, cycles):
-    """Killed at random under load: what was acknowledged is there, in the story it was told, and nothing that was not sent."""
+    """Kills at random under load. Acknowledged documents are present, in the story of the answer, and none that was not sent."""
     rng = random.Random(5)
-    # Of every id the text that was acknowledged last, none where it is deleted, and what was sent without an answer.
+    # For every id the text acknowledged last (none if it is deleted), and texts sent without an answer.
     acknowledged, doubtful, stories = {}, {}, {}
     slowest, count = 0.0, 0
     for cycle in range(cycles):
@@ -291,7 +291,7 @@ def kills(work, cycles):
                 connection = http.client.HTTPConnection(service.host, timeout=60)
                 mine = [one for one in held if one.startswith(f"{number}-")]
                 for batch in range(10_000):
-                    # New ones, other texts for old ones, and deletions, of leaders too: few pages, so that groups form.
+                    # New documents, other texts for old ones, and deletions, also of leaders. Few pages, so that groups form.
                     if rng.random() < 0.25 and mine:
                         one = rng.choice(mine)
                         sent = {one: None}
@@ -332,18 +332,18 @@ def kills(work, cycles):
             for one in {*acknowledged, *doubtful, *rows}:
                 found = rows[one]["text"] if one in rows else None
                 if one in doubtful:
-                    # The story of its last text was never told.
+                    # No answer named the story of its last text.
                     stories.pop(one, None)
                 may = [acknowledged.get(one), *doubtful.pop(one, [])]
                 assert found in may, f"cycle {cycle}: {one} is {found!r}, and was sent as {may!r}"
                 acknowledged[one] = found
             command = [BINARY, "collection", "stories", "collections/c", "--min-size", "1", "--limit", "10000000"]
-            told = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
-            became = {part: story["story_id"] for story in told for part in [story["story_id"], *story.get("merged", [])]}
+            stories_read = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
+            became = {part: story["story_id"] for story in stories_read for part in [story["story_id"], *story.get("merged", [])]}
             for one, row in rows.items():
                 if one in stories and row["text"] == acknowledged[one]:
                     moved = became.get(stories[one]) not in (None, row["story_id"])
-                    assert not moved, f"cycle {cycle}: {one} is in another story than it was told"
+                    assert not moved, f"cycle {cycle}: {one} is in another story than the answer said"
             leaders = {row["group_id"]: one for one, row in rows.items() if row["leads"]}
             for one, row in rows.items():
                 best = row.get("best")
@@ -351,7 +351,7 @@ def kills(work, cycles):
                 assert best is None or (best["id"] == leaders[row["group_id"]] and best["jaccard"] >= 0.8), row
             subprocess.run([BINARY, "collection", "check", "collections/c"], cwd=work, check=True, capture_output=True)
     assert count, "nothing was acknowledged"
-    print(f"{cycles} kills: {count} writes acknowledged, none lost and nothing else there; slowest start {slowest:.2f} s")
+    print(f"{cycles} kills: {count} writes acknowledged, none lost, no other document present; slowest start {slowest:.2f} s")
 
 
 def main():

@@ -1,9 +1,9 @@
-"""How evenly the bits of fingerprints are spent on real pages, none of which is a near-duplicate of another.
+"""Distribution of the bits of fingerprints on real pages, none of which is a near-duplicate of another.
 
     python3 bench/peers/bits.py TWINPRINT SET.jsonl...
 
-For some profiles: the shares of ones of the bits, the correlation of two bits, and the collision entropy of blocks of 16 bits (of which
-16 would be the most): how many bits of such a block tell two strangers apart.
+Prints for some profiles the share of ones of the bits, the correlation of two bits, and the collision entropy of blocks of 16 bits:
+the number of bits of such a block that distinguish two unrelated pages, 16 at most.
 """
 
 import json
@@ -23,18 +23,18 @@ BITS = 128
 BLOCK = 16
 
 
-def told(*command):
+def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def fingerprints(twinprint, paths, options):
-    rows = told(twinprint, "fingerprint", *paths, "-q", *options).splitlines()
+    rows = run(twinprint, "fingerprint", *paths, "-q", *options).splitlines()
     return list({int(json.loads(row)["fingerprint"], 16) for row in rows})
 
 
 def quality(prints):
     n = len(prints)
-    # A bit of all fingerprints, as one number.
+    # One bit of all fingerprints, as one number.
     columns = [int("".join(str(x >> bit & 1) for x in prints), 2) for bit in range(BITS)]
     ones = [column.bit_count() / n for column in columns]
     spread = [sqrt(share * (1 - share)) for share in ones]
@@ -56,7 +56,7 @@ def main():
     twinprint, sets = sys.argv[1], sys.argv[2:]
     with tempfile.TemporaryDirectory() as work:
         out = Path(work) / "out"
-        told(twinprint, "dedup", *sets, "-o", str(out), "-q", "--threshold", "0.5")
+        run(twinprint, "dedup", *sets, "-o", str(out), "-q", "--threshold", "0.5")
         kept = [str(path) for path in sorted((out / "kept").rglob("*.jsonl"))]
         print("| profile | fingerprints | ones, least and most | within .45 to .55 | correlation, mean and most | entropy of 16 bits, least and most |")
         print("|---|---|---|---|---|---|")
