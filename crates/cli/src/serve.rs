@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use twinprint_server::{Limits, LogFormat, ServiceOptions, Service};
+use twinprint_server::{Limits, LogFormat, Service, ServiceOptions};
 
 use crate::{interrupt, terminal};
 
