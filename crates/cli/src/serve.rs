@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use twinprint_server::{Limits, LogForm, Options, Service};
+use twinprint_server::{Limits, LogFormat, Service, ServiceOptions};
 
 use crate::{interrupt, terminal};
 
@@ -65,21 +65,21 @@ enum LogArg {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cancel = interrupt::flag()?;
     let body = usize::try_from(args.max_body).unwrap_or(usize::MAX);
-    let service = Service::start(&Options {
+    let service = Service::start(&ServiceOptions {
         dir: args.dir.clone(),
-        backups: args.backups.clone(),
+        backup_dir: args.backups.clone(),
         listen: args.listen,
-        tokens: args.tokens.clone(),
+        token_file: args.tokens.clone(),
         limits: Limits {
-            body,
-            unpacked: body.saturating_mul(2),
+            body_bytes: body,
+            unpacked_body_bytes: body.saturating_mul(2),
             connections: args.max_connections.clamp(1, 100_000),
             ..Limits::default()
         },
-        log: match args.log {
-            LogArg::Text => LogForm::Text,
-            LogArg::Json => LogForm::Json,
-            LogArg::Quiet => LogForm::Quiet,
+        log_format: match args.log {
+            LogArg::Text => LogFormat::Text,
+            LogArg::Json => LogFormat::Json,
+            LogArg::Quiet => LogFormat::Quiet,
         },
     })?;
     terminal::out(&format!("http://{}\n", service.address()))?;

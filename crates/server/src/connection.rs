@@ -1,11 +1,11 @@
-//! One connection, from its first byte to its last.
+//! One connection, from accept to close.
 //!
-//! hyper writes into a buffer, which goes out whenever hyper has nothing more to do at once: answers to requests that were sent one behind
-//! the other go out together, and none waits for anything but the processor. hyper's own way (`pipeline_flush`) holds answers back while
-//! anything has come in behind their request, be it half a request or an empty line.
+//! hyper writes into a buffer. The buffer is sent whenever hyper is pending, so the answers to pipelined requests leave
+//! together, and no answer waits for input. hyper's own `pipeline_flush` holds answers back while any input follows their
+//! request, even half a request or an empty line.
 //!
-//! At the end the service says that it sends no more and reads on for a moment. A socket that is closed while something unread lies in it
-//! is reset, and a reset takes the last answer from a client that has not read it yet.
+//! To close, the service shuts down its sending side and reads for a moment longer. The system resets a socket that is
+//! closed with unread input, and a reset discards the last answer if the client has not read it yet.
 
 use std::convert::Infallible;
 use std::io;
@@ -27,84 +27,88 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, R
 use tokio::net::TcpStream;
 use tower::ServiceExt;
 
-use crate::patient::Patient;
+use crate::app::SharedApp;
+use crate::body_drain;
+use crate::connection_slots::ConnectionSlot;
 use crate::problem::Problem;
-use crate::seats::Seat;
-use crate::{Shared, unread};
+use crate::write_timeout::WriteTimeoutStream;
 
-/// Bytes of answers that are gathered before they go out.
-const GATHERED: usize = 16 << 10;
+/// Bytes of answers that are buffered before they are sent.
+const WRITE_BUFFER_BYTES: usize = 16 << 10;
+/// Bytes that are read at a time while a connection is closed.
+const DISCARD_BUFFER_BYTES: usize = 16 << 10;
 
-/// The paths that are answered on any seat, for those who watch the service.
-const WATCHES: [&str; 3] = ["/livez", "/readyz", "/metrics"];
+/// Paths that are answered on monitoring slots.
+const MONITORING_PATHS: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
-type Stream = BufWriter<Patient>;
+type BufferedStream = BufWriter<WriteTimeoutStream>;
 
-/// hyper's side of a connection.
-struct Gathered(Arc<Mutex<Stream>>);
+/// The stream as hyper uses it: writes are buffered, and flushes are left to [`ConnectionServer::serve`].
+struct DeferredFlush(Arc<Mutex<BufferedStream>>);
 
-fn stream(shared: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
-    // Both sides are polled by one task.
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(stream: &Mutex<BufferedStream>) -> MutexGuard<'_, BufferedStream> {
+    // One task polls both sides, so the lock is never contended.
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AsyncRead for Gathered {
+impl AsyncRead for DeferredFlush {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut stream = stream(&self.0);
-        // hyper has used up what came in. Answers go out before the socket is asked, so that it may have the next request already.
-        // A failure is told by the next write.
-        let _later = Pin::new(&mut *stream).poll_flush(cx);
+        let mut stream = lock(&self.0);
+        // hyper reads after it has consumed all earlier input. The answers to that input are sent first: a client may
+        // wait for them before it sends the next request. The next write reports an error of this flush.
+        let _reported_by_next_write = Pin::new(&mut *stream).poll_flush(cx);
         Pin::new(&mut *stream).poll_read(cx, buffer)
     }
 }
 
-impl AsyncWrite for Gathered {
+impl AsyncWrite for DeferredFlush {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut *stream(&self.0)).poll_write(cx, bytes)
+        Pin::new(&mut *lock(&self.0)).poll_write(cx, bytes)
     }
 
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
+        slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut *stream(&self.0)).poll_write_vectored(cx, parts)
+        Pin::new(&mut *lock(&self.0)).poll_write_vectored(cx, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
         true
     }
 
-    /// Does nothing: the buffer goes out once hyper has done what it could.
+    /// Does nothing: the buffer is sent once hyper is pending.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// All goes out; the end itself is [`end`]'s.
+    /// Sends the buffer. [`close`] shuts the socket down.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *stream(&self.0)).poll_flush(cx)
+        Pin::new(&mut *lock(&self.0)).poll_flush(cx)
     }
 }
 
-/// The body of an answer. Its request is under way until it is dropped.
-struct Answer {
+/// The body of an answer. Its request is in progress until the body is dropped.
+struct AnswerBody {
     body: Body,
-    _under_way: Option<UnderWay>,
+    _in_progress: Option<RequestInProgress>,
 }
 
-struct UnderWay(Arc<AtomicBool>);
+/// Clears the flag of a connection's current request when it is dropped.
+struct RequestInProgress(Arc<AtomicBool>);
 
-impl Drop for UnderWay {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
 }
 
-impl hyper::body::Body for Answer {
+impl hyper::body::Body for AnswerBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -124,115 +128,119 @@ impl hyper::body::Body for Answer {
     }
 }
 
-/// Serves a connection to its end, or until its seat is another's.
-pub(crate) async fn serve(
-    socket: TcpStream,
-    seat: Seat,
-    server: http1::Builder,
-    watcher: Watcher,
-    router: Router,
-    app: Shared,
-) {
-    let patient = Patient::new(socket, Shared::clone(&app));
-    let shared = Arc::new(Mutex::new(BufWriter::with_capacity(GATHERED, patient)));
-    let under_way = Arc::new(AtomicBool::new(false));
-    let whole = async {
-        let service = service_fn(|request| {
-            let begun = seat.begin().then(|| {
-                under_way.store(true, Ordering::Release);
-                UnderWay(Arc::clone(&under_way))
-            });
-            one(request, begun, &seat, &router, &app)
-        });
-        let io = TokioIo::new(Gathered(Arc::clone(&shared)));
-        {
-            let mut http = pin!(watcher.watch(server.serve_connection(io, service)));
-            std::future::poll_fn(|cx| {
-                if http.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(());
-                }
-                if ready!(Pin::new(&mut *stream(&shared)).poll_flush(cx)).is_err() {
-                    return Poll::Ready(());
-                }
-                if !under_way.load(Ordering::Acquire) {
-                    seat.wait();
-                }
-                Poll::Pending
-            })
-            .await;
-        }
-        if let Ok(stream) = Arc::try_unwrap(shared) {
-            seat.wait();
-            end(stream.into_inner().unwrap_or_else(PoisonError::into_inner), &app).await;
-        }
-    };
-    tokio::select! {
-        biased;
-        () = whole => {}
-        () = seat.lost() => {}
-    }
+/// The parts that all connections share.
+#[derive(Clone)]
+pub(crate) struct ConnectionServer {
+    pub(crate) http: http1::Builder,
+    pub(crate) router: Router,
+    pub(crate) app: SharedApp,
 }
 
-/// Answers a request.
-async fn one(
-    request: hyper::Request<Incoming>,
-    begun: Option<UnderWay>,
-    seat: &Seat,
-    router: &Router,
-    app: &Shared,
-) -> Result<hyper::Response<Answer>, Infallible> {
-    let ambiguous = is_ambiguous(&request);
-    let mut response: Response =
-        if begun.is_none() || seat.further && !WATCHES.contains(&request.uri().path()) {
-            app.metrics.refused.inc();
+impl ConnectionServer {
+    /// Serves a connection until it ends or its slot is evicted.
+    pub(crate) async fn serve(&self, socket: TcpStream, slot: ConnectionSlot, watcher: Watcher) {
+        let stream = WriteTimeoutStream::new(socket, SharedApp::clone(&self.app));
+        let shared = Arc::new(Mutex::new(BufWriter::with_capacity(WRITE_BUFFER_BYTES, stream)));
+        let in_progress = Arc::new(AtomicBool::new(false));
+        let connection = async {
+            let service = service_fn(|request| {
+                let begun = slot.begin_request().then(|| {
+                    in_progress.store(true, Ordering::Release);
+                    RequestInProgress(Arc::clone(&in_progress))
+                });
+                self.answer(request, begun, &slot)
+            });
+            let io = TokioIo::new(DeferredFlush(Arc::clone(&shared)));
+            {
+                let mut http = pin!(watcher.watch(self.http.serve_connection(io, service)));
+                std::future::poll_fn(|cx| {
+                    if http.as_mut().poll(cx).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    if ready!(Pin::new(&mut *lock(&shared)).poll_flush(cx)).is_err() {
+                        return Poll::Ready(());
+                    }
+                    if !in_progress.load(Ordering::Acquire) {
+                        slot.set_idle();
+                    }
+                    Poll::Pending
+                })
+                .await;
+            }
+            if let Ok(stream) = Arc::try_unwrap(shared) {
+                slot.set_idle();
+                let stream = stream.into_inner().unwrap_or_else(PoisonError::into_inner);
+                close(stream, &self.app).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = connection => {}
+            () = slot.evicted() => {}
+        }
+    }
+
+    /// Answers a request. `begun` is `None` if the slot was evicted before the request began.
+    async fn answer(
+        &self,
+        request: hyper::Request<Incoming>,
+        begun: Option<RequestInProgress>,
+        slot: &ConnectionSlot,
+    ) -> Result<hyper::Response<AnswerBody>, Infallible> {
+        let is_ambiguous = is_ambiguous(&request);
+        let is_refused =
+            begun.is_none() || slot.is_monitoring && !MONITORING_PATHS.contains(&request.uri().path());
+        let mut response: Response = if is_refused {
+            self.app.metrics.refused_connections.inc();
             Problem {
-                limit: Some(seat.most() as u64),
-                ..Problem::unavailable("too many connections; try again in a moment")
+                limit: Some(slot.capacity() as u64),
+                ..Problem::unavailable("too many connections; retry in a moment")
             }
             .into_response()
-        } else if ambiguous {
-            let why = "two Host fields, or a Transfer-Encoding other than chunked";
-            Problem::new(StatusCode::BAD_REQUEST, why).into_response()
+        } else if is_ambiguous {
+            let detail = "two Host fields, or a Transfer-Encoding other than chunked";
+            Problem::new(StatusCode::BAD_REQUEST, detail).into_response()
         } else {
-            let answered = unread::answer(request, |request| async {
-                let Ok(response) = router.clone().oneshot(request).await;
+            let answered = body_drain::respond(request, |request| async {
+                let Ok(response) = self.router.clone().oneshot(request).await;
                 response
             });
             answered.await
         };
-    if seat.further || begun.is_none() || ambiguous {
-        let headers = response.headers_mut();
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        if slot.is_monitoring || begun.is_none() || is_ambiguous {
+            let headers = response.headers_mut();
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response.map(|body| AnswerBody {
+            body,
+            _in_progress: begun,
+        }))
     }
-    Ok(response.map(|body| Answer {
-        body,
-        _under_way: begun,
-    }))
 }
 
-/// True if a proxy could read another request out of these bytes than hyper does.
+/// True if a proxy could split these bytes into other requests than hyper does (request smuggling).
 fn is_ambiguous(request: &hyper::Request<Incoming>) -> bool {
-    let mut coded = request.headers().get_all(header::TRANSFER_ENCODING).iter();
-    let chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
-    let plain = coded.next().is_none_or(chunked) && coded.next().is_none();
-    !plain || request.headers().get_all(header::HOST).iter().count() > 1
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    let is_plain = codings.next().is_none_or(is_chunked) && codings.next().is_none();
+    !is_plain || request.headers().get_all(header::HOST).iter().count() > 1
 }
 
-/// Ends a connection: says that nothing more comes, and throws away what comes in for a moment.
-async fn end(mut stream: Stream, app: &Shared) {
+/// Closes a connection: shuts down the sending side, then discards input for a limited time and number of bytes.
+async fn close(mut stream: BufferedStream, app: &SharedApp) {
     if stream.shutdown().await.is_err() {
         return;
     }
     let discard = async {
-        let mut buffer = vec![0; 16 << 10];
-        let mut left = app.limits.body;
+        let mut buffer = vec![0; DISCARD_BUFFER_BYTES];
+        let mut remaining = app.limits.body_bytes;
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-            match left.checked_sub(read) {
-                Some(rest) => left = rest,
+            match remaining.checked_sub(read) {
+                Some(rest) => remaining = rest,
                 None => return,
             }
         }
     };
-    // A client that sends for longer loses the connection.
-    let _still_open = tokio::time::timeout(app.limits.linger_time, discard).await;
+    // A client that sends for longer is disconnected.
+    let _still_sending = tokio::time::timeout(app.limits.linger_timeout, discard).await;
 }

@@ -1,7 +1,11 @@
-//! `Idempotency-Key`: a write that is sent again is answered again and not done again (draft-ietf-httpapi-idempotency-key-header).
+//! `Idempotency-Key`: a repeated write gets the first answer and is not executed again
+//! (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! Keys and answers are remembered in memory, the latest few thousand. Beyond that, and across a restart, the document's own id makes a repeat
-//! harmless: it is an update that moves nothing. A request that failed leaves its key free.
+//! The latest keys and answers are kept in memory. After a key has expired, or after a restart, the document id makes a
+//! repeat harmless: it is an update that changes nothing. A failed request releases its key.
+//!
+//! A key is bound to the hash of the body. The hash of an import is known at its end only; until then the key is in
+//! progress, whatever a second request sends.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -14,25 +18,25 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::Problem;
 
-/// Keys remembered.
-const REMEMBERED: usize = 4096;
-/// Bytes of a key at most.
-const LONGEST: usize = 255;
-/// Bytes of the answers remembered.
-const BYTES: usize = 64 << 20;
+/// Maximum keys in memory.
+const MAX_KEYS: usize = 4096;
+/// Maximum bytes of a key.
+const MAX_KEY_BYTES: usize = 255;
+/// Maximum bytes of all answers in memory.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
 
-/// The hash of a key or of a body.
+/// The SHA-256 hash of a key or of a body.
 pub(crate) type Hash = [u8; 32];
 
-/// An answer that can be given again.
+/// An answer that can be sent more than once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reply {
+pub(crate) struct ReplayableAnswer {
     status: StatusCode,
-    /// JSON, or nothing.
+    /// JSON, or empty.
     body: Vec<u8>,
 }
 
-impl Reply {
+impl ReplayableAnswer {
     /// An answer in JSON.
     pub(crate) fn json(status: StatusCode, answer: &impl Serialize) -> Result<Self, Problem> {
         let body = serde_json::to_vec(answer)
@@ -49,90 +53,94 @@ impl Reply {
     }
 }
 
-impl IntoResponse for Reply {
+impl IntoResponse for ReplayableAnswer {
     fn into_response(self) -> Response {
         if self.body.is_empty() {
             return self.status.into_response();
         }
-        let kind = HeaderValue::from_static("application/json");
-        (self.status, [(header::CONTENT_TYPE, kind)], Body::from(self.body)).into_response()
+        let json = HeaderValue::from_static("application/json");
+        (self.status, [(header::CONTENT_TYPE, json)], Body::from(self.body)).into_response()
     }
 }
 
-enum State {
-    InFlight,
-    Answered(First),
+enum KeyState {
+    InProgress,
+    Answered(FirstRequest),
 }
 
 /// The first request with a key: the hash of its body, and its answer.
 #[derive(Clone)]
-pub(crate) struct First {
+pub(crate) struct FirstRequest {
     body: Hash,
-    reply: Reply,
+    answer: ReplayableAnswer,
 }
 
-impl First {
-    /// The answer to the same body again.
-    pub(crate) fn again(self, body: &Hash) -> Result<Reply, Problem> {
+impl FirstRequest {
+    /// The answer for a repeat with the same body.
+    ///
+    /// # Errors
+    /// 422 if the body differs.
+    pub(crate) fn replay(self, body: &Hash) -> Result<ReplayableAnswer, Problem> {
         if self.body == *body {
-            return Ok(self.reply);
+            return Ok(self.answer);
         }
         Err(Problem::unprocessable(
-            "this Idempotency-Key was used for another body",
+            "this Idempotency-Key was used with another body",
         ))
     }
 }
 
 #[derive(Default)]
-struct Keys {
-    states: HashMap<Hash, State>,
+struct KeyTable {
+    states: HashMap<Hash, KeyState>,
+    /// Keys, the oldest first.
     order: VecDeque<Hash>,
-    /// Bytes of the answers.
-    bytes: usize,
+    answer_bytes: usize,
 }
 
-impl Keys {
-    /// Forgets the oldest beyond what is remembered.
-    fn forget(&mut self) {
-        while (self.order.len() > REMEMBERED || self.bytes > BYTES)
+impl KeyTable {
+    /// Drops the oldest keys until both limits are met.
+    fn expire(&mut self) {
+        while (self.order.len() > MAX_KEYS || self.answer_bytes > MAX_ANSWER_BYTES)
             && let Some(oldest) = self.order.pop_front()
         {
-            if let Some(State::Answered(first)) = self.states.remove(&oldest) {
-                self.bytes -= first.reply.body.len();
+            if let Some(KeyState::Answered(first)) = self.states.remove(&oldest) {
+                self.answer_bytes -= first.answer.body.len();
             }
         }
     }
 }
 
-/// The keys seen lately.
+/// The recent idempotency keys with their answers.
 #[derive(Default)]
-pub(crate) struct Idempotency {
-    keys: Mutex<Keys>,
+pub(crate) struct IdempotencyKeys {
+    table: Mutex<KeyTable>,
 }
 
-/// A write under way under a key. Dropped without an answer, it lets the key be used again.
+/// A write in progress under a key. Dropping it without an answer releases the key.
 pub(crate) struct Attempt<'a> {
-    all: &'a Idempotency,
+    keys: &'a IdempotencyKeys,
     key: Option<Hash>,
 }
 
-/// What a key calls for.
-pub(crate) enum Begin<'a> {
-    Go(Attempt<'a>),
-    /// The same request was answered before, if it has the same body.
-    Again(First),
+/// The result of looking up a key.
+pub(crate) enum KeyLookup<'a> {
+    /// The request is the first one: execute it.
+    Execute(Attempt<'a>),
+    /// A request with this key was answered before: replay its answer if the body is the same.
+    Replay(FirstRequest),
 }
 
-/// The hash of a request's key, of one request in one collection and one token; none where it has none.
-pub(crate) fn key(headers: &HeaderMap, request: &str) -> Result<Option<Hash>, Problem> {
+/// The hash of a request's key, together with the request and its token. `None` if the request has no key.
+pub(crate) fn hash_key(headers: &HeaderMap, request: &str) -> Result<Option<Hash>, Problem> {
     let Some(key) = headers.get("idempotency-key") else {
         return Ok(None);
     };
-    if key.is_empty() || key.len() > LONGEST {
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
         return Err(Problem::limit(
             StatusCode::BAD_REQUEST,
             "Idempotency-Key in bytes, at least one",
-            LONGEST as u64,
+            MAX_KEY_BYTES as u64,
             Some(key.len() as u64),
         ));
     }
@@ -147,47 +155,53 @@ pub(crate) fn key(headers: &HeaderMap, request: &str) -> Result<Option<Hash>, Pr
     Ok(Some(hasher.finalize().into()))
 }
 
-impl Idempotency {
-    /// Takes note of a request by its key. Without a key it is done in any case.
-    pub(crate) fn begin(&self, key: Option<Hash>) -> Result<Begin<'_>, Problem> {
+impl IdempotencyKeys {
+    /// Looks up a key and registers it if it is new. A request without a key is always executed.
+    ///
+    /// # Errors
+    /// 409 while the first request with the key is in progress.
+    pub(crate) fn begin(&self, key: Option<Hash>) -> Result<KeyLookup<'_>, Problem> {
         let Some(key) = key else {
-            return Ok(Begin::Go(Attempt { all: self, key: None }));
+            return Ok(KeyLookup::Execute(Attempt {
+                keys: self,
+                key: None,
+            }));
         };
-        let lost = |_| Problem::busy("the list of idempotency keys is lost");
-        let mut keys = self.keys.lock().map_err(lost)?;
-        match keys.states.get(&key) {
-            Some(State::InFlight) => {
+        let poisoned = |_| Problem::busy("the idempotency keys are lost; restart the service");
+        let mut table = self.table.lock().map_err(poisoned)?;
+        match table.states.get(&key) {
+            Some(KeyState::InProgress) => {
                 return Err(Problem::new(
                     StatusCode::CONFLICT,
-                    "the first request with this Idempotency-Key is still under way",
+                    "the first request with this Idempotency-Key is still in progress",
                 ));
             }
-            Some(State::Answered(first)) => return Ok(Begin::Again(first.clone())),
+            Some(KeyState::Answered(first)) => return Ok(KeyLookup::Replay(first.clone())),
             None => {}
         }
-        keys.states.insert(key, State::InFlight);
-        keys.order.push_back(key);
-        keys.forget();
-        Ok(Begin::Go(Attempt {
-            all: self,
+        table.states.insert(key, KeyState::InProgress);
+        table.order.push_back(key);
+        table.expire();
+        Ok(KeyLookup::Execute(Attempt {
+            keys: self,
             key: Some(key),
         }))
     }
 }
 
 impl Attempt<'_> {
-    /// Remembers the answer to a body.
-    pub(crate) fn answered(mut self, body: Hash, reply: &Reply) {
+    /// Stores the answer to a request whose body has the hash `body`.
+    pub(crate) fn store(mut self, body: Hash, answer: &ReplayableAnswer) {
         if let Some(key) = self.key.take()
-            && let Ok(mut keys) = self.all.keys.lock()
-            && let Some(state) = keys.states.get_mut(&key)
+            && let Ok(mut table) = self.keys.table.lock()
+            && let Some(state) = table.states.get_mut(&key)
         {
-            *state = State::Answered(First {
+            *state = KeyState::Answered(FirstRequest {
                 body,
-                reply: reply.clone(),
+                answer: answer.clone(),
             });
-            keys.bytes += reply.body.len();
-            keys.forget();
+            table.answer_bytes += answer.body.len();
+            table.expire();
         }
     }
 }
@@ -195,10 +209,10 @@ impl Attempt<'_> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key
-            && let Ok(mut keys) = self.all.keys.lock()
+            && let Ok(mut table) = self.keys.table.lock()
         {
-            keys.states.remove(&key);
-            keys.order.retain(|other| *other != key);
+            table.states.remove(&key);
+            table.order.retain(|other| *other != key);
         }
     }
 }
@@ -207,29 +221,41 @@ impl Drop for Attempt<'_> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_key_stands_for_one_body_and_one_answer() {
-        let all = Idempotency::default();
+    fn headers_with(key: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        headers.insert("idempotency-key", "k".parse().unwrap());
-        let of = |headers: &HeaderMap| key(headers, "POST /p").unwrap();
-        let status = |body: u8| match all.begin(of(&headers)) {
-            Ok(Begin::Go(_)) => 0,
-            Ok(Begin::Again(first)) => first
-                .again(&[body; 32])
-                .map_or_else(|problem| problem.status, |reply| reply.status.as_u16()),
+        headers.insert("idempotency-key", key.parse().unwrap());
+        headers
+    }
+
+    fn hash_of(headers: &HeaderMap) -> Option<Hash> {
+        hash_key(headers, "POST /p").unwrap()
+    }
+
+    #[test]
+    fn a_key_replays_its_answer_for_the_same_body_only() {
+        let keys = IdempotencyKeys::default();
+        let headers = headers_with("k");
+        let status = |body: u8| match keys.begin(hash_of(&headers)) {
+            Ok(KeyLookup::Execute(_)) => 0,
+            Ok(KeyLookup::Replay(first)) => first
+                .replay(&[body; 32])
+                .map_or_else(|problem| problem.status, |answer| answer.status.as_u16()),
             Err(problem) => problem.status,
         };
-        let Ok(Begin::Go(attempt)) = all.begin(of(&headers)) else {
+        let Ok(KeyLookup::Execute(attempt)) = keys.begin(hash_of(&headers)) else {
             panic!("a first request")
         };
         assert_eq!((status(1), status(2)), (409, 409));
-        attempt.answered([1; 32], &Reply::empty(StatusCode::NO_CONTENT));
+        attempt.store([1; 32], &ReplayableAnswer::empty(StatusCode::NO_CONTENT));
         assert_eq!((status(1), status(2)), (204, 422));
-        let mut other = HeaderMap::new();
-        other.insert("idempotency-key", "l".parse().unwrap());
-        let fails = || all.begin(of(&other)).is_ok();
-        assert!(fails() && fails(), "a request that failed leaves its key free");
-        assert_ne!(of(&headers), key(&headers, "DELETE /p").unwrap());
+        assert_ne!(hash_of(&headers), hash_key(&headers, "DELETE /p").unwrap());
+    }
+
+    #[test]
+    fn a_failed_request_releases_its_key() {
+        let keys = IdempotencyKeys::default();
+        let headers = headers_with("k");
+        let fails = || keys.begin(hash_of(&headers)).is_ok();
+        assert!(fails() && fails());
     }
 }

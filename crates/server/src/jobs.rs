@@ -1,7 +1,7 @@
-//! Work that is too long for one request: it goes on by itself, tells where it is, and can be cancelled.
+//! Jobs: work that continues after its request is answered. Clients can query and cancel it.
 //!
-//! The list of jobs is a file in the directory of the service, written anew at each change: numbers go on after a restart, and a job
-//! that was under way when the service ended is told as interrupted.
+//! The job list is a file in the directory of the service, rewritten at each change. Job numbers therefore stay unique
+//! across restarts, and a job that was running when the service ended is reported as interrupted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,59 +15,64 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::json;
 use twinprint_collection::{Collection, CollectionError, Durability};
 
-use crate::ServeError;
+use crate::error::ServeError;
 use crate::log::Log;
-use crate::model::{Job, JobState};
+use crate::model::{Job, JobList, JobState};
 use crate::problem::Problem;
 
-/// The file of the list. No collection can have the name.
-const FILE: &str = ".jobs.json";
-/// Jobs remembered; the oldest that have ended are forgotten.
-const REMEMBERED: usize = 1000;
-/// Jobs under way at most.
-const RUNNING: usize = 16;
-/// Documents deleted with one commit.
-const AT_A_TIME: usize = 1000;
+/// File name of the job list. It is not a valid name of a collection.
+const LIST_FILE: &str = ".jobs.json";
+/// Maximum jobs in the list. The oldest ended job is dropped for a new one.
+const MAX_LISTED_JOBS: usize = 1000;
+/// Maximum jobs running at the same time.
+const MAX_RUNNING_JOBS: usize = 16;
+/// Documents deleted per commit.
+const DELETE_BATCH_DOCUMENTS: usize = 1000;
+/// Pause before a deletion is retried when the write queue of the collection is full.
+const BUSY_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// Maximum characters of a source's name in the description of a job.
+const MAX_SOURCE_CHARS: usize = 100;
 
-struct Entry {
+struct JobEntry {
     job: Job,
     cancelled: Arc<AtomicBool>,
 }
 
 /// The jobs of a service.
 pub(crate) struct Jobs {
-    /// The file of the list. Held from a change until it is written, so that the file has the changes in order.
+    /// The file of the list. Locked from a change until the change is written, so that changes are written in order.
     file: Mutex<PathBuf>,
-    /// Held for a look or a change in memory alone: who asks about jobs does not wait for the disk.
-    entries: Mutex<BTreeMap<u64, Entry>>,
-    stopping: Arc<AtomicBool>,
+    /// Locked for access in memory only, so that queries do not wait for the disk.
+    entries: Mutex<BTreeMap<u64, JobEntry>>,
+    shutting_down: Arc<AtomicBool>,
     log: Log,
 }
 
-/// A job under way.
-struct Run<'a> {
+/// A job in progress.
+struct RunningJob<'a> {
     jobs: &'a Jobs,
     id: u64,
     cancelled: Arc<AtomicBool>,
 }
 
-impl Run<'_> {
-    /// True once it is to end.
-    fn is_ending(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.jobs.stopping.load(Ordering::Relaxed)
+impl RunningJob<'_> {
+    /// True once the job must end: it was cancelled, or the service shuts down.
+    fn must_end(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed) || self.jobs.shutting_down.load(Ordering::Relaxed)
     }
 }
 
 impl Jobs {
-    /// The jobs of a directory; they end early once `stopping` is set. What interrupted backups have left is deleted.
+    /// Reads the job list of a directory and removes the directories of interrupted backups. Running jobs end once
+    /// `shutting_down` is set.
     pub(crate) fn open(
         dir: &Path,
         backups: Option<&Path>,
-        stopping: Arc<AtomicBool>,
+        shutting_down: Arc<AtomicBool>,
         log: Log,
     ) -> Result<Self, ServeError> {
-        let file = dir.join(FILE);
-        let list = read(&file).map_err(|source| ServeError::Jobs {
+        let file = dir.join(LIST_FILE);
+        let list = read_list(&file).map_err(|source| ServeError::JobList {
             path: file.clone(),
             source,
         })?;
@@ -78,115 +83,122 @@ impl Jobs {
                 if let (Some(backups), Some(name)) = (backups, &job.directory)
                     && Path::new(name).file_name() == Some(name.as_ref())
                 {
-                    // Mostly it is gone already.
-                    let _left = std::fs::remove_dir_all(backups.join(name));
+                    // The directory is usually gone already.
+                    let _missing = std::fs::remove_dir_all(backups.join(name));
                 }
             }
             let cancelled = Arc::default();
-            jobs.insert(job.id, Entry { job, cancelled });
+            jobs.insert(job.id, JobEntry { job, cancelled });
         }
         Ok(Self {
             file: Mutex::new(file),
             entries: Mutex::new(jobs),
-            stopping,
+            shutting_down,
             log,
         })
     }
 
-    /// A job of a number.
+    /// The job with a number.
     pub(crate) fn get(&self, id: u64) -> Option<Job> {
         Some(self.entries.lock().ok()?.get(&id)?.job.clone())
     }
 
-    /// Jobs before a number, the newest first, at most `limit`, and the number to go on after.
-    pub(crate) fn list(&self, after: Option<u64>, limit: usize) -> (Vec<Job>, Option<u64>) {
-        let Ok(jobs) = self.entries.lock() else {
-            return (Vec::new(), None);
+    /// At most `limit` jobs, newest first, from the newest or from the one that follows `after` in this order.
+    pub(crate) fn list(&self, after: Option<u64>, limit: usize) -> JobList {
+        let Ok(entries) = self.entries.lock() else {
+            return JobList {
+                jobs: Vec::new(),
+                next_after: None,
+            };
         };
-        let mut rest = jobs.range(..after.unwrap_or(u64::MAX)).rev();
-        let list: Vec<Job> = rest
+        let mut rest = entries.range(..after.unwrap_or(u64::MAX)).rev();
+        let jobs: Vec<Job> = rest
             .by_ref()
             .take(limit)
             .map(|(_, entry)| entry.job.clone())
             .collect();
-        let next = list.last().map(|job| job.id).filter(|_| rest.next().is_some());
-        (list, next)
+        let next_after = jobs.last().map(|job| job.id).filter(|_| rest.next().is_some());
+        JobList { jobs, next_after }
     }
 
-    /// Jobs under way.
+    /// Number of jobs in progress.
     pub(crate) fn running(&self) -> usize {
-        self.entries.lock().map_or(0, |jobs| running(&jobs))
+        self.entries.lock().map_or(0, |entries| count_running(&entries))
     }
 
-    /// Tells a job to end; it does so at its next step.
+    /// Cancels a job, which ends at its next step. Returns the job as it is now.
     pub(crate) fn cancel(&self, id: u64) -> Option<Job> {
-        let jobs = self.entries.lock().ok()?;
-        let entry = jobs.get(&id)?;
+        let entries = self.entries.lock().ok()?;
+        let entry = entries.get(&id)?;
         entry.cancelled.store(true, Ordering::Relaxed);
         Some(entry.job.clone())
     }
 
-    fn change(&self, id: u64, change: impl FnOnce(&mut Job)) {
+    /// Changes a job and writes the list.
+    fn update(&self, id: u64, change: impl FnOnce(&mut Job)) {
         let Ok(file) = self.file.lock() else {
             return;
         };
-        let changed = self.entries.lock().ok().and_then(|mut jobs| {
-            change(&mut jobs.get_mut(&id)?.job);
-            Some(list(&jobs))
+        let changed = self.entries.lock().ok().and_then(|mut entries| {
+            change(&mut entries.get_mut(&id)?.job);
+            Some(all_jobs(&entries))
         });
         if let Some(list) = changed
-            && let Err(error) = write(&file, &list)
+            && let Err(error) = write_list(&file, &list)
         {
-            // The job goes on. After a restart it may be told as it was before.
+            // The job continues. A restart may report its previous state.
             self.log.error("jobs", json!({"error": error.to_string()}));
         }
     }
 
-    /// Notes a job, which `describe` makes of its number.
-    fn begin(&self, describe: impl FnOnce(u64) -> Job) -> Result<(Job, Arc<AtomicBool>), Problem> {
-        let lost = || Problem::busy("the list of jobs is lost");
+    /// Adds a job to the list. `describe` returns the job for a number.
+    ///
+    /// # Errors
+    /// 429 if too many jobs are running, 503 if the list cannot be written.
+    fn register(&self, describe: impl FnOnce(u64) -> Job) -> Result<(Job, Arc<AtomicBool>), Problem> {
+        let lost = || Problem::busy("the job list is lost after an internal error; restart the service");
         let file = self.file.lock().map_err(|_| lost())?;
-        let mut jobs = self.entries.lock().map_err(|_| lost())?;
-        if running(&jobs) >= RUNNING {
+        let mut entries = self.entries.lock().map_err(|_| lost())?;
+        if count_running(&entries) >= MAX_RUNNING_JOBS {
             return Err(Problem {
-                limit: Some(RUNNING as u64),
-                ..Problem::busy("too many jobs at a time; try again in a moment")
+                limit: Some(MAX_RUNNING_JOBS as u64),
+                ..Problem::busy("too many jobs at the same time; retry in a moment")
             });
         }
-        let id = jobs.last_key_value().map_or(1, |(last, _)| last + 1);
+        let id = entries.last_key_value().map_or(1, |(last, _)| last + 1);
         let (job, cancelled) = (describe(id), Arc::<AtomicBool>::default());
-        let entry = Entry {
+        let entry = JobEntry {
             job: job.clone(),
             cancelled: Arc::clone(&cancelled),
         };
-        jobs.insert(id, entry);
-        if jobs.len() > REMEMBERED {
-            let ended = jobs
+        entries.insert(id, entry);
+        if entries.len() > MAX_LISTED_JOBS {
+            let ended = entries
                 .iter()
                 .find(|(_, entry)| entry.job.state != JobState::Running);
             if let Some(id) = ended.map(|(&id, _)| id) {
-                jobs.remove(&id);
+                entries.remove(&id);
             }
         }
-        let list = list(&jobs);
-        drop(jobs);
-        if let Err(error) = write(&file, &list) {
-            // A number that is not kept could come again.
+        let list = all_jobs(&entries);
+        drop(entries);
+        if let Err(error) = write_list(&file, &list) {
+            // A number that is not on the disk could be assigned again after a restart.
             self.entries.lock().map_err(|_| lost())?.remove(&id);
-            let why = format!("the job cannot be noted: {error}");
-            return Err(Problem::unavailable(why));
+            let detail = format!("the job list cannot be written: {error}");
+            return Err(Problem::unavailable(detail));
         }
         Ok((job, cancelled))
     }
 
-    /// Begins to delete all documents of a source. Documents of it that come in meanwhile may go as well.
+    /// Starts a job that deletes all documents of a source. Documents added to the source meanwhile may be deleted as well.
     pub(crate) fn delete_source(
         self: &Arc<Self>,
         name: &str,
         collection: Collection,
         source: String,
     ) -> Result<Job, Problem> {
-        let shown: String = source.chars().take(100).collect();
+        let shown: String = source.chars().take(MAX_SOURCE_CHARS).collect();
         let describe = |id| Job {
             id,
             what: format!("delete the documents of {shown}"),
@@ -196,10 +208,12 @@ impl Jobs {
             state: JobState::Running,
             problem: None,
         };
-        self.spawn(describe, move |run, _| run.delete(&collection, &source))
+        self.spawn(describe, move |running, _| {
+            running.delete_source(&collection, &source)
+        })
     }
 
-    /// Begins to copy a collection into a directory of its own among the backups, and reads the copy back.
+    /// Starts a job that copies a collection into a new directory under `backups` and checks the copy.
     pub(crate) fn back_up(
         self: &Arc<Self>,
         name: &str,
@@ -219,40 +233,40 @@ impl Jobs {
                 problem: None,
             }
         };
-        self.spawn(describe, move |run, job| {
+        self.spawn(describe, move |running, job| {
             let to = backups.join(job.directory.as_deref().unwrap_or_default());
-            run.back_up(&collection, &to)
+            running.back_up(&collection, &to)
         })
     }
 
-    /// Begins a job.
+    /// Registers a job and runs `work` on a blocking thread.
     fn spawn(
         self: &Arc<Self>,
         describe: impl FnOnce(u64) -> Job,
-        work: impl FnOnce(&Run<'_>, &Job) -> Result<(), CollectionError> + Send + 'static,
+        work: impl FnOnce(&RunningJob<'_>, &Job) -> Result<(), CollectionError> + Send + 'static,
     ) -> Result<Job, Problem> {
-        let (job, cancelled) = self.begin(describe)?;
+        let (job, cancelled) = self.register(describe)?;
         let jobs = Arc::clone(self);
-        let begun = job.clone();
+        let registered = job.clone();
         tokio::task::spawn_blocking(move || {
-            let run = Run {
+            let running = RunningJob {
                 jobs: &jobs,
-                id: begun.id,
+                id: registered.id,
                 cancelled,
             };
-            // The work shares things with others behind locks, which tell of a panic.
-            let result = catch_unwind(AssertUnwindSafe(|| work(&run, &begun)));
-            jobs.change(begun.id, |job| match result {
+            // All state that `work` shares is behind locks, which report a panic by poisoning.
+            let result = catch_unwind(AssertUnwindSafe(|| work(&running, &registered)));
+            jobs.update(registered.id, |job| match result {
                 Ok(Ok(())) => job.state = JobState::Done,
-                Ok(Err(_)) if run.cancelled.load(Ordering::Relaxed) => job.state = JobState::Cancelled,
-                Ok(Err(_)) if run.is_ending() => job.state = JobState::Interrupted,
+                Ok(Err(_)) if running.cancelled.load(Ordering::Relaxed) => job.state = JobState::Cancelled,
+                Ok(Err(_)) if running.must_end() => job.state = JobState::Interrupted,
                 Ok(Err(error)) => {
                     job.state = JobState::Failed;
                     job.problem = Some(error.to_string());
                 }
                 Err(_) => {
                     job.state = JobState::Failed;
-                    job.problem = Some("the job failed for a reason of ours; it is in the log".to_owned());
+                    job.problem = Some("internal error: the job failed; the log has the cause".to_owned());
                 }
             });
         });
@@ -260,19 +274,19 @@ impl Jobs {
     }
 }
 
-impl Run<'_> {
-    fn delete(&self, collection: &Collection, source: &str) -> Result<(), CollectionError> {
-        while !self.is_ending() {
-            let ids = collection.of_source(source, AT_A_TIME)?;
+impl RunningJob<'_> {
+    fn delete_source(&self, collection: &Collection, source: &str) -> Result<(), CollectionError> {
+        while !self.must_end() {
+            let ids = collection.of_source(source, DELETE_BATCH_DOCUMENTS)?;
             if ids.is_empty() {
                 return Ok(());
             }
             match collection.delete(&ids, Durability::Synced) {
                 Ok(deleted) => {
                     let deleted = deleted.iter().flatten().count() as u64;
-                    self.jobs.change(self.id, |job| job.done += deleted);
+                    self.jobs.update(self.id, |job| job.done += deleted);
                 }
-                Err(CollectionError::Busy { .. }) => std::thread::sleep(Duration::from_millis(100)),
+                Err(CollectionError::Busy { .. }) => std::thread::sleep(BUSY_RETRY_DELAY),
                 Err(error) => return Err(error),
             }
         }
@@ -280,25 +294,25 @@ impl Run<'_> {
     }
 
     fn back_up(&self, collection: &Collection, to: &Path) -> Result<(), CollectionError> {
-        // Ours alone, so that it may go again.
+        // `create_dir` fails if the directory exists, so a failed backup only removes its own directory.
         std::fs::create_dir(to).map_err(|error| CollectionError::Io {
             path: to.to_owned(),
             why: error.to_string(),
         })?;
-        let copied = collection.backup_unless(to, &|| self.is_ending());
+        let copied = collection.backup_unless(to, &|| self.must_end());
         let copied = copied.and_then(|checked| {
-            if self.is_ending() {
+            if self.must_end() {
                 return Err(CollectionError::Cancelled);
             }
             Ok(checked)
         });
         match copied {
             Ok(checked) => {
-                self.jobs.change(self.id, |job| job.done = checked.documents);
+                self.jobs.update(self.id, |job| job.done = checked.documents);
                 Ok(())
             }
             Err(error) => {
-                // A copy that is not whole must not be taken for a backup. Where it stays, it says that it is no collection.
+                // An incomplete copy must not be mistaken for a backup. If it cannot be removed, it does not open as a collection.
                 let _stays = std::fs::remove_dir_all(to);
                 Err(error)
             }
@@ -306,14 +320,14 @@ impl Run<'_> {
     }
 }
 
-fn running(jobs: &BTreeMap<u64, Entry>) -> usize {
-    let entries = jobs.values();
+fn count_running(entries: &BTreeMap<u64, JobEntry>) -> usize {
     entries
+        .values()
         .filter(|entry| entry.job.state == JobState::Running)
         .count()
 }
 
-fn read(file: &Path) -> io::Result<Vec<Job>> {
+fn read_list(file: &Path) -> io::Result<Vec<Job>> {
     match std::fs::read(file) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -321,18 +335,18 @@ fn read(file: &Path) -> io::Result<Vec<Job>> {
     }
 }
 
-fn list(jobs: &BTreeMap<u64, Entry>) -> Vec<Job> {
-    jobs.values().map(|entry| entry.job.clone()).collect()
+fn all_jobs(entries: &BTreeMap<u64, JobEntry>) -> Vec<Job> {
+    entries.values().map(|entry| entry.job.clone()).collect()
 }
 
-/// Writes the list beside its file and then in its place, so that there is a whole one at any time.
-fn write(file: &Path, list: &[Job]) -> io::Result<()> {
+/// Replaces the list atomically: writes a temporary file and renames it.
+fn write_list(file: &Path, list: &[Job]) -> io::Result<()> {
     let new = file.with_extension("new");
     let mut to = File::create(&new)?;
     to.write_all(&serde_json::to_vec(list)?)?;
     to.sync_all()?;
     std::fs::rename(&new, file)?;
-    // On systems that cannot sync a directory, the file's own sync is enough.
+    // Some systems cannot sync a directory. The sync of the file is sufficient there.
     if let Some(dir) = file.parent()
         && let Ok(dir) = File::open(dir)
     {

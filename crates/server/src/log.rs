@@ -1,6 +1,6 @@
-//! The log: one line an event, on stderr.
+//! The log: one line for each event, on stderr.
 //!
-//! Requests are told by route, not by path: ids and urls of documents are nobody's business but the collection's.
+//! A request is logged with its route, not its path: paths contain document ids, which belong to the collection only.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,75 +8,75 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-/// What the log looks like.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogForm {
-    /// A line for people.
+pub enum LogFormat {
+    /// A readable line for each event.
     #[default]
     Text,
-    /// A JSON object a line: `time` (Unix seconds), `level`, `event`, and what belongs to the event.
+    /// A JSON object for each event: `time` (Unix seconds), `level`, `event`, and the fields of the event.
     Json,
-    /// Errors alone, in lines for people.
+    /// Readable lines for errors only.
     Quiet,
 }
 
-/// Writes events.
+/// The log. Copies write to the same stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Log {
-    form: LogForm,
+    format: LogFormat,
 }
 
 impl Log {
-    pub(crate) fn new(form: LogForm) -> Self {
-        Self { form }
+    pub(crate) fn new(format: LogFormat) -> Self {
+        Self { format }
     }
 
-    /// Whether what merely happens is written.
-    pub(crate) fn tells_all(self) -> bool {
-        self.form != LogForm::Quiet
+    /// True if events below errors are written.
+    pub(crate) fn logs_info(self) -> bool {
+        self.format != LogFormat::Quiet
     }
 
-    /// Something that happens.
-    pub(crate) fn info(self, event: &str, what: Value) {
-        if self.tells_all() {
-            self.write("info", event, what);
+    /// Writes an event of normal operation. `fields` is a JSON object.
+    pub(crate) fn info(self, event: &str, fields: Value) {
+        if self.logs_info() {
+            self.write("info", event, fields);
         }
     }
 
-    /// Something that should not happen.
-    pub(crate) fn error(self, event: &str, what: Value) {
-        self.write("error", event, what);
+    /// Writes an error. `fields` is a JSON object.
+    pub(crate) fn error(self, event: &str, fields: Value) {
+        self.write("error", event, fields);
     }
 
-    fn write(self, level: &str, event: &str, what: Value) {
-        let line = line(self.form, level, event, what);
-        // Where nobody reads it any more, the work goes on.
-        let _nobody_reads = std::io::stderr().lock().write_all(line.as_bytes());
+    fn write(self, level: &str, event: &str, fields: Value) {
+        let line = format_line(self.format, level, event, fields);
+        // A closed stderr must not stop the service.
+        let _closed = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }
 
-fn line(form: LogForm, level: &str, event: &str, what: Value) -> String {
+fn format_line(format: LogFormat, level: &str, event: &str, fields: Value) -> String {
     let time = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0.0, |since| since.as_secs_f64());
-    let Value::Object(what) = what else {
+    let Value::Object(fields) = fields else {
         return String::new();
     };
-    if form == LogForm::Json {
-        let mut whole = serde_json::Map::new();
-        whole.insert("time".to_owned(), time.into());
-        whole.insert("level".to_owned(), level.into());
-        whole.insert("event".to_owned(), event.into());
-        whole.extend(what);
-        return format!("{}\n", Value::Object(whole));
+    if format == LogFormat::Json {
+        let mut object = serde_json::Map::new();
+        object.insert("time".to_owned(), time.into());
+        object.insert("level".to_owned(), level.into());
+        object.insert("event".to_owned(), event.into());
+        object.extend(fields);
+        return format!("{}\n", Value::Object(object));
     }
-    let mut whole = format!("{time:.3} {level} {event}");
-    for (name, value) in what {
+    let mut line = format!("{time:.3} {level} {event}");
+    for (name, value) in fields {
         // Writing to a String cannot fail.
-        let _ = write!(whole, " {name}={value}");
+        let _ = write!(line, " {name}={value}");
     }
-    whole.push('\n');
-    whole
+    line.push('\n');
+    line
 }
 
 #[cfg(test)]
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_line_whatever_it_says() {
-        let what = serde_json::json!({"error": "two\nlines"});
-        for form in [LogForm::Text, LogForm::Json] {
-            let line = line(form, "error", "export", what.clone());
+    fn an_event_with_line_breaks_is_written_as_one_line() {
+        let fields = serde_json::json!({"error": "two\nlines"});
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let line = format_line(format, "error", "export", fields.clone());
             assert_eq!(line.matches('\n').count(), 1, "{line}");
             assert!(line.contains("export") && line.contains("two\\nlines"), "{line}");
         }

@@ -1,4 +1,7 @@
-//! Counters and times, for Prometheus.
+//! Metrics for Prometheus.
+//!
+//! The metrics of collections are gathered into a separate registry at each scrape, because collections are created and
+//! deleted while the service runs.
 
 use std::time::Duration;
 
@@ -7,14 +10,14 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
-use crate::registry::Registry as Collections;
+use crate::registry::CollectionRegistry;
 
-/// Upper bounds of the buckets of durations, in seconds.
-const BUCKETS: [f64; 12] = [
+/// Upper bounds of the histogram buckets of request times, in seconds.
+const TIME_BUCKETS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 10.0, 60.0,
 ];
 
-/// The counters of a service.
+/// The metrics of a service.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: IntCounterVec,
@@ -22,19 +25,28 @@ pub(crate) struct Metrics {
     verdicts: IntCounterVec,
     waiting: IntGauge,
     jobs: IntGauge,
-    /// Connections open now.
+    /// Open connections.
     pub(crate) connections: IntGauge,
-    /// Connections closed at once because too many were open.
-    pub(crate) refused: IntCounter,
-    /// Connections closed because the client did not take its answer.
-    pub(crate) slow: IntCounter,
+    /// Connections that were closed or refused because too many were open.
+    pub(crate) refused_connections: IntCounter,
+    /// Connections closed because the client stopped reading.
+    pub(crate) slow_connections: IntCounter,
+}
+
+/// The current load, sampled at a scrape.
+#[derive(Clone, Copy)]
+pub(crate) struct ServiceLoad {
+    /// Requests that run or wait for a worker.
+    pub(crate) admitted_requests: usize,
+    /// Jobs in progress.
+    pub(crate) running_jobs: usize,
 }
 
 impl Metrics {
-    /// All at zero.
+    /// Registers all metrics, with all counters at zero.
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
-        let made = Self {
+        let metrics = Self {
             requests: IntCounterVec::new(
                 Opts::new(
                     "twinprint_requests_total",
@@ -47,102 +59,103 @@ impl Metrics {
                     "twinprint_request_seconds",
                     "Time from a request to its answer, by route.",
                 )
-                .buckets(BUCKETS.to_vec()),
+                .buckets(TIME_BUCKETS.to_vec()),
                 &["route"],
             )?,
             verdicts: IntCounterVec::new(
-                Opts::new("twinprint_verdicts_total", "Documents taken in, by verdict."),
+                Opts::new("twinprint_verdicts_total", "Documents added, by verdict."),
                 &["verdict"],
             )?,
-            waiting: IntGauge::new("twinprint_requests_waiting", "Requests worked on or waiting.")?,
-            jobs: IntGauge::new("twinprint_jobs_running", "Jobs under way.")?,
-            connections: IntGauge::new("twinprint_connections", "Connections open.")?,
-            refused: IntCounter::new(
+            waiting: IntGauge::new("twinprint_requests_waiting", "Requests running or waiting.")?,
+            jobs: IntGauge::new("twinprint_jobs_running", "Jobs running.")?,
+            connections: IntGauge::new("twinprint_connections", "Open connections.")?,
+            refused_connections: IntCounter::new(
                 "twinprint_connections_refused_total",
-                "Connections closed or told to come again because too many were open.",
+                "Connections closed or refused because too many were open.",
             )?,
-            slow: IntCounter::new(
+            slow_connections: IntCounter::new(
                 "twinprint_connections_slow_total",
-                "Connections closed because the client did not take its answer.",
+                "Connections closed because the client stopped reading.",
             )?,
             registry,
         };
         let build = IntGaugeVec::new(
-            Opts::new("twinprint_build_info", "The version that runs; always 1."),
+            Opts::new("twinprint_build_info", "The running version; always 1."),
             &["version"],
         )?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        let registry = &made.registry;
+        let registry = &metrics.registry;
         registry.register(Box::new(build))?;
-        registry.register(Box::new(made.requests.clone()))?;
-        registry.register(Box::new(made.times.clone()))?;
-        registry.register(Box::new(made.verdicts.clone()))?;
-        registry.register(Box::new(made.connections.clone()))?;
-        registry.register(Box::new(made.refused.clone()))?;
-        registry.register(Box::new(made.slow.clone()))?;
-        registry.register(Box::new(made.waiting.clone()))?;
-        registry.register(Box::new(made.jobs.clone()))?;
-        // Elsewhere the system does not tell in /proc.
+        registry.register(Box::new(metrics.requests.clone()))?;
+        registry.register(Box::new(metrics.times.clone()))?;
+        registry.register(Box::new(metrics.verdicts.clone()))?;
+        registry.register(Box::new(metrics.connections.clone()))?;
+        registry.register(Box::new(metrics.refused_connections.clone()))?;
+        registry.register(Box::new(metrics.slow_connections.clone()))?;
+        registry.register(Box::new(metrics.waiting.clone()))?;
+        registry.register(Box::new(metrics.jobs.clone()))?;
+        // The collector reads /proc, which other systems do not have.
         #[cfg(target_os = "linux")]
         registry.register(Box::new(
             prometheus::process_collector::ProcessCollector::for_self(),
         ))?;
-        // A rate can be taken of what begins at zero.
+        // Verdicts are exported from the start: a rate needs a first sample of zero.
         for verdict in ["new", "exact", "near", "updated"] {
-            made.verdict(verdict, 0);
+            metrics.count_verdicts(verdict, 0);
         }
-        Ok(made)
+        Ok(metrics)
     }
 
-    /// Notes a request that was answered.
-    pub(crate) fn request(&self, route: &str, status: u16, took: Duration) {
+    /// Counts an answered request.
+    pub(crate) fn count_request(&self, route: &str, status: u16, elapsed: Duration) {
         self.requests
             .with_label_values(&[route, &status.to_string()])
             .inc();
-        self.times.with_label_values(&[route]).observe(took.as_secs_f64());
+        self.times
+            .with_label_values(&[route])
+            .observe(elapsed.as_secs_f64());
     }
 
-    /// Notes a verdict.
-    pub(crate) fn verdict(&self, verdict: &'static str, more: u64) {
-        self.verdicts.with_label_values(&[verdict]).inc_by(more);
+    /// Counts documents with a verdict.
+    pub(crate) fn count_verdicts(&self, verdict: &'static str, count: u64) {
+        self.verdicts.with_label_values(&[verdict]).inc_by(count);
     }
 
-    /// All of it, family by family, in the text format of Prometheus.
+    /// All metrics in the text format of Prometheus, each family in one piece.
     pub(crate) fn text(
         &self,
-        collections: &Collections,
-        waiting: usize,
-        jobs: usize,
+        collections: &CollectionRegistry,
+        load: ServiceLoad,
     ) -> Result<String, prometheus::Error> {
-        self.waiting.set(waiting as i64);
-        self.jobs.set(jobs as i64);
+        self.waiting.set(load.admitted_requests as i64);
+        self.jobs.set(load.running_jobs as i64);
         let mut families = self.registry.gather();
-        families.extend(of_collections(collections)?.gather());
+        families.extend(collection_metrics(collections)?.gather());
         families.sort_by(|a, b| a.name().cmp(b.name()));
         TextEncoder::new().encode_to_string(&families)
     }
 }
 
-/// The figures of the collections, gathered at each scrape: collections come and go.
-fn of_collections(collections: &Collections) -> Result<Registry, prometheus::Error> {
+/// A registry with the metrics of the collections that exist now.
+fn collection_metrics(collections: &CollectionRegistry) -> Result<Registry, prometheus::Error> {
     let gauge = |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &["collection"]);
-    let documents = gauge("twinprint_collection_documents", "Documents there are.")?;
-    let queue = gauge("twinprint_collection_queue", "Documents that wait to be written.")?;
+    let documents = gauge("twinprint_collection_documents", "Documents stored.")?;
+    let queue = gauge("twinprint_collection_queue", "Documents waiting to be written.")?;
     let refuses = gauge(
         "twinprint_collection_refuses_writes",
-        "1 where a collection takes no writes or is not served.",
+        "1 if the collection refuses writes or is not served.",
     )?;
     let commits = IntCounterVec::new(
         Opts::new(
             "twinprint_collection_commits_total",
-            "Commits since it was opened.",
+            "Commits since the collection was opened.",
         ),
         &["collection"],
     )?;
     let seconds = CounterVec::new(
         Opts::new(
             "twinprint_collection_commit_seconds_total",
-            "Time that its commits took, syncs included.",
+            "Time spent in commits, syncs included.",
         ),
         &["collection"],
     )?;
@@ -152,14 +165,14 @@ fn of_collections(collections: &Collections) -> Result<Registry, prometheus::Err
             refuses.with_label_values(label).set(1);
             continue;
         };
-        let done = collection.commits();
+        let commit_stats = collection.commits();
         documents.with_label_values(label).set(collection.len() as i64);
         queue.with_label_values(label).set(collection.waiting() as i64);
         refuses
             .with_label_values(label)
             .set(i64::from(collection.refusal().is_some()));
-        commits.with_label_values(label).inc_by(done.count);
-        seconds.with_label_values(label).inc_by(done.seconds);
+        commits.with_label_values(label).inc_by(commit_stats.count);
+        seconds.with_label_values(label).inc_by(commit_stats.seconds);
     }
     let registry = Registry::new();
     registry.register(Box::new(documents))?;

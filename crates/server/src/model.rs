@@ -1,56 +1,60 @@
-//! The bodies of requests and answers that are not the collection's own types.
+//! The JSON types of requests and answers that do not come from the collection itself.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use twinprint_collection::{Answer, Content, Details, Durability, NewDocument, Settings};
+use twinprint_collection::{Answer, Change, Content, Details, Durability, NewDocument, Settings};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::problem::Problem;
 
-/// A document. It has either a text, or markup whose main content is the text, or a fingerprint.
+/// A document. It has exactly one of `text`, `html` (its main content is the text) and `fingerprint`.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DocumentBody {
-    /// Its name; the same one again is an update.
+    /// The document id. A second document with the same id is an update.
     #[serde(alias = "doc_id")]
     #[schema(min_length = 1, max_length = 2048)]
     pub(crate) id: String,
-    /// Its text.
+    /// The text.
     pub(crate) text: Option<String>,
-    /// Its markup.
+    /// The HTML.
     pub(crate) html: Option<String>,
-    /// Its fingerprint in hexadecimal, made under the collection's profile.
+    /// The fingerprint in hexadecimal, made with the collection's profile.
     pub(crate) fingerprint: Option<String>,
-    /// Where it was found.
+    /// The URL of the document. The service never fetches it.
     #[schema(max_length = 8192)]
     pub(crate) url: Option<String>,
-    /// What it belongs to; the host of the url unless given.
+    /// The source, such as a site. Defaults to the host of `url`.
     #[schema(max_length = 8192)]
     pub(crate) source: Option<String>,
-    /// When it was found or written.
+    /// The time when the document was found or written.
     #[schema(max_length = 64)]
     pub(crate) time: Option<String>,
-    /// Seconds until it expires.
+    /// Seconds until the document expires.
     #[schema(minimum = 1)]
     pub(crate) ttl: Option<u64>,
-    /// How good it is.
+    /// The quality of the document.
     pub(crate) score: Option<f64>,
-    /// Anything else to be kept with it.
+    /// Other data to store with the document.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub(crate) fields: serde_json::Map<String, serde_json::Value>,
 }
 
 impl DocumentBody {
+    /// The document for a collection whose fingerprints have `bits` bits.
+    ///
+    /// # Errors
+    /// 422 if there is not exactly one of text, html and fingerprint, or if the fingerprint is invalid.
     pub(crate) fn into_document(self, bits: u32) -> Result<NewDocument, Problem> {
         let content = match (self.text, self.html, self.fingerprint) {
             (Some(text), None, None) => Content::Text(text),
             (None, Some(html), None) => Content::Html(html),
-            (None, None, Some(fingerprint)) => Content::Fingerprint(unhex(&fingerprint, bits)?),
+            (None, None, Some(fingerprint)) => Content::Fingerprint(parse_fingerprint(&fingerprint, bits)?),
             _ => {
                 return Err(Problem::unprocessable(
-                    "a document has one of text, html and fingerprint",
+                    "a document has exactly one of text, html and fingerprint",
                 ));
             }
         };
@@ -69,26 +73,26 @@ impl DocumentBody {
     }
 }
 
-/// A fingerprint of so many bits.
-fn unhex(digits: &str, bits: u32) -> Result<u128, Problem> {
-    let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
-    if !plain || digits.len() != bits as usize / 4 {
-        let wanted = bits / 4;
+/// Parses a fingerprint of `bits` bits, four per digit.
+fn parse_fingerprint(digits: &str, bits: u32) -> Result<u128, Problem> {
+    let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if !is_hex || digits.len() != bits as usize / 4 {
+        let expected = bits / 4;
         return Err(Problem::unprocessable(format!(
-            "fingerprint: the collection's have {bits} bits, which are {wanted} hexadecimal digits"
+            "fingerprint: expected {expected} hexadecimal digits, for the {bits} bits of this collection"
         )));
     }
     u128::from_str_radix(digits, 16).map_err(|error| Problem::unprocessable(format!("fingerprint: {error}")))
 }
 
-/// What an acknowledged write survives.
+/// The durability of an acknowledged write.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DurabilityBody {
-    /// A power cut: it is on the disk before the answer is sent.
+    /// The write is on the disk before the answer is sent, and survives a power failure.
     #[default]
     Synced,
-    /// Nothing until a second later.
+    /// The write is in memory, and on the disk within a second.
     Buffered,
 }
 
@@ -101,16 +105,16 @@ impl From<DurabilityBody> for Durability {
     }
 }
 
-/// How documents are taken in.
+/// The query parameters of a write.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WriteQuery {
-    /// Answer what is not new, but do not keep it
+    /// Store new documents only; answer for the others without storing them
     #[serde(default)]
     #[param(default = false)]
     pub(crate) only_new: bool,
-    /// What the acknowledged write survives
+    /// The durability of the acknowledged write
     #[serde(default)]
     #[param(inline)]
     pub(crate) durability: DurabilityBody,
@@ -125,18 +129,19 @@ pub(crate) struct DocumentsBody {
     pub(crate) documents: Vec<DocumentBody>,
 }
 
-/// The answer to one document of a batch: one of both.
+/// The result for one document of a batch: either an answer or a problem.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct Item {
+#[schema(as = Item)]
+pub(crate) struct BatchItem {
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Answer>,
-    /// Why there is none; the other documents are not concerned.
+    /// The reason why there is no answer. The other documents are not affected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<Problem>,
 }
 
-impl From<Result<Answer, Problem>> for Item {
+impl From<Result<Answer, Problem>> for BatchItem {
     fn from(result: Result<Answer, Problem>) -> Self {
         match result {
             Ok(answer) => Self {
@@ -151,51 +156,51 @@ impl From<Result<Answer, Problem>> for Item {
     }
 }
 
-/// One answer a document, in order.
+/// One item for each document, in order.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct BatchAnswer {
-    /// The answers.
-    pub(crate) items: Vec<Item>,
+    /// The items.
+    pub(crate) items: Vec<BatchItem>,
 }
 
-/// A text whose neighbours are asked for.
+/// A search for documents similar to a given one.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SimilarBody {
-    /// The document; it need not be in the collection.
+    /// The document. It need not be in the collection.
     pub(crate) document: DocumentBody,
-    /// Radius of the candidates; the collection's own unless given.
+    /// The Hamming radius of candidates. Defaults to that of the collection.
     pub(crate) k: Option<u32>,
-    /// Hits wanted at most (10).
+    /// Maximum hits (10).
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<u64>,
 }
 
-/// A list of results, near-duplicates under the first of them.
+/// A list of documents grouped by near-duplicates.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Collapsed {
-    /// In the order of the first document of each.
+    /// The groups, in the order of their first documents.
     pub(crate) groups: Vec<CollapsedGroup>,
 }
 
-/// Near-duplicates among the results.
+/// A group of near-duplicates.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct CollapsedGroup {
-    /// The document to be shown.
+    /// The id of the document to show.
     pub(crate) id: String,
-    /// Those it stands for.
+    /// The ids of its near-duplicates.
     pub(crate) duplicates: Vec<String>,
 }
 
 /// A collection.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct CollectionInfo {
-    /// Its name.
+    /// The name.
     pub(crate) name: String,
-    /// What it was made with.
+    /// The settings the collection was created with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<Settings>,
-    /// Why it is not served.
+    /// The reason why the collection is not served or refuses writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
 }
@@ -203,14 +208,14 @@ pub(crate) struct CollectionInfo {
 /// The collections of the service.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct CollectionList {
-    /// By name.
+    /// The collections, ordered by name.
     pub(crate) collections: Vec<CollectionInfo>,
 }
 
 /// A deletion.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
-    /// The number of the change.
+    /// The sequence number of the change.
     pub(crate) seq: u64,
 }
 
@@ -218,99 +223,74 @@ pub(crate) struct Deleted {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct ChangeList {
     /// The changes.
-    pub(crate) changes: Vec<twinprint_collection::Change>,
-    /// Ask for those from this number on for what comes next.
+    pub(crate) changes: Vec<Change>,
+    /// The `since` that returns the following changes.
     pub(crate) next: u64,
-    /// Changes before this number are not told of any more.
+    /// The sequence number of the oldest change that is still stored.
     pub(crate) first: u64,
 }
 
-/// Documents, a JSON object a line.
+/// Documents, one JSON object per line.
 #[derive(ToSchema)]
-#[schema(format = Binary)]
+#[schema(as = Lines, format = Binary)]
 #[expect(
     dead_code,
-    reason = "for the description; lines are read and written as bytes"
+    reason = "exists for the OpenAPI description; lines are read and written as bytes"
 )]
-pub(crate) struct Lines(String);
+pub(crate) struct NdjsonLines(String);
 
-/// The result of an import, or of the part of it that was taken before it ended early.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Imported {
-    /// Lines that hold something: those taken and those rejected.
-    pub(crate) lines: u64,
-    /// Lines whose documents were taken in.
-    pub(crate) taken: u64,
-    /// Lines that were no documents, or documents that were refused.
-    pub(crate) rejected: u64,
-    /// Documents taken in, by verdict.
-    pub(crate) verdicts: BTreeMap<String, u64>,
-    /// The first lines rejected, at most 100, with their reasons.
-    #[schema(max_items = 100)]
-    pub(crate) rejects: Vec<Reject>,
-}
-
-/// A line that was rejected.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Reject {
-    /// The line, from 1; blank lines count.
-    pub(crate) line: u64,
-    /// Why.
-    pub(crate) reason: String,
-}
-
-/// A job that goes on after its request is answered.
+/// A job, which continues after its request is answered.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Job {
-    /// Its number, which no other job of this service gets.
+    /// The job number, unique within the service.
     pub(crate) id: u64,
-    /// What it does.
+    /// A description of the work.
     pub(crate) what: String,
-    /// The collection it works on.
+    /// The collection the job works on.
     pub(crate) collection: String,
-    /// Of a backup: its directory among the service's backups.
+    /// For a backup: its directory within the service's backup directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) directory: Option<String>,
-    /// Documents done so far. They stay done however the job ends.
+    /// Documents processed. They stay processed even if the job fails.
     pub(crate) done: u64,
-    /// Where it is.
+    /// The state.
     pub(crate) state: JobState,
-    /// Why it failed.
+    /// The reason of a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
 }
 
-/// Some of the jobs.
+/// A page of the job list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct JobList {
-    /// The newest first.
+    /// The jobs, newest first.
     pub(crate) jobs: Vec<Job>,
-    /// Ask for the jobs after this one for more; none at the end.
+    /// The `after` of the next page. Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_after: Option<u64>,
 }
 
-/// Where a job is.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JobState {
-    /// Under way.
+    /// In progress.
     Running,
-    /// At its end.
+    /// Completed.
     Done,
-    /// Ended early by an error.
+    /// Ended by an error.
     Failed,
-    /// Ended early because somebody asked for it.
+    /// Ended at the request of a client.
     Cancelled,
-    /// Ended early because the service ended.
+    /// Ended by the shutdown or a crash of the service.
     Interrupted,
 }
 
-/// Whether the service is ready.
+/// The readiness of the service.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Readiness {
-    /// Whether every collection takes writes.
+    /// True if every collection accepts writes and the service is not shutting down.
     pub(crate) ready: bool,
-    /// What is not as it should be, by collection.
+    /// Problems, by collection.
     pub(crate) problems: BTreeMap<String, String>,
 }

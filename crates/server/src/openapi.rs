@@ -1,4 +1,4 @@
-//! The service's own description, OpenAPI 3.1, from the routes and the types they take and give.
+//! The OpenAPI 3.1 description, generated from the routes and their types.
 
 use utoipa::OpenApi;
 use utoipa::openapi::content::ContentBuilder;
@@ -7,13 +7,13 @@ use utoipa::openapi::schema::Ref;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::problem::Problem;
-use crate::route::{collections, documents, health, jobs, questions, stories, stream};
+use crate::route::{collections, documents, export, health, import, jobs, queries, stories};
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "twinprint",
-        description = "New, or seen? Collections of documents that answer atomically whether a document is new, a copy or a near-duplicate."
+        description = "Collections of documents that report atomically whether a document is new, a copy or a near-duplicate."
     ),
     paths(
         collections::list,
@@ -28,20 +28,20 @@ use crate::route::{collections, documents, health, jobs, questions, stories, str
         documents::show,
         documents::remove,
         documents::remove_source,
-        questions::similar,
-        questions::collapse,
-        questions::explain,
-        questions::groups,
-        questions::group,
+        queries::similar,
+        queries::collapse,
+        queries::explain,
+        queries::groups,
+        queries::group,
         stories::stories,
         stories::story,
-        questions::stats,
-        questions::changes,
+        queries::stats,
+        queries::changes,
         jobs::list,
         jobs::show,
         jobs::cancel,
-        stream::export,
-        stream::import,
+        export::export,
+        import::import,
         health::livez,
         health::readyz,
         health::metrics,
@@ -49,24 +49,25 @@ use crate::route::{collections, documents, health, jobs, questions, stories, str
     ),
     components(schemas(Problem)),
     tags(
-        (name = "collections", description = "Making, showing, deleting and copying collections"),
-        (name = "documents", description = "Documents: asked about, taken in, shown, deleted"),
-        (name = "questions", description = "What is near, why, in which groups, how much, and what changed"),
-        (name = "stories", description = "What the documents are about, by time"),
-        (name = "jobs", description = "Work that goes on after its request is answered"),
-        (name = "health", description = "What watches the service asks"),
+        (name = "collections", description = "Create, show, delete and back up collections"),
+        (name = "documents", description = "Check, add, show, delete, import and export documents"),
+        (name = "questions", description = "Similar documents, differences, groups, statistics and changes"),
+        (name = "stories", description = "Stories and their topics, by time"),
+        (name = "jobs", description = "Work that continues after its request is answered"),
+        (name = "health", description = "Liveness, readiness, metrics and this description"),
     ),
-    modifiers(&Security, &Errors)
+    modifiers(&SecuritySchemes, &ProblemResponses)
 )]
-struct Description;
+struct ApiDescription;
 
-struct Security;
+/// Adds the bearer token as an optional security scheme.
+struct SecuritySchemes;
 
-impl utoipa::Modify for Security {
+impl utoipa::Modify for SecuritySchemes {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
-        // A token, or none where the service asks for none.
+        // The empty requirement describes a service without a token file.
         openapi.security = Some(vec![
             utoipa::openapi::SecurityRequirement::default(),
             utoipa::openapi::SecurityRequirement::new("token", Vec::<String>::new()),
@@ -74,16 +75,16 @@ impl utoipa::Modify for Security {
     }
 }
 
-/// Every route that does something may answer with a problem.
-struct Errors;
+/// Adds the problem object as the default response of every route that can fail.
+struct ProblemResponses;
 
-impl utoipa::Modify for Errors {
+impl utoipa::Modify for ProblemResponses {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let content = ContentBuilder::new()
             .schema(Some(Ref::from_schema_name("Problem")))
             .build();
         let problem = ResponseBuilder::new()
-            .description("A problem (RFC 9457), with the limit that was reached")
+            .description("A problem (RFC 9457), with the limit that was exceeded, if any")
             .content("application/problem+json", content)
             .build();
         for (path, item) in &mut openapi.paths.paths {
@@ -99,8 +100,8 @@ impl utoipa::Modify for Errors {
     }
 }
 
-/// The description as JSON.
+/// The description in JSON.
 pub(crate) fn document() -> String {
-    // A document of strings and maps can always be written.
-    Description::openapi().to_pretty_json().unwrap_or_default()
+    // Serialization cannot fail: the description consists of strings and maps.
+    ApiDescription::openapi().to_pretty_json().unwrap_or_default()
 }

@@ -1,29 +1,31 @@
-//! The page at `/`: collections, groups, a text to ask about, two documents side by side. Everything it shows comes from the API.
+//! The web page at `/`: collections, groups, a check of a given text, and a comparison of two documents.
 //!
-//! The page is three files without anything from elsewhere, and its content security policy allows nothing else. What comes from
-//! documents is put in as text, never as markup.
+//! The page consists of an HTML file, a style sheet and a script without dependencies. It gets all data from the HTTP
+//! API. Its content security policy allows these files only. Text from documents is inserted as text, never as markup.
 
 use askama::Template;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 #[derive(Template)]
 #[template(path = "page.html")]
-struct Page {
+struct PageTemplate {
     version: &'static str,
 }
 
+/// `GET /`
 pub(crate) async fn page() -> Response {
-    let page = Page {
+    let page = PageTemplate {
         version: env!("CARGO_PKG_VERSION"),
     };
-    // A template of two strings can always be written.
+    // Rendering cannot fail: the only variable is a string.
     file("text/html; charset=utf-8", page.render().unwrap_or_default())
 }
 
+/// `GET /page.js`
 pub(crate) async fn script() -> Response {
     file(
         "text/javascript; charset=utf-8",
@@ -31,16 +33,17 @@ pub(crate) async fn script() -> Response {
     )
 }
 
+/// `GET /page.css`
 pub(crate) async fn style() -> Response {
     file("text/css; charset=utf-8", include_str!("../templates/page.css"))
 }
 
-fn file(kind: &'static str, content: impl IntoResponse) -> Response {
+fn file(media_type: &'static str, content: impl IntoResponse) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
+        (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
         (
             HeaderName::from_static("content-security-policy"),
-            HeaderValue::from_static(POLICY),
+            HeaderValue::from_static(CONTENT_SECURITY_POLICY),
         ),
     ];
     (headers, content).into_response()

@@ -1,4 +1,4 @@
-//! Errors as RFC 9457 problem objects.
+//! Errors as problem objects (RFC 9457).
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -7,31 +7,31 @@ use serde::Serialize;
 use twinprint_collection::CollectionError;
 use utoipa::ToSchema;
 
-use crate::model::Imported;
+use crate::import_report::ImportReport;
 
-/// Why a request was not done (RFC 9457).
+/// The reason why a request failed (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// The HTTP status.
     pub(crate) status: u16,
-    /// What the status means.
+    /// The standard name of the status.
     pub(crate) title: String,
-    /// What happened, and the way out.
+    /// The error, and how to fix it.
     pub(crate) detail: String,
-    /// The limit that was reached.
+    /// The limit that was exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u64>,
-    /// What was sent instead.
+    /// The value that exceeded the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) got: Option<u64>,
-    /// Of an import: what it had come to.
+    /// The result of an import until it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) import: Option<Box<Imported>>,
+    pub(crate) import: Option<Box<ImportReport>>,
 }
 
-/// What happened, for the log.
+/// The detail of a problem, as a response extension for the log.
 #[derive(Clone)]
-pub(crate) struct Detail(pub(crate) String);
+pub(crate) struct ProblemDetail(pub(crate) String);
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
@@ -45,30 +45,34 @@ impl Problem {
         }
     }
 
-    pub(crate) fn limit(status: StatusCode, what: &str, limit: u64, got: Option<u64>) -> Self {
+    /// A problem about an exceeded limit. `quantity` names what is limited, with its unit.
+    pub(crate) fn limit(status: StatusCode, quantity: &str, limit: u64, got: Option<u64>) -> Self {
         Self {
             limit: Some(limit),
             got,
-            ..Self::new(status, format!("{what}: the limit is {limit}"))
+            ..Self::new(status, format!("{quantity}: the limit is {limit}"))
         }
     }
 
-    /// The problem of an import that ended early, with what it had come to.
-    pub(crate) fn of_import(self, imported: Imported) -> Self {
+    /// Adds the result of an import that ended early.
+    pub(crate) fn with_import(self, report: ImportReport) -> Self {
         Self {
-            import: Some(Box::new(imported)),
+            import: Some(Box::new(report)),
             ..self
         }
     }
 
+    /// 422: valid JSON with an invalid value.
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
+    /// 503, with `Retry-After`.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 
+    /// 429, with `Retry-After`.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
     }
@@ -108,11 +112,11 @@ impl From<CollectionError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let wait = matches!(
+        let is_temporary = matches!(
             status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
         );
-        let detail = Detail(self.detail.clone());
+        let detail = ProblemDetail(self.detail.clone());
         let mut response = (status, Json(self)).into_response();
         response.extensions_mut().insert(detail);
         let headers = response.headers_mut();
@@ -120,7 +124,7 @@ impl IntoResponse for Problem {
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
-        if wait {
+        if is_temporary {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if status == StatusCode::UNAUTHORIZED {

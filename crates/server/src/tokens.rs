@@ -1,14 +1,14 @@
-//! Who may do what: the token file.
+//! The token file: bearer tokens and their scopes.
 //!
 //! ```toml
 //! [[token]]
 //! name = "crawler"
 //! scopes = ["read", "write"]
 //! sha256 = "…"                     # of the token: printf %s "$TOKEN" | sha256sum
-//! expires = 2027-01-01T00:00:00Z   # or absent
+//! expires = 2027-01-01T00:00:00Z   # optional
 //! ```
 //!
-//! The file holds hashes, so that whoever reads it cannot use them. A token is a secret of high entropy, which needs no slow hash.
+//! The file holds hashes, so reading it does not reveal a token. Tokens are random secrets, so a fast hash is sufficient.
 //! Hashes are compared in constant time.
 
 use std::path::Path;
@@ -18,31 +18,31 @@ use axum::http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::ServeError;
+use crate::error::ServeError;
 use crate::problem::Problem;
 
-/// What a token allows.
+/// A permission of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
-    /// Ask.
+    /// Query.
     Read,
     /// Add and delete documents.
     Write,
-    /// Make and delete collections.
+    /// Create, back up and delete collections.
     Admin,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct TokenFile {
     #[serde(default)]
-    token: Vec<Entry>,
+    token: Vec<TokenEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct TokenEntry {
     name: String,
     scopes: Vec<Scope>,
     sha256: String,
@@ -57,55 +57,58 @@ struct Token {
     expires: Option<i64>,
 }
 
+impl TryFrom<TokenEntry> for Token {
+    type Error = String;
+
+    fn try_from(entry: TokenEntry) -> Result<Self, String> {
+        let name = entry.name;
+        let hash = parse_sha256(&entry.sha256)
+            .ok_or_else(|| format!("token {name:?}: sha256 is not 64 hexadecimal digits"))?;
+        let expires = entry.expires.map(|time| unix_seconds(&time).ok_or(time));
+        let expires = expires
+            .transpose()
+            .map_err(|time| format!("token {name:?}: expires is {time}, not a date and time with a zone"))?;
+        Ok(Self {
+            name,
+            scopes: entry.scopes,
+            hash,
+            expires,
+        })
+    }
+}
+
 /// The tokens of a file.
 pub(crate) struct Tokens {
     tokens: Vec<Token>,
 }
 
 impl Tokens {
-    /// Reads the file.
+    /// Reads a token file.
     pub(crate) fn read(path: &Path) -> Result<Self, ServeError> {
-        let refuse = |why: String| ServeError::Tokens {
+        let invalid = |reason: String| ServeError::TokenFile {
             path: path.to_owned(),
-            why,
+            reason,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-        Self::parse(&text).map_err(refuse)
+        let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
+        Self::parse(&text).map_err(invalid)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let token = |entry: Entry| {
-            let hash = unhex(&entry.sha256)
-                .ok_or_else(|| format!("token {:?}: sha256 is not 64 hexadecimal digits", entry.name))?;
-            let expires = entry.expires.map(|time| unix(&time).ok_or(time)).transpose();
-            let expires = expires.map_err(|time| {
-                format!(
-                    "token {:?}: expires is {time}, not a date and time with a zone",
-                    entry.name
-                )
-            })?;
-            Ok(Token {
-                name: entry.name,
-                scopes: entry.scopes,
-                hash,
-                expires,
-            })
-        };
-        let tokens = file
-            .token
-            .into_iter()
-            .map(token)
-            .collect::<Result<Vec<_>, String>>()?;
+        let file: TokenFile = toml::from_str(text).map_err(|error| error.to_string())?;
+        let tokens = file.token.into_iter().map(Token::try_from);
+        let tokens = tokens.collect::<Result<Vec<_>, String>>()?;
         if tokens.is_empty() {
-            return Err("it has no [[token]]".to_owned());
+            return Err("the file has no [[token]]".to_owned());
         }
         Ok(Self { tokens })
     }
 
-    /// Whether the request's bearer token allows `scope`.
+    /// Checks that the bearer token of a request has `scope`.
+    ///
+    /// # Errors
+    /// 401 without a valid token, 403 if the token does not have the scope.
     pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Problem> {
-        let unauthorized = |why: &str| Err(Problem::new(StatusCode::UNAUTHORIZED, why));
+        let unauthorized = |detail: &str| Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         let sent = headers
             .get(header::AUTHORIZATION)
             .and_then(|value| value.to_str().ok())
@@ -115,20 +118,20 @@ impl Tokens {
             return unauthorized("send a token: Authorization: Bearer …");
         };
         let hash: [u8; 32] = Sha256::digest(sent.trim().as_bytes()).into();
-        // All are compared, each in whole, so that the time tells nothing.
+        // Every hash is compared in full, so that the time reveals nothing about them.
         let mut found = None;
         for token in &self.tokens {
-            let differ = token
+            let difference = token
                 .hash
                 .iter()
                 .zip(&hash)
-                .fold(0, |differ, (a, b)| differ | (a ^ b));
-            if differ == 0 {
+                .fold(0, |difference, (a, b)| difference | (a ^ b));
+            if difference == 0 {
                 found = Some(token);
             }
         }
         let Some(token) = found else {
-            return unauthorized("this token is not known");
+            return unauthorized("this token is unknown");
         };
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -137,14 +140,14 @@ impl Tokens {
             return unauthorized("this token has expired");
         }
         if !token.scopes.contains(&scope) {
-            let why = format!("token {:?} does not have the scope {scope:?}", token.name).to_lowercase();
-            return Err(Problem::new(StatusCode::FORBIDDEN, why));
+            let detail = format!("token {:?} does not have the scope {scope:?}", token.name).to_lowercase();
+            return Err(Problem::new(StatusCode::FORBIDDEN, detail));
         }
         Ok(())
     }
 }
 
-fn unhex(text: &str) -> Option<[u8; 32]> {
+fn parse_sha256(text: &str) -> Option<[u8; 32]> {
     let digits = text.as_bytes();
     if digits.len() != 64 || !digits.is_ascii() {
         return None;
@@ -156,21 +159,23 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// Unix time of a date and time with a zone (days from civil, as in Hinnant's "chrono-compatible low-level date algorithms").
-fn unix(time: &toml::value::Datetime) -> Option<i64> {
+/// Unix time of a date and time with a zone, by `days_from_civil` in Hinnant's "chrono-compatible low-level date
+/// algorithms". `None` if the date, the time or the zone is missing.
+fn unix_seconds(time: &toml::value::Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
-    let offset = match time.offset? {
+    let offset_minutes = match time.offset? {
         toml::value::Offset::Z => 0,
         toml::value::Offset::Custom { minutes } => i64::from(minutes),
     };
     let (month, day) = (i64::from(date.month), i64::from(date.day));
     let year = i64::from(date.year) - i64::from(month <= 2);
     let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
+    let year_of_era = year.rem_euclid(400);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719_468;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = era * 146_097 + day_of_era - 719_468;
     let second = i64::from(clock.second.unwrap_or(0));
-    let minutes = i64::from(clock.hour) * 60 + i64::from(clock.minute) - offset;
+    let minutes = i64::from(clock.hour) * 60 + i64::from(clock.minute) - offset_minutes;
     Some(days * 86_400 + minutes * 60 + second)
 }
 
@@ -181,10 +186,10 @@ mod tests {
     /// The hash of "secret".
     const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
 
-    fn status(tokens: &Tokens, sent: Option<&str>, scope: Scope) -> u16 {
+    fn status(tokens: &Tokens, authorization: Option<&str>, scope: Scope) -> u16 {
         let mut headers = HeaderMap::new();
-        if let Some(sent) = sent {
-            headers.insert(header::AUTHORIZATION, sent.parse().unwrap());
+        if let Some(authorization) = authorization {
+            headers.insert(header::AUTHORIZATION, authorization.parse().unwrap());
         }
         tokens
             .check(&headers, scope)
@@ -192,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_allows_its_scopes_until_it_expires() {
+    fn a_token_grants_its_scopes_until_it_expires() {
         let entry = |expires: &str| {
             format!(
                 "[[token]]\nname = \"a\"\nscopes = [\"read\"]\nsha256 = \"{SECRET}\"\nexpires = {expires}\n"

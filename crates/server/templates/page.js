@@ -1,54 +1,58 @@
-// The page's only script. What documents say is put in with textContent, never as markup.
+// The only script of the page. Text from documents is inserted with textContent, never as markup.
 "use strict";
 
-const at = (id) => document.getElementById(id);
+const element = (id) => document.getElementById(id);
 let language = navigator.language.startsWith("zh") ? "zh" : "en";
-let after = 0;
-let further;
-let moreSources;
-let storied = new Set();
+// The `after` parameters of the next pages.
+let nextGroup = 0;
+let nextStory;
+let nextSource;
+// Names of the collections that have stories.
+let withStories = new Set();
 
-const words = {
-  documents: ["documents", "篇文档"], groups: ["groups", "个分组"], removed: ["followers in groups", "篇重复文档"], seq: ["last change", "最新变更号"],
-  new: ["new", "新"], exact: ["a copy", "相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有的标识"],
-  none: ["There is no collection yet. Make one: curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME", "还没有集合。创建一个：curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME"],
+// Texts in English and Chinese.
+const texts = {
+  documents: ["documents", "篇文档"], groups: ["groups", "个分组"], removed: ["near-duplicates", "篇重复文档"], seq: ["last change number", "最新变更序号"],
+  new: ["new", "新文档"], exact: ["copy", "完全相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有的标识"],
+  none: ["There are no collections yet. To create one: curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME", "还没有集合。创建方法：curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME"],
   of: ["of", "与"], bits: ["bits differ", "位不同"], jaccard: ["Jaccard", "Jaccard 相似度"], group: ["group", "组"], show: ["show", "展开"],
-  ended: ["ended", "已结束"], members: ["its documents", "相关文档"], untitled: ["(without a title)", "（无标题）"],
-  missed: ["near miss", "接近但不重复"], limited: ["more lay near than were compared", "附近还有未比较的文档"],
-  weights: ["words that weigh differently", "权重不同的词"],
+  ended: ["ended", "已结束"], members: ["show documents", "显示文档"], untitled: ["(no title)", "（无标题）"],
+  missed: ["near miss", "相近但不重复"], limited: ["not all candidates were compared", "部分候选文档未比较"],
+  weights: ["words with different weights", "权重不同的词"],
 };
-const say = (word) => words[word][language === "zh" ? 1 : 0];
+const translated = (key) => texts[key][language === "zh" ? 1 : 0];
 
-function node(name, text, kind) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (kind) made.className = kind;
-  return made;
+function node(name, text, className) {
+  const created = document.createElement(name);
+  if (text !== undefined) created.textContent = text;
+  if (className) created.className = className;
+  return created;
 }
 
 function row(...cells) {
-  const made = node("tr");
+  const created = node("tr");
   for (const cell of cells) {
     const td = node("td", undefined, typeof cell === "number" ? "number" : "");
     td.append(typeof cell === "number" ? cell.toLocaleString(language) : cell);
-    made.append(td);
+    created.append(td);
   }
-  return made;
+  return created;
 }
 
 function translate() {
   document.documentElement.lang = language;
-  for (const element of document.querySelectorAll("[data-en]")) element.textContent = element.dataset[language];
+  for (const labelled of document.querySelectorAll("[data-en]")) labelled.textContent = labelled.dataset[language];
 }
 
-function tell(problem) {
-  at("problem").hidden = !problem;
-  at("problem").textContent = problem || "";
+function showProblem(problem) {
+  element("problem").hidden = !problem;
+  element("problem").textContent = problem || "";
 }
 
+// Calls the API and returns its JSON. Throws the detail of a problem.
 async function call(path, body) {
   const headers = {};
-  if (at("token").value) headers.Authorization = "Bearer " + at("token").value;
+  if (element("token").value) headers.Authorization = "Bearer " + element("token").value;
   if (body) headers["Content-Type"] = "application/json";
   const response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
   const answer = await response.json();
@@ -56,231 +60,242 @@ async function call(path, body) {
   return answer;
 }
 
-const here = () => "/v1/collections/" + encodeURIComponent(at("collection").value);
+const collectionPath = () => "/v1/collections/" + encodeURIComponent(element("collection").value);
 
+// Runs `work` and shows its error, if any.
 async function guarded(work) {
   try {
-    tell("");
+    showProblem("");
     await work();
   } catch (error) {
-    tell(error.message);
+    showProblem(error.message);
   }
 }
 
-async function collections() {
+async function loadCollections() {
   const list = (await call("/v1/collections")).collections;
-  storied = new Set(list.filter((collection) => collection.settings?.stories).map((collection) => collection.name));
-  const chosen = at("collection").value || location.hash.slice(1);
-  at("collection").replaceChildren(...list.map((collection) => {
+  withStories = new Set(list.filter((collection) => collection.settings?.stories).map((collection) => collection.name));
+  const chosen = element("collection").value || location.hash.slice(1);
+  element("collection").replaceChildren(...list.map((collection) => {
     const option = node("option", collection.name);
     option.selected = collection.name === chosen;
     return option;
   }));
-  if (list.length === 0) return tell(say("none"));
-  await overview();
+  if (list.length === 0) return showProblem(translated("none"));
+  await loadCollection();
 }
 
-async function overview() {
-  location.hash = at("collection").value;
-  moreSources = undefined;
-  at("sources").replaceChildren();
-  const stats = await sources();
+async function loadCollection() {
+  location.hash = element("collection").value;
+  nextSource = undefined;
+  element("sources").replaceChildren();
+  const stats = await loadSources();
   const counts = [["documents", stats.documents], ["groups", stats.groups], ["removed", stats.documents - stats.groups], ["seq", stats.seq]];
-  at("counts").replaceChildren(...counts.map(([word, value]) => {
-    const made = node("div");
-    made.append(node("b", value.toLocaleString(language)), say(word));
-    return made;
+  element("counts").replaceChildren(...counts.map(([word, value]) => {
+    const count = node("div");
+    count.append(node("b", value.toLocaleString(language)), translated(word));
+    return count;
   }));
-  if (stats.refusal) tell(stats.refusal);
-  after = 0;
-  at("groups").replaceChildren();
-  await groups();
-  at("storied").hidden = !storied.has(at("collection").value);
-  if (!at("storied").hidden) await storiesAnew();
+  if (stats.refusal) showProblem(stats.refusal);
+  await reloadGroups();
+  element("storied").hidden = !withStories.has(element("collection").value);
+  if (!element("storied").hidden) await reloadStories();
 }
 
-async function sources() {
-  const asked = new URLSearchParams({ limit: 50 });
-  if (moreSources) asked.set("after", moreSources);
-  const stats = await call(here() + "/stats?" + asked);
-  at("sources").append(...stats.sources.map((s) => row(s.source, s.documents, s.new, s.exact, s.near)));
-  moreSources = stats.next_after;
-  at("more-sources").hidden = moreSources === undefined;
+async function loadSources() {
+  const query = new URLSearchParams({ limit: 50 });
+  if (nextSource) query.set("after", nextSource);
+  const stats = await call(collectionPath() + "/stats?" + query);
+  element("sources").append(...stats.sources.map((source) => row(source.source, source.documents, source.new, source.exact, source.near)));
+  nextSource = stats.next_after;
+  element("more-sources").hidden = nextSource === undefined;
   return stats;
 }
 
-async function storiesAnew() {
-  further = undefined;
-  at("stories").replaceChildren();
-  await stories();
+async function reloadStories() {
+  nextStory = undefined;
+  element("stories").replaceChildren();
+  await loadStories();
 }
 
-async function stories() {
-  const asked = new URLSearchParams({ min_size: at("least").value || 1, limit: 10 });
-  if (at("state").value) asked.set("state", at("state").value);
-  if (further) asked.set("after", further);
-  const list = await call(here() + "/stories?" + asked);
-  at("stories").append(...list.stories.map(story));
-  further = list.next_after;
-  at("further").hidden = further === undefined;
+async function loadStories() {
+  const query = new URLSearchParams({ min_size: element("least").value || 1, limit: 10 });
+  if (element("state").value) query.set("state", element("state").value);
+  if (nextStory) query.set("after", nextStory);
+  const list = await call(collectionPath() + "/stories?" + query);
+  element("stories").append(...list.stories.map(storyItem));
+  nextStory = list.next_after;
+  element("further").hidden = nextStory === undefined;
 }
 
-const day = (stamp) => stamp && new Date(stamp).toLocaleDateString(language, { dateStyle: "medium", timeZone: "UTC" });
+const formatDay = (time) => time && new Date(time).toLocaleDateString(language, { dateStyle: "medium", timeZone: "UTC" });
 
-function story(told) {
-  const made = node("li");
-  const head = node("h3", told.title || say("untitled"));
-  const days = told.first && [...new Set([day(told.first), day(told.last)])].join(" – ");
-  const facts = [`${told.size.toLocaleString(language)} ${say("documents")}`, days, told.ended && say("ended")];
+function storyItem(story) {
+  const item = node("li");
+  const title = node("h3", story.title || translated("untitled"));
+  const days = story.first && [...new Set([formatDay(story.first), formatDay(story.last)])].join(" – ");
+  const facts = [`${story.size.toLocaleString(language)} ${translated("documents")}`, days, story.ended && translated("ended")];
   const topic = node("p", undefined, "topic");
-  topic.append(...told.topic.map((term) => node("span", term.term)));
-  const button = node("button", say("members"));
+  topic.append(...story.topic.map((term) => node("span", term.term)));
+  const button = node("button", translated("members"));
   button.type = "button";
-  button.onclick = () => guarded(() => storyMembers(told.story_id, made, button));
-  made.append(head, node("p", facts.filter(Boolean).join(" · "), "hint"), topic, button);
-  return made;
+  button.onclick = () => guarded(() => loadStoryMembers(story.story_id, item, button));
+  item.append(title, node("p", facts.filter(Boolean).join(" · "), "hint"), topic, button);
+  return item;
 }
 
-async function storyMembers(id, place, button, from) {
-  const part = await call(here() + `/stories/${id}?limit=50` + (from ? `&after=${from}` : ""));
+// Appends a page of a story's documents to `place`, and replaces `button`.
+async function loadStoryMembers(id, place, button, after) {
+  const page = await call(collectionPath() + `/stories/${id}?limit=50` + (after ? `&after=${after}` : ""));
   const list = node("ul");
-  list.append(...part.members.map((member) => node("li", member.url ? `${member.id} · ${member.url}` : member.id)));
+  list.append(...page.members.map((member) => node("li", member.url ? `${member.id} · ${member.url}` : member.id)));
   button.remove();
   place.append(list);
-  goOn(place, part.next_after, (more) => storyMembers(id, place, more, part.next_after));
+  appendMoreButton(place, page.next_after, (more) => loadStoryMembers(id, place, more, page.next_after));
 }
 
-// A button for the next part of a list, where there is one.
-function goOn(place, next, work) {
+// Appends a button that loads the next page of a list, if there is one.
+function appendMoreButton(place, next, work) {
   if (next === undefined) return;
-  const more = node("button", at("more").dataset[language]);
+  const more = node("button", element("more").dataset[language]);
   more.type = "button";
   more.onclick = () => guarded(() => work(more));
   place.append(more);
 }
 
-async function groups() {
-  const list = await call(here() + `/groups?after=${after}&min_size=${at("size").value || 1}&limit=20`);
-  for (const group of list.groups) {
-    const button = node("button", say("show"));
-    button.type = "button";
-    button.onclick = () => guarded(() => members(group, button));
-    at("groups").append(row(group.group_id, group.size, group.canonical.id, button));
-  }
-  after = list.next_after;
-  at("more").hidden = after === undefined;
+async function reloadGroups() {
+  nextGroup = 0;
+  element("groups").replaceChildren();
+  await loadGroups();
 }
 
-async function members(group, button) {
+async function loadGroups() {
+  const list = await call(collectionPath() + `/groups?after=${nextGroup}&min_size=${element("size").value || 1}&limit=20`);
+  for (const group of list.groups) {
+    const button = node("button", translated("show"));
+    button.type = "button";
+    button.onclick = () => guarded(() => showMembers(group, button));
+    element("groups").append(row(group.group_id, group.size, group.canonical.id, button));
+  }
+  nextGroup = list.next_after;
+  element("more").hidden = nextGroup === undefined;
+}
+
+async function showMembers(group, button) {
   const cell = node("td");
   cell.colSpan = 4;
   const below = node("tr");
   below.append(cell);
-  await memberPart(group.group_id, cell);
+  await loadMembers(group.group_id, cell);
   button.closest("tr").after(below);
   button.remove();
 }
 
-async function memberPart(id, place, button, from) {
-  const part = await call(here() + `/groups/${id}?limit=100` + (from ? `&after=${from}` : ""));
+// Appends a page of a group's members to `place`, and replaces `button`, if given.
+async function loadMembers(id, place, button, after) {
+  const page = await call(collectionPath() + `/groups/${id}?limit=100` + (after ? `&after=${after}` : ""));
   const list = node("ul");
-  for (const member of part.members || []) {
+  for (const member of page.members || []) {
     const item = node("li");
-    item.append(compared(part.leader.id, member.id), " " + (member.url || ""));
+    item.append(compareButton(page.leader.id, member.id), " " + (member.url || ""));
     list.append(item);
   }
   if (button) button.remove();
   place.append(list);
-  goOn(place, part.next_after, (more) => memberPart(id, place, more, part.next_after));
+  appendMoreButton(place, page.next_after, (more) => loadMembers(id, place, more, page.next_after));
 }
 
-// A button with the name of a document that puts it beside another.
-function compared(a, b) {
-  const link = node("button", b);
-  link.type = "button";
-  link.onclick = () => {
-    at("a").value = a;
-    at("b").value = b;
+// A button with the id of document `b` that compares it with document `a`.
+function compareButton(a, b) {
+  const button = node("button", b);
+  button.type = "button";
+  button.onclick = () => {
+    element("a").value = a;
+    element("b").value = b;
     guarded(compare);
-    at("comparison").scrollIntoView({ behavior: "smooth", block: "center" });
+    element("comparison").scrollIntoView({ behavior: "smooth", block: "center" });
   };
-  return link;
+  return button;
 }
 
-async function ask() {
-  const document = { id: "asked from the page", text: at("text").value };
-  const [answer, similar] = await Promise.all([call(here() + "/check", document), call(here() + "/similar", { document })]);
+async function checkText() {
+  const document = { id: "text from the page", text: element("text").value };
+  const [answer, similar] = await Promise.all([call(collectionPath() + "/check", document), call(collectionPath() + "/similar", { document })]);
   const line = node("p");
-  line.append(node("span", say(answer.verdict), "verdict"));
+  line.append(node("span", translated(answer.verdict), "verdict"));
   if (answer.best) {
-    const jaccard = answer.best.jaccard === undefined ? "" : ` · ${say("jaccard")} ${answer.best.jaccard.toFixed(3)}`;
-    line.append(` ${say("of")} ${answer.best.id} · ${answer.best.hamming} ${say("bits")}${jaccard} · ${say("group")} ${answer.group_id}`);
+    const jaccard = answer.best.jaccard === undefined ? "" : ` · ${translated("jaccard")} ${answer.best.jaccard.toFixed(3)}`;
+    line.append(` ${translated("of")} ${answer.best.id} · ${answer.best.hamming} ${translated("bits")}${jaccard} · ${translated("group")} ${answer.group_id}`);
   }
-  at("answer").replaceChildren(line, nearby(similar));
+  element("answer").replaceChildren(line, hitList(similar));
 }
 
-// Lists the leaders near the text that was asked about: duplicates, and near misses marked as such.
-function nearby(similar) {
+// A list of the leaders similar to the checked text: duplicates, and near misses marked as such.
+function hitList(similar) {
   const list = node("ul");
   for (const hit of similar.hits) {
-    const facts = [`${hit.hamming} ${say("bits")}`, hit.jaccard !== undefined && `${say("jaccard")} ${hit.jaccard.toFixed(3)}`,
-      `${say("group")} ${hit.group_id}`, !hit.duplicate && say("missed")];
+    const facts = [`${hit.hamming} ${translated("bits")}`, hit.jaccard !== undefined && `${translated("jaccard")} ${hit.jaccard.toFixed(3)}`,
+      `${translated("group")} ${hit.group_id}`, !hit.duplicate && translated("missed")];
     const item = node("li", hit.id + " · " + facts.filter(Boolean).join(" · "));
     if (!hit.duplicate) item.className = "hint";
     list.append(item);
   }
-  const told = [similar.found > similar.hits.length && `${similar.hits.length} / ${similar.found.toLocaleString(language)}`, similar.limited && say("limited")];
-  if (told.some(Boolean)) list.append(node("li", told.filter(Boolean).join(" · "), "hint"));
+  const notes = [similar.found > similar.hits.length && `${similar.hits.length} / ${similar.found.toLocaleString(language)}`, similar.limited && translated("limited")];
+  if (notes.some(Boolean)) list.append(node("li", notes.filter(Boolean).join(" · "), "hint"));
   return list;
 }
 
 const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
 
-// Words of one text that the other does not have are marked.
-function marked(text, others) {
-  const made = node("div");
+// The text, with words marked that are not in `others`.
+function markedText(text, others) {
+  const created = node("div");
   for (const { segment, isWordLike } of segmenter.segment(text)) {
-    made.append(!isWordLike || others.has(segment.toLowerCase()) ? segment : node("mark", segment));
+    created.append(!isWordLike || others.has(segment.toLowerCase()) ? segment : node("mark", segment));
   }
-  return made;
+  return created;
 }
 
-const vocabulary = (text) => new Set(Array.from(segmenter.segment(text), (piece) => piece.segment.toLowerCase()));
+const vocabulary = (text) => new Set(Array.from(segmenter.segment(text), (item) => item.segment.toLowerCase()));
 
 async function compare() {
-  const [a, b] = [at("a").value, at("b").value];
+  const [a, b] = [element("a").value, element("b").value];
   const pair = `a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`;
   const [difference, left, right] = await Promise.all([
-    call(here() + "/explain?" + pair),
-    call(here() + "/documents/" + encodeURIComponent(a)),
-    call(here() + "/documents/" + encodeURIComponent(b)),
+    call(collectionPath() + "/explain?" + pair),
+    call(collectionPath() + "/documents/" + encodeURIComponent(a)),
+    call(collectionPath() + "/documents/" + encodeURIComponent(b)),
   ]);
-  const figures = node("p", `${difference.hamming} ${say("bits")} · ${say("jaccard")} ${difference.jaccard.toFixed(4)} (${difference.shingles})`);
-  const texts = node("div", undefined, "texts");
-  texts.append(marked(left.text, vocabulary(right.text)), marked(right.text, vocabulary(left.text)));
+  const figures = node("p", `${difference.hamming} ${translated("bits")} · ${translated("jaccard")} ${difference.jaccard.toFixed(4)} (${difference.shingles})`);
+  const sideBySide = node("div", undefined, "texts");
+  sideBySide.append(markedText(left.text, vocabulary(right.text)), markedText(right.text, vocabulary(left.text)));
   const features = difference.explanation.features.slice(0, 30);
-  const heavy = node("p", features.length ? say("weights") + ": " + features.map((f) => f.feature).join(", ") : "", "hint");
-  at("comparison").replaceChildren(figures, texts, heavy);
+  const weights = node("p", features.length ? translated("weights") + ": " + features.map((feature) => feature.feature).join(", ") : "", "hint");
+  element("comparison").replaceChildren(figures, sideBySide, weights);
 }
 
-function on(id, kind, work) {
-  at(id).addEventListener(kind, (event) => {
+function on(id, type, work) {
+  element(id).addEventListener(type, (event) => {
     event.preventDefault();
     guarded(work);
   });
 }
 
-on("collection", "change", overview);
-on("access", "submit", collections);
-on("token", "change", collections);
-on("ask", "submit", ask);
-on("filter", "submit", async () => { after = 0; at("groups").replaceChildren(); await groups(); });
-on("more", "click", groups);
-on("which", "submit", storiesAnew);
-on("state", "change", storiesAnew);
-on("further", "click", stories);
-on("more-sources", "click", sources);
+on("collection", "change", loadCollection);
+on("access", "submit", loadCollections);
+on("token", "change", loadCollections);
+on("ask", "submit", checkText);
+on("filter", "submit", reloadGroups);
+on("more", "click", loadGroups);
+on("which", "submit", reloadStories);
+on("state", "change", reloadStories);
+on("further", "click", loadStories);
+on("more-sources", "click", loadSources);
 on("pair", "submit", compare);
-on("language", "click", async () => { language = language === "zh" ? "en" : "zh"; translate(); if (at("collection").value) await overview(); });
+on("language", "click", async () => {
+  language = language === "zh" ? "en" : "zh";
+  translate();
+  if (element("collection").value) await loadCollection();
+});
 translate();
-guarded(collections);
+guarded(loadCollections);

@@ -136,12 +136,12 @@ fn a_file_where_a_directory_is_meant_is_named() {
     for (command, says) in [
         (
             "serve news.jsonl",
-            "news.jsonl: not a directory; name the directory of the collections",
+            "news.jsonl: not a directory; expected the directory of the collections",
         ),
         ("serve news.jsonl/below", "news.jsonl/below: not a directory"),
         (
             "serve c --backups news.jsonl",
-            "news.jsonl: not a directory; name the directory for backups",
+            "news.jsonl: not a directory; expected the directory for backups",
         ),
         (
             "dedup news.jsonl -o out --work-dir news.jsonl",

@@ -1,213 +1,176 @@
-//! Documents: asked about, taken in, shown, deleted.
+//! Routes of documents: check, add, show, delete.
 
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use sha2::{Digest, Sha256};
-use twinprint_collection::{
-    Answer, Collection, CollectionError, Document, Durability, NewDocument, Verdict,
-};
+use axum::http::{HeaderMap, StatusCode};
+use twinprint_collection::{Answer, Collection, CollectionError, Document, Durability, NewDocument};
 
-use crate::body::Sent;
-use crate::idempotency::{Begin, Reply, key};
-use crate::model::{BatchAnswer, Deleted, DocumentBody, DocumentsBody, Item, Job, WriteQuery};
+use crate::app::SharedApp;
+use crate::idempotency::ReplayableAnswer;
+use crate::model::{BatchAnswer, BatchItem, Deleted, DocumentBody, DocumentsBody, Job, WriteQuery};
 use crate::problem::Problem;
-use crate::{App, Shared};
+use crate::request_body::RequestBody;
+use crate::route::verdicts::count_verdicts;
+use crate::route::write_request::{WriteHead, WriteRequest};
 
-/// Documents of a collection in which a search for a fingerprint takes a tenth of a millisecond or so.
-const SHORT_SEARCH: usize = 2_000_000;
+/// Maximum documents of a collection in which serving threads search for a fingerprint. Such a search takes about 0.1 ms.
+const MAX_INLINE_SEARCH_DOCUMENTS: usize = 2_000_000;
 
-/// Would this document be new?
+/// One result for each document, or the error of the whole operation.
+type Answers = Result<Vec<Result<Answer, CollectionError>>, CollectionError>;
+
+/// Check whether a document is new
 ///
-/// Answers what check-and-insert would, and keeps nothing.
+/// Gives the answer of check-and-insert without storing the document.
 #[utoipa::path(post, path = "/v1/collections/{collection}/check", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentBody, description = "The document"), responses(
-    (status = 200, description = "What it would be", body = Answer)))]
+    (status = 200, description = "The verdict", body = Answer)))]
 pub(crate) async fn check(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    sent: Body,
+    body: Body,
 ) -> Result<Json<Answer>, Problem> {
     let collection = app.registry.get(&name)?;
-    let sent = Sent::receive(&app, &headers, sent).await?;
-    let ask = |collection: &Collection, body| one(collection, body, |documents| collection.check(documents));
-    // About a fingerprint the answer is in memory, and there sooner than another thread would wake up.
-    if sent.is_short()
-        && collection.len() <= SHORT_SEARCH
-        && let Ok(body) = sent.json::<DocumentBody>()
-        && body.fingerprint.is_some()
+    let body = RequestBody::receive(&app, &headers, body).await?;
+    let check = |collection: &Collection, document: DocumentBody| {
+        answer_one(collection, document, |documents| collection.check(documents))
+    };
+    // The answer for a fingerprint comes from memory, faster than another thread would wake up.
+    if body.is_short()
+        && collection.len() <= MAX_INLINE_SEARCH_DOCUMENTS
+        && let Ok(document) = body.json::<DocumentBody>()
+        && document.fingerprint.is_some()
     {
-        return app.work.here(|| ask(&collection, body)).map(Json);
+        return app.workers.run_inline(|| check(&collection, document)).map(Json);
     }
-    let answer = app.work.run(move || ask(&collection, sent.json()?));
+    let answer = app.workers.run(move || check(&collection, body.json()?));
     Ok(Json(answer.await?))
 }
 
-/// Would these documents be new?
+/// Check whether documents are new
 ///
-/// Each is asked about by itself, and nothing is kept.
+/// Each document is checked separately, and none is stored.
 #[utoipa::path(post, path = "/v1/collections/{collection}/checks", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The documents"), responses(
-    (status = 200, description = "What each would be, in order", body = BatchAnswer)))]
+    (status = 200, description = "One verdict for each document, in order", body = BatchAnswer)))]
 pub(crate) async fn checks(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    sent: Body,
+    body: Body,
 ) -> Result<Json<BatchAnswer>, Problem> {
     let collection = app.registry.get(&name)?;
-    let sent = Sent::receive(&app, &headers, sent).await?;
-    let most = app.limits.batch;
-    let answer = app.work.run(move || {
-        let batch: DocumentsBody = sent.json()?;
-        limit_batch(most, batch.documents.len())?;
-        each(&collection, batch.documents, |documents| {
+    let body = RequestBody::receive(&app, &headers, body).await?;
+    let max_documents = app.limits.batch_documents;
+    let answer = app.workers.run(move || {
+        let batch: DocumentsBody = body.json()?;
+        require_batch_size(&batch, max_documents)?;
+        answer_batch(&collection, batch.documents, |documents| {
             collection.check(documents)
         })
     });
     Ok(Json(answer.await?))
 }
 
-/// New, or seen? Remembered in the same step
+/// Check a document and store it, in one atomic step
 ///
-/// Of any number of near-duplicates that come in at once exactly one is new. A document of the same id is updated.
+/// Of any number of near-duplicates that arrive at the same time, exactly one is new. A document with a known id is updated.
 #[utoipa::path(post, path = "/v1/collections/{collection}/check-and-insert", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
     request_body(content = DocumentBody, description = "The document"), responses(
-    (status = 200, description = "What it was when it came", body = Answer)))]
+    (status = 200, description = "The verdict at the time of the request", body = Answer)))]
 pub(crate) async fn check_and_insert(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
-    Query(how): Query<WriteQuery>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    sent: Body,
-) -> Result<Reply, Problem> {
+    Query(query): Query<WriteQuery>,
+    head: WriteHead,
+    body: Body,
+) -> Result<ReplayableAnswer, Problem> {
     let collection = app.registry.get(&name)?;
-    let sent = Sent::receive(&app, &headers, sent).await?;
-    let request = request(&method, &uri, Some(collection.opening()));
-    let work = move |shared: &Shared, sent: &Sent| {
-        let answer = one(&collection, sent.json()?, |documents| {
-            collection.add(documents, how.only_new, how.durability.into())
-        })?;
-        count(shared, std::iter::once(&answer));
-        Reply::json(StatusCode::OK, &answer)
+    let request = WriteRequest {
+        body: RequestBody::receive(&app, &head.headers, body).await?,
+        opening: Some(collection.opening()),
+        head,
     };
-    once(&app, headers, request, sent, work).await
+    let work = move |shared: &SharedApp, body: &RequestBody| {
+        let answer = answer_one(&collection, body.json()?, |documents| {
+            collection.add(documents, query.only_new, query.durability.into())
+        })?;
+        count_verdicts(shared, std::iter::once(&answer));
+        ReplayableAnswer::json(StatusCode::OK, &answer)
+    };
+    request.execute(&app, work).await
 }
 
-/// New, or seen? For many documents, one answer each, in order
+/// Check documents and store them
 ///
-/// Document i sees those before it. They are committed together; a document that cannot be one gets a problem of its own.
+/// Document i is compared with those before it. All are committed together. An invalid document gets a problem of its own.
 #[utoipa::path(post, operation_id = "add_documents", path = "/v1/collections/{collection}/documents", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
     request_body(content = DocumentsBody, description = "The documents"), responses(
-    (status = 200, description = "What each was when it came, in order", body = BatchAnswer)))]
+    (status = 200, description = "One verdict for each document, in order", body = BatchAnswer)))]
 pub(crate) async fn add(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
-    Query(how): Query<WriteQuery>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    sent: Body,
-) -> Result<Reply, Problem> {
+    Query(query): Query<WriteQuery>,
+    head: WriteHead,
+    body: Body,
+) -> Result<ReplayableAnswer, Problem> {
     let collection = app.registry.get(&name)?;
-    let sent = Sent::receive(&app, &headers, sent).await?;
-    let request = request(&method, &uri, Some(collection.opening()));
-    let work = move |shared: &Shared, sent: &Sent| {
-        let batch: DocumentsBody = sent.json()?;
-        limit_batch(shared.limits.batch, batch.documents.len())?;
-        let answer = each(&collection, batch.documents, |documents| {
-            collection.add(documents, how.only_new, how.durability.into())
+    let request = WriteRequest {
+        body: RequestBody::receive(&app, &head.headers, body).await?,
+        opening: Some(collection.opening()),
+        head,
+    };
+    let work = move |shared: &SharedApp, body: &RequestBody| {
+        let batch: DocumentsBody = body.json()?;
+        require_batch_size(&batch, shared.limits.batch_documents)?;
+        let answer = answer_batch(&collection, batch.documents, |documents| {
+            collection.add(documents, query.only_new, query.durability.into())
         })?;
-        count(
+        count_verdicts(
             shared,
             answer.items.iter().filter_map(|item| item.answer.as_ref()),
         );
-        Reply::json(StatusCode::OK, &answer)
+        ReplayableAnswer::json(StatusCode::OK, &answer)
     };
-    once(&app, headers, request, sent, work).await
+    request.execute(&app, work).await
 }
 
-/// A write: its method, its path and query, and the opening of the collection that it is for. What was done to another collection of the
-/// same name, deleted since, was not done to this one.
-pub(crate) fn request(method: &Method, uri: &Uri, opening: Option<u64>) -> String {
-    let path = uri.path_and_query().map_or("", |path| path.as_str());
-    let opening = opening.map_or_else(String::new, |opening| opening.to_string());
-    format!("{opening} {method} {path}")
-}
-
-/// Does a write once for each idempotency key.
-pub(crate) async fn once(
-    app: &Shared,
-    headers: HeaderMap,
-    request: String,
-    sent: Sent,
-    work: impl FnOnce(&Shared, &Sent) -> Result<Reply, Problem> + Send + 'static,
-) -> Result<Reply, Problem> {
-    once_with(std::future::ready(()), app, headers, request, sent, work).await
-}
-
-/// As [`once`], once it has something that is given back when the write is done.
-pub(crate) async fn once_with<G: Send + 'static>(
-    turn: impl Future<Output = G>,
-    app: &Shared,
-    headers: HeaderMap,
-    request: String,
-    sent: Sent,
-    work: impl FnOnce(&Shared, &Sent) -> Result<Reply, Problem> + Send + 'static,
-) -> Result<Reply, Problem> {
-    let shared = Shared::clone(app);
-    let work = move || {
-        let key = key(&headers, &request)?;
-        let attempt = match shared.idempotency.begin(key)? {
-            Begin::Again(first) => return first.again(&Sha256::digest(sent.bytes()).into()),
-            Begin::Go(attempt) => attempt,
-        };
-        let reply = work(&shared, &sent)?;
-        if key.is_some() {
-            attempt.answered(Sha256::digest(sent.bytes()).into(), &reply);
-        }
-        Ok(reply)
-    };
-    app.work.run_with(turn, work).await
-}
-
-/// Refuses a batch that is too long.
-pub(crate) fn limit_batch(limit: usize, documents: usize) -> Result<(), Problem> {
-    if documents > limit {
+/// Refuses a batch of more than `max_documents` with 413.
+pub(crate) fn require_batch_size(batch: &DocumentsBody, max_documents: usize) -> Result<(), Problem> {
+    let documents = batch.documents.len();
+    if documents > max_documents {
         return Err(Problem::limit(
             StatusCode::PAYLOAD_TOO_LARGE,
             "documents of a batch",
-            limit as u64,
+            max_documents as u64,
             Some(documents as u64),
         ));
     }
     Ok(())
 }
 
-/// Asks about one document.
-fn one(
+/// The answer of `operation` for one document.
+fn answer_one(
     collection: &Collection,
     body: DocumentBody,
-    ask: impl FnOnce(Vec<NewDocument>) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError>,
+    operation: impl FnOnce(Vec<NewDocument>) -> Answers,
 ) -> Result<Answer, Problem> {
     let document = body.into_document(collection.profile().bits())?;
-    let answers = ask(vec![document])?;
+    let answers = operation(vec![document])?;
     Ok(answers.into_iter().next().ok_or(CollectionError::Closed)??)
 }
 
-/// Asks about all documents that can be one, and puts the answers where they belong.
-fn each(
+/// The answers of `operation` for the valid documents of a batch, and problems for the others, in the order of the batch.
+fn answer_batch(
     collection: &Collection,
     bodies: Vec<DocumentBody>,
-    ask: impl FnOnce(Vec<NewDocument>) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError>,
+    operation: impl FnOnce(Vec<NewDocument>) -> Answers,
 ) -> Result<BatchAnswer, Problem> {
     let bits = collection.profile().bits();
     let mut documents = Vec::with_capacity(bodies.len());
@@ -221,7 +184,7 @@ fn each(
             Err(problem) => problems.push(Some(problem)),
         }
     }
-    let mut answers = ask(documents)?.into_iter();
+    let mut answers = operation(documents)?.into_iter();
     let items = problems.into_iter().map(|problem| {
         let answer = problem.map_or_else(
             || {
@@ -230,91 +193,74 @@ fn each(
             },
             Err,
         );
-        Item::from(answer)
+        BatchItem::from(answer)
     });
     Ok(BatchAnswer {
         items: items.collect(),
     })
 }
 
-/// Counts verdicts.
-pub(crate) fn count<'a>(app: &App, answers: impl Iterator<Item = &'a Answer>) {
-    let mut verdicts = [0u64; 4];
-    for answer in answers {
-        verdicts[answer.verdict as usize] += 1;
-    }
-    let named = [Verdict::New, Verdict::Exact, Verdict::Near, Verdict::Updated];
-    for (verdict, more) in named.into_iter().zip(verdicts).filter(|(_, more)| *more > 0) {
-        app.metrics.verdict(name_of(verdict), more);
-    }
-}
-
-pub(crate) fn name_of(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::New => "new",
-        Verdict::Exact => "exact",
-        Verdict::Near => "near",
-        Verdict::Updated => "updated",
-    }
-}
-
-/// A stored document
+/// Show a document
 #[utoipa::path(get, operation_id = "show_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id")), responses(
+    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Id of the document")), responses(
     (status = 200, description = "The document", body = Document)))]
 pub(crate) async fn show(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path((name, id)): Path<(String, String)>,
 ) -> Result<Json<Document>, Problem> {
     let collection = app.registry.get(&name)?;
-    Ok(Json(app.work.run(move || Ok(collection.get(&id)?)).await?))
+    Ok(Json(app.workers.run(move || Ok(collection.get(&id)?)).await?))
 }
 
 /// Delete a document
 #[utoipa::path(delete, operation_id = "delete_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
-    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Its id"),
-        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
-    responses((status = 200, description = "It is gone", body = Deleted)))]
+    params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Id of the document"),
+        ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site"),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+    responses((status = 200, description = "The document is deleted", body = Deleted)))]
 pub(crate) async fn remove(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path((name, id)): Path<(String, String)>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Reply, Problem> {
+    head: WriteHead,
+) -> Result<ReplayableAnswer, Problem> {
     let collection = app.registry.get(&name)?;
-    let request = request(&method, &uri, Some(collection.opening()));
-    let work = move |_: &Shared, _: &Sent| {
+    let request = WriteRequest {
+        head,
+        opening: Some(collection.opening()),
+        body: RequestBody::empty(),
+    };
+    let work = move |_: &SharedApp, _: &RequestBody| {
         let deleted = collection.delete(&[&id], Durability::Synced)?;
         match deleted.first() {
-            Some(&Some(seq)) => Reply::json(StatusCode::OK, &Deleted { seq }),
+            Some(&Some(seq)) => ReplayableAnswer::json(StatusCode::OK, &Deleted { seq }),
             _ => Err(Problem::from(CollectionError::NoDocument { id })),
         }
     };
-    once(&app, headers, request, Sent::nothing(), work).await
+    request.execute(&app, work).await
 }
 
 /// Delete all documents of a source, as a job
 ///
-/// Asked again after the job ended early, it goes on with what is left.
+/// After a job that ended early, a second request deletes the rest.
 #[utoipa::path(delete, operation_id = "delete_source", path = "/v1/collections/{collection}/sources/{source}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source"),
-        ("X-Twinprint" = String, Header, description = "Any value: tells the request from what a web page of another site could send"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gets the first answer")),
-    responses((status = 202, description = "The job that does it", body = Job)))]
+        ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site"),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+    responses((status = 202, description = "The job that deletes them", body = Job)))]
 pub(crate) async fn remove_source(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path((name, source)): Path<(String, String)>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Reply, Problem> {
+    head: WriteHead,
+) -> Result<ReplayableAnswer, Problem> {
     let collection = app.registry.get(&name)?;
-    let request = request(&method, &uri, Some(collection.opening()));
-    let work = move |shared: &Shared, _: &Sent| {
-        let job = shared.jobs.delete_source(&name, collection, source)?;
-        Reply::json(StatusCode::ACCEPTED, &job)
+    let request = WriteRequest {
+        head,
+        opening: Some(collection.opening()),
+        body: RequestBody::empty(),
     };
-    once(&app, headers, request, Sent::nothing(), work).await
+    let work = move |shared: &SharedApp, _: &RequestBody| {
+        let job = shared.jobs.delete_source(&name, collection, source)?;
+        ReplayableAnswer::json(StatusCode::ACCEPTED, &job)
+    };
+    request.execute(&app, work).await
 }

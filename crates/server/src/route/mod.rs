@@ -1,12 +1,16 @@
-//! The routes: what is asked for, and who may.
+//! The routes, with the scope that each of them requires.
 
 pub(crate) mod collections;
 pub(crate) mod documents;
+pub(crate) mod export;
 pub(crate) mod health;
+pub(crate) mod import;
 pub(crate) mod jobs;
-pub(crate) mod questions;
+mod pagination;
+pub(crate) mod queries;
 pub(crate) mod stories;
-pub(crate) mod stream;
+mod verdicts;
+mod write_request;
 
 use std::time::Instant;
 
@@ -18,15 +22,20 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use serde_json::json;
 
-use crate::Shared;
-use crate::origin;
+use crate::app::SharedApp;
+use crate::csrf;
 use crate::page;
-use crate::problem::{Detail, Problem};
+use crate::problem::{Problem, ProblemDetail};
 use crate::tokens::Scope;
 
-/// All routes, with what applies to each of them.
-pub(crate) fn router(app: Shared) -> Router {
-    let scoped = |scope: Scope| middleware::from_fn_with_state((Shared::clone(&app), scope), authorise);
+/// Maximum bytes of a plain error text that are read to make it a problem.
+const MAX_ERROR_BYTES: usize = 4096;
+/// Maximum characters of the error text in a problem.
+const MAX_ERROR_CHARS: usize = 300;
+
+/// All routes with their middleware.
+pub(crate) fn router(app: SharedApp) -> Router {
+    let scoped = |scope: Scope| middleware::from_fn_with_state((SharedApp::clone(&app), scope), authorize);
     let read = Router::new()
         .route("/v1/collections", get(collections::list))
         .route("/v1/collections/{collection}", get(collections::show))
@@ -36,22 +45,19 @@ pub(crate) fn router(app: Shared) -> Router {
             "/v1/collections/{collection}/documents/{id}",
             get(documents::show),
         )
-        .route("/v1/collections/{collection}/similar", post(questions::similar))
-        .route("/v1/collections/{collection}/collapse", post(questions::collapse))
-        .route("/v1/collections/{collection}/explain", get(questions::explain))
-        .route("/v1/collections/{collection}/groups", get(questions::groups))
-        .route(
-            "/v1/collections/{collection}/groups/{group}",
-            get(questions::group),
-        )
+        .route("/v1/collections/{collection}/similar", post(queries::similar))
+        .route("/v1/collections/{collection}/collapse", post(queries::collapse))
+        .route("/v1/collections/{collection}/explain", get(queries::explain))
+        .route("/v1/collections/{collection}/groups", get(queries::groups))
+        .route("/v1/collections/{collection}/groups/{group}", get(queries::group))
         .route("/v1/collections/{collection}/stories", get(stories::stories))
         .route(
             "/v1/collections/{collection}/stories/{story}",
             get(stories::story),
         )
-        .route("/v1/collections/{collection}/stats", get(questions::stats))
-        .route("/v1/collections/{collection}/changes", get(questions::changes))
-        .route("/v1/collections/{collection}/export", get(stream::export))
+        .route("/v1/collections/{collection}/stats", get(queries::stats))
+        .route("/v1/collections/{collection}/changes", get(queries::changes))
+        .route("/v1/collections/{collection}/export", get(export::export))
         .route("/v1/jobs", get(jobs::list))
         .route("/v1/jobs/{job}", get(jobs::show))
         .route("/metrics", get(health::metrics))
@@ -70,7 +76,7 @@ pub(crate) fn router(app: Shared) -> Router {
             "/v1/collections/{collection}/sources/{source}",
             delete(documents::remove_source),
         )
-        .route("/v1/collections/{collection}/import", post(stream::import))
+        .route("/v1/collections/{collection}/import", post(import::import))
         .route("/v1/jobs/{job}", delete(jobs::cancel))
         .route_layer(scoped(Scope::Write));
     let admin = Router::new()
@@ -87,62 +93,70 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/openapi.json", get(health::openapi))
-        .route_layer(middleware::from_fn_with_state(Shared::clone(&app), own_host));
+        .route_layer(middleware::from_fn_with_state(
+            SharedApp::clone(&app),
+            require_local_host,
+        ));
     Router::new()
         .merge(read)
         .merge(write)
         .merge(admin)
         .merge(open)
-        .fallback(nothing)
-        .layer(middleware::from_fn_with_state(Shared::clone(&app), every))
+        .fallback(not_found)
+        .layer(middleware::from_fn_with_state(SharedApp::clone(&app), observe))
         .with_state(app)
 }
 
-const NOTHING: &str = "nothing is here; /openapi.json has what is";
+const NOT_FOUND: &str = "no such route; /openapi.json lists the routes";
 
-async fn nothing() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, NOTHING)
+async fn not_found() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, NOT_FOUND)
 }
 
-/// What an answer says that is no problem object: why a path or a query does not have its form.
-async fn said(response: Response) -> String {
-    let body = axum::body::to_bytes(response.into_body(), 4096).await;
+/// The text of an error that is not a problem object. axum gives such errors for invalid paths and queries.
+async fn error_text(response: Response) -> String {
+    let body = axum::body::to_bytes(response.into_body(), MAX_ERROR_BYTES).await;
     let body = body.unwrap_or_default();
-    let said = String::from_utf8_lossy(&body);
-    let said = said.trim();
-    if said.is_empty() {
-        "the path or the query does not have the form that /openapi.json tells".to_owned()
+    let text = String::from_utf8_lossy(&body);
+    let text = text.trim();
+    if text.is_empty() {
+        "the path or the query is invalid; /openapi.json describes the valid ones".to_owned()
     } else {
-        said.chars().take(300).collect()
+        text.chars().take(MAX_ERROR_CHARS).collect()
     }
 }
 
-async fn authorise(
-    State((app, scope)): State<(Shared, Scope)>,
+/// Requires a token with a scope, or without tokens a local host name. Requires the same origin for unsafe methods.
+async fn authorize(
+    State((app, scope)): State<(SharedApp, Scope)>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     match &app.tokens {
         Some(tokens) => tokens.check(request.headers(), scope)?,
-        None => origin::require_own_host(request.headers())?,
+        None => csrf::require_local_host(request.headers())?,
     }
     if !request.method().is_safe() {
-        origin::require_own_page(request.headers())?;
+        csrf::require_same_origin(request.headers())?;
     }
     Ok(next.run(request).await)
 }
 
-/// Routes that need no token answer to this machine's names only, too.
-async fn own_host(State(app): State<Shared>, request: Request, next: Next) -> Result<Response, Problem> {
+/// Requires a local host name on the routes that never need a token, if the service has no tokens.
+async fn require_local_host(
+    State(app): State<SharedApp>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     if app.tokens.is_none() {
-        origin::require_own_host(request.headers())?;
+        csrf::require_local_host(request.headers())?;
     }
     Ok(next.run(request).await)
 }
 
-/// Counts and logs, and gives errors that come from below the form of a problem.
-async fn every(State(app): State<Shared>, request: Request, next: Next) -> Response {
-    let began = Instant::now();
+/// Counts and logs each request, turns errors of axum into problems, and sets security headers.
+async fn observe(State(app): State<SharedApp>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
     let method = request.method().clone();
     let route = request
         .extensions()
@@ -152,14 +166,17 @@ async fn every(State(app): State<Shared>, request: Request, next: Next) -> Respo
     let mut response = next.run(request).await;
     let status = response.status();
     if status.is_client_error() || status.is_server_error() {
-        let kind = response.headers().get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok());
-        if kind.is_none_or(|kind| kind.starts_with("text/")) {
+        let media_type = response.headers().get(header::CONTENT_TYPE);
+        let media_type = media_type.and_then(|value| value.to_str().ok());
+        if media_type.is_none_or(|media_type| media_type.starts_with("text/")) {
             let allow = response.headers_mut().remove(header::ALLOW);
             let detail = match status {
-                StatusCode::METHOD_NOT_ALLOWED => "this method does not apply here; see Allow".to_owned(),
-                StatusCode::NOT_FOUND => NOTHING.to_owned(),
-                _ => said(response).await,
+                StatusCode::METHOD_NOT_ALLOWED => {
+                    "this route does not support the method; the Allow header lists the methods it supports"
+                        .to_owned()
+                }
+                StatusCode::NOT_FOUND => NOT_FOUND.to_owned(),
+                _ => error_text(response).await,
             };
             response = Problem::new(status, detail).into_response();
             if let Some(allow) = allow {
@@ -167,18 +184,20 @@ async fn every(State(app): State<Shared>, request: Request, next: Next) -> Respo
             }
         }
     }
-    let took = began.elapsed();
-    app.metrics.request(&route, status.as_u16(), took);
-    let why = response.extensions_mut().remove::<Detail>();
-    if status.is_server_error() || app.log.tells_all() {
-        let mut what = json!({
-            "method": method.as_str(), "route": route, "status": status.as_u16(), "seconds": took.as_secs_f64(),
+    let elapsed = started.elapsed();
+    app.metrics.count_request(&route, status.as_u16(), elapsed);
+    let detail = response.extensions_mut().remove::<ProblemDetail>();
+    if status.is_server_error() || app.log.logs_info() {
+        let mut fields = json!({
+            "method": method.as_str(), "route": route, "status": status.as_u16(), "seconds": elapsed.as_secs_f64(),
         });
         if status.is_server_error() {
-            what["why"] = why.map_or_else(String::new, |Detail(why)| why).into();
-            app.log.error("request", what);
+            fields["why"] = detail
+                .map_or_else(String::new, |ProblemDetail(detail)| detail)
+                .into();
+            app.log.error("request", fields);
         } else {
-            app.log.info("request", what);
+            app.log.info("request", fields);
         }
     }
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What no honest client sends: each has its documented status, and the service goes on as before.
+//! Tests of invalid requests: each gets its documented status, and the service continues to work.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -6,18 +6,19 @@ use std::time::Duration;
 use serde_json::json;
 use twinprint_server::Limits;
 
-use crate::client::{Running, page, read};
+use crate::client::{TestService, page, read};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-fn strict() -> Running {
-    Running::with(
+/// A service with tight limits.
+fn strict() -> TestService {
+    TestService::with(
         Limits {
-            body: 1 << 20,
-            unpacked: 4 << 20,
-            header_time: Duration::from_millis(500),
-            body_time: Duration::from_millis(800),
-            batch: 20,
+            body_bytes: 1 << 20,
+            unpacked_body_bytes: 4 << 20,
+            header_timeout: Duration::from_millis(500),
+            body_timeout: Duration::from_millis(800),
+            batch_documents: 20,
             connections: 30,
             ..Limits::default()
         },
@@ -25,7 +26,8 @@ fn strict() -> Running {
     )
 }
 
-fn still_well(running: &Running) {
+/// Asserts that the service still works and that no document was added.
+fn assert_unaffected(running: &TestService) {
     let answer = running
         .post("check", &json!({"id": "x", "text": page(1, 0)}))
         .is(200)
@@ -38,7 +40,7 @@ fn still_well(running: &Running) {
 }
 
 #[test]
-fn bodies_that_make_no_sense() {
+fn invalid_bodies_are_refused() {
     let running = strict();
     let path = "/v1/collections/c/check";
     let send = |body: &str| running.call_with("POST", path, JSON, body.as_bytes()).status;
@@ -70,23 +72,23 @@ fn bodies_that_make_no_sense() {
         json!({"id": "a", "fingerprint": "é".repeat(16)}),
         json!({"id": "a", "text": "x", "fields": {"long": "y".repeat(70_000)}}),
     ] {
-        let said = document.to_string();
-        let response = running.call("POST", path, &said);
+        let body = document.to_string();
+        let response = running.call("POST", path, &body);
         assert_eq!(
             response.status,
             422,
             "{} -> {response:?}",
-            &said[..said.len().min(80)]
+            &body[..body.len().min(80)]
         );
         response.is(422);
     }
     let many = json!({"documents": vec![json!({"id": "a", "text": "x"}); 21]});
     let refused = running.post("documents", &many).is(413).json();
     assert_eq!((&refused["limit"], &refused["got"]), (&json!(20), &json!(21)));
-    let mut one_odd = vec![json!({"id": "a", "text": "x"}); 5];
-    one_odd[3]["score"] = json!("good");
+    let mut with_invalid = vec![json!({"id": "a", "text": "x"}); 5];
+    with_invalid[3]["score"] = json!("good");
     let refused = running
-        .post("documents", &json!({"documents": one_odd}))
+        .post("documents", &json!({"documents": with_invalid}))
         .is(422)
         .json();
     let detail = refused["detail"].as_str().unwrap();
@@ -98,11 +100,11 @@ fn bodies_that_make_no_sense() {
         .call_with("POST", path, "Content-Type: text/plain\r\n", b"{}")
         .is(415);
     running.call_with("POST", path, "", b"{}").is(415);
-    still_well(&running);
+    assert_unaffected(&running);
 }
 
 #[test]
-fn paths_that_lead_nowhere() {
+fn invalid_paths_are_refused() {
     let running = strict();
     for name in [
         "..",
@@ -141,28 +143,28 @@ fn paths_that_lead_nowhere() {
     running
         .call("PUT", "/v1/collections/d", "{\"colour\": 1}")
         .is(422);
-    still_well(&running);
+    assert_unaffected(&running);
 }
 
 #[test]
-fn bodies_that_are_too_much() {
+fn oversized_bodies_are_refused() {
     let running = strict();
     let path = "/v1/collections/c/check";
     let long = vec![b' '; 2 << 20];
     running.call_with("POST", path, JSON, &long).is(413);
-    // A claim of a gigabyte is refused without waiting for it.
+    // A declared length of 1 GiB is refused before the body arrives.
     let mut stream = running.connect();
     let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 1073741824\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     read(&mut stream).is(413);
-    // Chunks without end are refused once they are too much.
+    // An endless chunked body is refused once it exceeds the limit.
     let mut stream = running.connect();
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\n{JSON}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
-    // Nobody reads on after the answer, so writing ends in an error.
+    // The service stops reading after the answer, so writing fails in the end.
     while stream.write_all(chunk.as_bytes()).is_ok() {}
     let refused = read(&mut stream).status;
     assert!(refused == 413 || refused == 0, "{refused}");
@@ -190,7 +192,7 @@ fn bodies_that_are_too_much() {
             &zstd::bulk::compress(&vec![b' '; 64 << 20], 1).unwrap(),
         )
         .is(413);
-    running.call_with("POST", path, &gzip, b"no gzip").is(400);
+    running.call_with("POST", path, &gzip, b"not gzip").is(400);
     for codings in ["gzip, gzip", "br", "gzip\r\nContent-Encoding: gzip"] {
         let stacked = format!("{JSON}Content-Encoding: {codings}\r\n");
         running
@@ -200,36 +202,36 @@ fn bodies_that_are_too_much() {
     let deep = json!({"id": "deep", "html": "<div>".repeat(100_000)});
     let status = running.post("check", &deep).status;
     assert!(status == 200 || status == 422, "{status}");
-    still_well(&running);
+    assert_unaffected(&running);
 }
 
 #[test]
-fn clients_that_are_slow_or_many() {
+fn slow_clients_time_out_and_idle_ones_do_no_harm() {
     let running = strict();
-    // Headers that never end.
+    // Headers that never end
     let mut slow = running.connect();
     slow.write_all(b"GET /livez HTTP/1.1\r\nHost: local").unwrap();
-    // A body that dribbles.
-    let mut dribble = running.connect();
+    // A body that stops arriving
+    let mut stalled = running.connect();
     let head = format!(
         "POST /v1/collections/c/check HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 1000\r\n\r\n{{"
     );
-    dribble.write_all(head.as_bytes()).unwrap();
-    read(&mut dribble).is(408);
-    // The connection of the first is closed, with or without a word.
-    let answered = read(&mut slow).status;
-    assert!(answered == 0 || answered == 408 || answered == 400, "{answered}");
+    stalled.write_all(head.as_bytes()).unwrap();
+    read(&mut stalled).is(408);
+    // The connection with unfinished headers is closed, with or without an answer.
+    let status = read(&mut slow).status;
+    assert!(status == 0 || status == 408 || status == 400, "{status}");
     let idle: Vec<_> = (0..60).map(|_| running.connect()).collect();
     std::thread::sleep(Duration::from_millis(100));
     drop(idle);
     std::thread::sleep(Duration::from_millis(300));
     let headers = format!("X: {}\r\n", "y".repeat(1000)).repeat(200);
     assert_eq!(running.call_with("GET", "/livez", &headers, b"").status, 431);
-    still_well(&running);
+    assert_unaffected(&running);
 }
 
-/// Sends a request for an export of some megabytes.
-fn ask_for_much(running: &Running) -> std::net::TcpStream {
+/// Requests an export and does not read the answer.
+fn request_export(running: &TestService) -> std::net::TcpStream {
     let mut stream = running.connect();
     stream
         .write_all(b"GET /v1/collections/c/export HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -238,10 +240,10 @@ fn ask_for_much(running: &Running) -> std::net::TcpStream {
 }
 
 #[test]
-fn clients_that_do_not_take_their_answer() {
-    let running = Running::with(
+fn clients_that_stop_reading_are_disconnected() {
+    let running = TestService::with(
         Limits {
-            answer_time: Duration::from_millis(700),
+            write_timeout: Duration::from_millis(700),
             exports: 1,
             ..Limits::default()
         },
@@ -256,69 +258,72 @@ fn clients_that_do_not_take_their_answer() {
             )
             .is(200);
     }
-    let whole = running.get("/v1/collections/c/export").is(200).body.len();
-    assert!(whole > 2 << 20, "{whole}");
-    let slow = |running: &Running| -> u64 {
+    let export_bytes = running.get("/v1/collections/c/export").is(200).body.len();
+    assert!(export_bytes > 2 << 20, "{export_bytes}");
+    let slow_connections = |running: &TestService| -> u64 {
         let metrics = running.get("/metrics").is(200).body;
         let line = metrics
             .lines()
             .find(|line| line.starts_with("twinprint_connections_slow_total "));
         line.unwrap().split(' ').nth(1).unwrap().parse().unwrap()
     };
-    let closed = |count: u64| {
+    let wait_until_closed = |count: u64| {
         for _ in 0..2000 {
-            if slow(&running) == count {
+            if slow_connections(&running) == count {
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        panic!("nobody was let go");
+        panic!("no client was disconnected");
     };
-    // One that reads nothing holds the only export there may be, until it is let go.
-    let mut silent = ask_for_much(&running);
+    // A client that reads nothing occupies the only export until it is disconnected.
+    let mut silent = request_export(&running);
     let mut first = [0];
     silent.read_exact(&mut first).unwrap();
     running.get("/v1/collections/c/export").is(429);
-    closed(1);
-    assert_eq!(running.get("/v1/collections/c/export").is(200).body.len(), whole);
+    wait_until_closed(1);
+    assert_eq!(
+        running.get("/v1/collections/c/export").is(200).body.len(),
+        export_bytes
+    );
     let mut rest = Vec::new();
-    // It ends early, with an error or without.
+    // The answer ends early, with or without a reset.
     let _reset = silent.read_to_end(&mut rest);
-    assert!(rest.len() < whole, "{}", rest.len());
-    // One that takes a byte now and then is let go as well; one that takes its time but goes on is not.
-    let mut dribble = ask_for_much(&running);
-    let dribbling = std::thread::spawn(move || {
+    assert!(rest.len() < export_bytes, "{}", rest.len());
+    // A client that reads a byte now and then is disconnected as well. A slow but steady client is not.
+    let mut trickling = request_export(&running);
+    let trickle = std::thread::spawn(move || {
         let mut byte = [0];
-        let mut taken = 0;
-        while matches!(dribble.read(&mut byte), Ok(1)) && taken < 1_000_000 {
-            taken += 1;
-            std::thread::sleep(Duration::from_millis(if taken < 100 { 20 } else { 0 }));
+        let mut received = 0;
+        while matches!(trickling.read(&mut byte), Ok(1)) && received < 1_000_000 {
+            received += 1;
+            std::thread::sleep(Duration::from_millis(if received < 100 { 20 } else { 0 }));
         }
-        taken
+        received
     });
-    closed(2);
-    assert!(dribbling.join().unwrap() < whole);
-    let mut leisurely = ask_for_much(&running);
-    let mut part = vec![0; 256 << 10];
-    let mut taken = 0;
-    while taken < whole {
-        let read = leisurely.read(&mut part).unwrap();
-        assert!(read > 0, "closed after {taken}");
-        taken += read;
+    wait_until_closed(2);
+    assert!(trickle.join().unwrap() < export_bytes);
+    let mut steady = request_export(&running);
+    let mut buffer = vec![0; 256 << 10];
+    let mut received = 0;
+    while received < export_bytes {
+        let read = steady.read(&mut buffer).unwrap();
+        assert!(read > 0, "closed after {received}");
+        received += read;
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(slow(&running), 2);
+    assert_eq!(slow_connections(&running), 2);
 }
 
 #[test]
-fn an_idempotency_key_stands_for_one_body() {
-    let running = Running::new();
+fn an_idempotency_key_is_bound_to_one_body() {
+    let running = TestService::new();
     let path = "/v1/collections/c/check-and-insert";
     let body = |n: u64| json!({"id": "a", "text": page(n, 0)}).to_string();
     let key = format!("{JSON}Idempotency-Key: one\r\n");
     let first = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
-    let again = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
-    assert_eq!(first.body, again.body);
+    let repeated = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
+    assert_eq!(first.body, repeated.body);
     assert_eq!(first.json()["verdict"], "new");
     running.call_with("POST", path, &key, body(2).as_bytes()).is(422);
     assert_eq!(
@@ -330,11 +335,11 @@ fn an_idempotency_key_stands_for_one_body() {
     );
     let long = format!("{JSON}Idempotency-Key: {}\r\n", "k".repeat(300));
     running.call_with("POST", path, &long, body(1).as_bytes()).is(400);
-    // A collection that comes after it under its name knows nothing of it.
+    // The key has no effect on a new collection of the same name.
     running.call("DELETE", "/v1/collections/c", "").is(204);
     running.call_with("PUT", "/v1/collections/c", JSON, b"{}").is(201);
-    let anew = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
-    assert_eq!(anew.json()["verdict"], "new");
+    let in_new_collection = running.call_with("POST", path, &key, body(1).as_bytes()).is(200);
+    assert_eq!(in_new_collection.json()["verdict"], "new");
     running
         .call_with("GET", "/v1/collections/c/documents/a", "", b"")
         .is(200);

@@ -1,32 +1,27 @@
-//! Documents taken in, asked about, explained, grouped, exported, deleted.
+//! Tests of documents: added, checked, compared, grouped and deleted; metrics and the OpenAPI description.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::client::{Running, page};
-
-fn add(running: &Running, id: &str, text: &str) -> Value {
-    let body = json!({"id": id, "text": text, "url": format!("http://a.example/{id}")});
-    running.post("check-and-insert", &body).is(200).json()
-}
+use crate::client::{TestService, page};
 
 #[test]
-fn new_near_exact_updated_explained_and_deleted() {
-    let running = Running::new();
-    let first = add(&running, "a", &page(1, 0));
+fn a_document_is_new_near_exact_or_updated_and_can_be_compared_and_deleted() {
+    let running = TestService::new();
+    let first = running.add("a", &page(1, 0));
     assert_eq!(
         (&first["verdict"], &first["durable"]),
         (&json!("new"), &json!(true))
     );
-    let near = add(&running, "b", &page(1, 3));
+    let near = running.add("b", &page(1, 3));
     assert_eq!(
         (&near["verdict"], &near["best"]["id"], &near["group_id"]),
         (&json!("near"), &json!("a"), &first["group_id"])
     );
     assert!(near["best"]["jaccard"].as_f64().unwrap() > 0.9);
-    assert_eq!(add(&running, "c", &page(1, 0))["verdict"], "exact");
-    let moved = add(&running, "c", &page(2, 0));
+    assert_eq!(running.add("c", &page(1, 0))["verdict"], "exact");
+    let moved = running.add("c", &page(2, 0));
     assert!(
         moved["verdict"] == "updated" && moved["moved"].as_u64().unwrap() > 5,
         "{moved}"
@@ -72,11 +67,14 @@ fn new_near_exact_updated_explained_and_deleted() {
         .call("DELETE", "/v1/collections/c/documents/a", "")
         .is(200);
     running.get("/v1/collections/c/documents/a").is(404);
-    // The number of a group stands for the document that leads it.
+    // A group is numbered after its leader, so the number is gone with the leader.
     let group = format!("/v1/collections/c/groups/{}", first["group_id"]);
     running.get(&group).is(404);
-    let left = running.get("/v1/collections/c/documents/b").is(200).json();
-    assert_eq!((&left["leads"], &left["group_id"]), (&json!(true), &near["seq"]));
+    let remaining = running.get("/v1/collections/c/documents/b").is(200).json();
+    assert_eq!(
+        (&remaining["leads"], &remaining["group_id"]),
+        (&json!(true), &near["seq"])
+    );
     let changes = running.get("/v1/collections/c/changes?since=0").is(200).json();
     let kinds: Vec<&str> = changes["changes"]
         .as_array()
@@ -88,8 +86,8 @@ fn new_near_exact_updated_explained_and_deleted() {
 }
 
 #[test]
-fn a_batch_has_one_answer_a_document_in_order() {
-    let running = Running::new();
+fn a_batch_has_one_answer_per_document_in_order() {
+    let running = TestService::new();
     let documents = json!([
         {"id": "a", "text": page(1, 0)}, {"id": "b", "text": page(1, 2)}, {"id": "bad"},
         {"id": "c", "html": format!("<html><body><p>{}</p></body></html>", page(1, 0))}, {"id": "d", "text": page(3, 0), "ttl": 0},
@@ -98,20 +96,20 @@ fn a_batch_has_one_answer_a_document_in_order() {
         .post("documents", &json!({"documents": documents}))
         .is(200)
         .json();
-    let told: Vec<String> = answer["items"]
+    let results: Vec<String> = answer["items"]
         .as_array()
         .unwrap()
         .iter()
         .map(|item| {
-            let told = if item["answer"].is_null() {
+            let result = if item["answer"].is_null() {
                 &item["problem"]["status"]
             } else {
                 &item["answer"]["verdict"]
             };
-            told.to_string()
+            result.to_string()
         })
         .collect();
-    assert_eq!(told, ["\"new\"", "\"near\"", "422", "\"exact\"", "422"]);
+    assert_eq!(results, ["\"new\"", "\"near\"", "422", "\"exact\"", "422"]);
     let checks = running.post(
         "checks",
         &json!({"documents": [{"id": "a2", "text": page(1, 0)}, {"id": "z", "text": page(9, 0)}]}),
@@ -133,8 +131,8 @@ fn a_batch_has_one_answer_a_document_in_order() {
 }
 
 #[test]
-fn eight_clients_with_the_same_pages_get_one_new_for_each() {
-    let running = Running::new();
+fn of_eight_concurrent_clients_exactly_one_gets_new_for_each_page() {
+    let running = TestService::new();
     let pages = 60;
     let new: usize = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..8u64)
@@ -167,33 +165,38 @@ fn eight_clients_with_the_same_pages_get_one_new_for_each() {
     assert_eq!(new as u64, pages);
 }
 
-/// Looks through the description for what ought to say what it is.
-fn undescribed(value: &Value, place: &str) {
+/// Asserts that all responses, schemas, properties and parameters of an OpenAPI description have a description.
+fn assert_described(value: &Value, path: &str) {
     let Some(object) = value.as_object() else {
         for value in value.as_array().into_iter().flatten() {
-            undescribed(value, place);
+            assert_described(value, path);
         }
         return;
     };
     for (name, value) in object {
-        let here = format!("{place}/{name}");
-        let under = place.rsplit('/').next().unwrap_or_default();
-        let has_one = |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
-        let chosen = value["oneOf"].as_array().into_iter().flatten();
-        let described = has_one(value) || chosen.clone().any(has_one);
-        let wanted = matches!(under, "responses" | "schemas" | "properties") || name == "requestBody";
-        assert!(described || !wanted, "{here}: {value}");
+        let child_path = format!("{path}/{name}");
+        let parent = path.rsplit('/').next().unwrap_or_default();
+        let has_description =
+            |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
+        let variants = value["oneOf"].as_array().into_iter().flatten();
+        let described = has_description(value) || variants.clone().any(has_description);
+        let is_required = matches!(parent, "responses" | "schemas" | "properties") || name == "requestBody";
+        assert!(described || !is_required, "{child_path}: {value}");
         for parameter in value["parameters"].as_array().into_iter().flatten() {
-            assert!(has_one(parameter), "{here}: {parameter}");
+            assert!(has_description(parameter), "{child_path}: {parameter}");
         }
-        undescribed(value, &here);
+        assert_described(value, &child_path);
     }
 }
 
-/// Every family stands together, with what it means and its type; buckets are cumulative.
-fn metrics(running: &Running) {
-    let told = running.get("/metrics").is(200);
-    assert!(told.head.contains("text/plain; version=0.0.4"), "{}", told.head);
+/// Asserts that every metric family is in one piece, with help and type, and that buckets are cumulative.
+fn check_metrics(running: &TestService) {
+    let metrics = running.get("/metrics").is(200);
+    assert!(
+        metrics.head.contains("text/plain; version=0.0.4"),
+        "{}",
+        metrics.head
+    );
     for sample in [
         "twinprint_verdicts_total{verdict=\"new\"} 1",
         "twinprint_verdicts_total{verdict=\"near\"} 0",
@@ -202,29 +205,29 @@ fn metrics(running: &Running) {
         "twinprint_request_seconds_count{route=\"/livez\"} 1",
     ] {
         assert!(
-            told.body.contains(&format!("{sample}\n")),
+            metrics.body.contains(&format!("{sample}\n")),
             "{sample} in {}",
-            told.body
+            metrics.body
         );
     }
     let mut seen = BTreeSet::new();
     let (mut help, mut family) = ("", "");
-    for line in told.body.lines() {
+    for line in metrics.body.lines() {
         let words: Vec<&str> = line.splitn(4, ' ').collect();
         match words[..] {
             ["#", "HELP", name, _] => help = name,
             ["#", "TYPE", name, _] => {
                 assert_eq!(help, name);
-                assert!(seen.insert(name.to_owned()), "{name} comes twice");
+                assert!(seen.insert(name.to_owned()), "{name} appears twice");
                 family = name;
             }
-            _ => assert!(line.starts_with(family), "{line} stands under {family}"),
+            _ => assert!(line.starts_with(family), "{line} is in the family {family}"),
         }
     }
     assert!(seen.len() > 10, "{seen:?}");
     let process = seen.contains("process_resident_memory_bytes");
     assert_eq!(process, cfg!(target_os = "linux"));
-    let buckets = told.body.lines().filter(|line| {
+    let buckets = metrics.body.lines().filter(|line| {
         line.starts_with("twinprint_request_seconds_bucket{") && line.contains("route=\"/livez\"")
     });
     let buckets: Vec<u64> = buckets
@@ -237,12 +240,12 @@ fn metrics(running: &Running) {
 }
 
 #[test]
-fn what_watches_the_service_finds_it_well() {
-    let running = Running::new();
-    add(&running, "a", &page(1, 0));
+fn monitoring_routes_description_and_page_are_complete() {
+    let running = TestService::new();
+    running.add("a", &page(1, 0));
     assert_eq!(running.get("/livez").is(200).body, "ok\n");
     assert_eq!(running.get("/readyz").is(200).json()["ready"], true);
-    metrics(&running);
+    check_metrics(&running);
     let openapi = running.get("/openapi.json").is(200).json();
     assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths = openapi["paths"].as_object().unwrap();
@@ -251,87 +254,17 @@ fn what_watches_the_service_finds_it_well() {
     let mut names: Vec<&str> = operations
         .map(|operation| operation["operationId"].as_str().unwrap())
         .collect();
-    let many = names.len();
+    let operation_count = names.len();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), many, "operations have names of their own: {names:?}");
-    undescribed(&openapi, "");
+    assert_eq!(
+        names.len(),
+        operation_count,
+        "operation ids are unique: {names:?}"
+    );
+    assert_described(&openapi, "");
     let page = running.get("/").is(200);
     assert!(page.head.contains("script-src 'self'") && page.body.contains("data-zh"));
     running.get("/page.js").is(200);
     running.get("/page.css").is(200);
-}
-
-#[test]
-fn a_service_started_again_knows_what_it_knew_and_sets_a_damaged_collection_aside() {
-    let running = Running::new();
-    add(&running, "a", &page(1, 0));
-    running.call("PUT", "/v1/collections/broken", "").is(201);
-    let Running { service, dir } = running;
-    service.stop();
-    std::fs::write(
-        dir.path().join("collections/broken/collection.redb"),
-        "not a store",
-    )
-    .unwrap();
-    let options = twinprint_server::Options {
-        dir: dir.path().join("collections"),
-        backups: None,
-        listen: "127.0.0.1:0".parse().unwrap(),
-        tokens: None,
-        limits: twinprint_server::Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
-    };
-    let running = Running {
-        service: twinprint_server::Service::start(&options).unwrap(),
-        dir,
-    };
-    assert_eq!(add(&running, "b", &page(1, 0))["verdict"], "exact");
-    running.get("/v1/collections/broken/stats").is(503);
-    assert_eq!(running.get("/readyz").status, 503);
-}
-
-#[test]
-fn collections_made_and_deleted_by_many_at_once_are_there_or_not() {
-    let running = Running::new();
-    let count = |all: &[u16], status: u16| all.iter().filter(|&&one| one == status).count();
-    let at_once = |calls: &[(&str, &str)]| -> Vec<u16> {
-        std::thread::scope(|scope| {
-            let one = |&(method, body)| {
-                let running = &running;
-                scope.spawn(move || running.call(method, "/v1/collections/d", body).status)
-            };
-            let threads: Vec<_> = calls.iter().map(one).collect();
-            let statuses = threads.into_iter().map(|thread| thread.join().unwrap());
-            statuses.collect()
-        })
-    };
-    for _ in 0..5 {
-        // One makes it, the others find it; who wants other settings is told so.
-        let told = at_once(&[("PUT", "{}"); 6]);
-        assert_eq!((count(&told, 201), count(&told, 200)), (1, 5), "{told:?}");
-        assert_eq!(at_once(&[("PUT", "{\"k\": 5}"); 3]), [409; 3]);
-        let told = at_once(&[("DELETE", ""); 3]);
-        assert_eq!((count(&told, 204), count(&told, 404)), (1, 2), "{told:?}");
-        // In whatever order these come, each deletion that did something had one to delete.
-        let told = at_once(&[
-            ("PUT", ""),
-            ("DELETE", ""),
-            ("PUT", ""),
-            ("DELETE", ""),
-            ("PUT", ""),
-        ]);
-        let there = running.get("/v1/collections/d").status == 200;
-        assert_eq!(
-            count(&told, 201),
-            count(&told, 204) + usize::from(there),
-            "{told:?}"
-        );
-        let last = running.call("DELETE", "/v1/collections/d", "").status;
-        assert_eq!(last, if there { 204 } else { 404 });
-    }
-    let left = std::fs::read_dir(running.dir.path().join("collections")).unwrap();
-    let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["c"]);
-    running.get("/v1/collections/c/stats").is(200);
 }

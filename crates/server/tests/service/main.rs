@@ -1,14 +1,16 @@
-//! The service from outside: a socket, requests as bytes, answers as bytes.
+//! Tests of the service through a socket: requests and answers as bytes.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod bad_input;
 mod client;
+mod collections;
 mod documents;
-mod endings;
 mod imports;
 mod jobs;
-mod lists;
-mod model;
-mod raw;
+mod overload_and_shutdown;
+mod pagination;
+mod raw_client;
+mod reference_model;
 mod stories;
 mod tokens;
+mod wire_protocol;

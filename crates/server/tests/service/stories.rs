@@ -1,8 +1,8 @@
-//! Stories over HTTP: listed by time, looked into, told with documents, and refused where none are kept.
+//! Tests of stories: their list, members and topics, and collections without stories.
 
 use serde_json::{Value, json};
 
-use crate::client::Running;
+use crate::client::TestService;
 
 const SUBJECTS: [&str; 3] = [
     "quake coast harbour towns rescue shaken tremor wave",
@@ -10,7 +10,7 @@ const SUBJECTS: [&str; 3] = [
     "comet telescope orbit tail dust observatory bright sky",
 ];
 
-/// Report `n` of a subject, an hour after the one before.
+/// Report number `n`, about one of the subjects, an hour after the previous report.
 fn report(n: u64) -> Value {
     let subject: Vec<&str> = SUBJECTS[(n % 3) as usize].split(' ').collect();
     let words: Vec<String> = (0..60)
@@ -24,13 +24,14 @@ fn report(n: u64) -> Value {
     json!({"id": format!("d{n}"), "text": words.join(" "), "time": time, "fields": {"title": title}})
 }
 
-fn with_reports() -> Running {
-    let running = Running::new();
+/// A service with a collection `s` of reports with stories.
+fn with_reports() -> TestService {
+    let running = TestService::new();
     let settings = json!({"stories": true, "story_threshold": 0.2, "story_window": 40 * 3600});
     running
         .call("PUT", "/v1/collections/s", &settings.to_string())
         .is(201);
-    // The comet is gone from sight after a day.
+    // Reports about the comet end after a day.
     let documents: Vec<Value> = (0..96).filter(|n| n % 3 != 2 || *n < 24).map(report).collect();
     let body = json!({"documents": documents}).to_string();
     let answer = running
@@ -43,16 +44,17 @@ fn with_reports() -> Running {
     running
 }
 
-fn list(running: &Running, query: &str) -> Vec<Value> {
+/// All stories that match a query, read in pages of one.
+fn list(running: &TestService, query: &str) -> Vec<Value> {
     let mut stories = Vec::new();
     let mut after = String::new();
     loop {
-        let part = running
+        let page = running
             .get(&format!("/v1/collections/s/stories?limit=1&{query}{after}"))
             .is(200)
             .json();
-        stories.extend(part["stories"].as_array().unwrap().clone());
-        match part["next_after"].as_str() {
+        stories.extend(page["stories"].as_array().unwrap().clone());
+        match page["next_after"].as_str() {
             Some(next) => after = format!("&after={next}"),
             None => return stories,
         }
@@ -60,7 +62,7 @@ fn list(running: &Running, query: &str) -> Vec<Value> {
 }
 
 #[test]
-fn stories_are_told_with_topics_members_and_documents() {
+fn stories_have_topics_and_members_and_documents_name_their_story() {
     let running = with_reports();
     let all = list(&running, "");
     let lasts: Vec<&str> = all.iter().map(|story| story["last"].as_str().unwrap()).collect();
@@ -75,7 +77,7 @@ fn stories_are_told_with_topics_members_and_documents() {
         };
         all.iter()
             .find(has)
-            .unwrap_or_else(|| panic!("nothing about {word}"))
+            .unwrap_or_else(|| panic!("no story about {word}"))
     };
     let (quake, comet) = (about("quake"), about("comet"));
     assert_eq!((&quake["ended"], &comet["ended"]), (&json!(false), &json!(true)));
@@ -99,13 +101,13 @@ fn stories_are_told_with_topics_members_and_documents() {
     let mut members = Vec::new();
     let mut after = 0;
     loop {
-        let part = running
+        let page = running
             .get(&format!("{path}?limit=3&after={after}"))
             .is(200)
             .json();
-        assert_eq!((&part["size"], &part["topic"]), (&comet["size"], &comet["topic"]));
-        members.extend(part["members"].as_array().unwrap().clone());
-        match part["next_after"].as_u64() {
+        assert_eq!((&page["size"], &page["topic"]), (&comet["size"], &comet["topic"]));
+        members.extend(page["members"].as_array().unwrap().clone());
+        match page["next_after"].as_u64() {
             Some(next) => after = next,
             None => break,
         }
@@ -121,7 +123,7 @@ fn stories_are_told_with_topics_members_and_documents() {
             .json();
         assert_eq!(document["story_id"], comet["story_id"]);
     }
-    // A copy is told the story of its group, asked about or taken in; what is exported can be imported.
+    // A copy gets the story of its group, whether checked or added. An export can be imported.
     let mut copy = report(90);
     copy["id"] = "copy".into();
     let checked = running
@@ -137,13 +139,13 @@ fn stories_are_told_with_topics_members_and_documents() {
         (&quake["story_id"], &quake["story_id"])
     );
     let exported = running.get("/v1/collections/s/export").is(200).body;
-    let kind = "Content-Type: application/x-ndjson\r\n";
-    let imported = running.call_with("POST", "/v1/collections/c/import", kind, exported.as_bytes());
+    let ndjson = "Content-Type: application/x-ndjson\r\n";
+    let imported = running.call_with("POST", "/v1/collections/c/import", ndjson, exported.as_bytes());
     assert_eq!(imported.is(200).json()["rejected"], 0);
 }
 
 #[test]
-fn what_cannot_be_told_of_stories_is_a_problem() {
+fn invalid_story_requests_are_refused() {
     let running = with_reports();
     let none = running.get("/v1/collections/c/stories").is(404).json();
     assert!(

@@ -1,10 +1,10 @@
-//! Who may do what.
+//! Tests of authorization: tokens, requests from other sites, and host names.
 
-use twinprint_server::{Limits, Options, Service};
+use twinprint_server::{Limits, Service};
 
-use crate::client::Running;
+use crate::client::{TestService, quiet_options};
 
-/// The hashes of "reader", "writer", "admin" and "old".
+/// A token file with the tokens "reader", "writer", "admin" and "old".
 pub(crate) const TOKENS: &str = r#"
 [[token]]
 name = "reader"
@@ -26,8 +26,8 @@ expires = 2020-01-01T00:00:00Z
 "#;
 
 #[test]
-fn a_token_allows_its_scopes_and_no_more() {
-    let running = Running::with(Limits::default(), Some(TOKENS));
+fn a_token_grants_its_scopes_only() {
+    let running = TestService::with(Limits::default(), Some(TOKENS));
     let call = |method: &str, path: &str, token: &str| {
         let headers = if token.is_empty() {
             String::new()
@@ -45,7 +45,7 @@ fn a_token_allows_its_scopes_and_no_more() {
     call("GET", "/v1/collections", "").is(401);
     call("DELETE", "/v1/collections/c/documents/x", "reader").is(403);
     call("DELETE", "/v1/collections/c/documents/x", "admin").is(404);
-    // A token that may not make a backup may not cancel one.
+    // Cancelling a backup requires the same scope as starting one.
     let backup = call("POST", "/v1/collections/c/backup", "admin").is(202).json();
     let deletion = call("DELETE", "/v1/collections/c/sources/s", "writer")
         .is(202)
@@ -67,8 +67,8 @@ fn a_token_allows_its_scopes_and_no_more() {
 }
 
 #[test]
-fn a_page_of_another_site_can_neither_write_nor_ask() {
-    let running = Running::new();
+fn a_page_of_another_site_can_neither_write_nor_query() {
+    let running = TestService::new();
     let path = |rest: &str| format!("/v1/collections/c{rest}");
     let calls = [
         ("PUT", "", ""),
@@ -91,41 +91,35 @@ fn a_page_of_another_site_can_neither_write_nor_ask() {
         ] {
             send(simple).is(415);
         }
-        for foreign in [
+        for cross_site in [
             "Origin: https://a.example",
             "Origin: null",
             "Sec-Fetch-Site: cross-site",
         ] {
-            for own in ["Content-Type: application/json", "X-Twinprint: 1"] {
-                send(&format!("{own}\r\n{foreign}\r\n")).is(403);
+            for marker in ["Content-Type: application/json", "X-Twinprint: 1"] {
+                send(&format!("{marker}\r\n{cross_site}\r\n")).is(403);
             }
         }
-        // A browser that asks first is allowed nothing.
-        let asked = running.call_with("OPTIONS", &path(rest), "Origin: https://a.example\r\n", b"");
-        assert!(!asked.is(405).head.contains("access-control"));
+        // A CORS preflight is not granted.
+        let preflight = running.call_with("OPTIONS", &path(rest), "Origin: https://a.example\r\n", b"");
+        assert!(!preflight.is(405).head.contains("access-control"));
     }
-    // The service's own page may, behind a proxy with TLS too.
+    // The page of the service is allowed, also behind a TLS proxy.
     for origin in ["http://localhost", "https://localhost"] {
-        let own = format!("X-Twinprint: 1\r\nOrigin: {origin}\r\nSec-Fetch-Site: same-origin\r\n");
-        running.call_with("POST", &path("/backup"), &own, b"").is(202);
+        let headers = format!("X-Twinprint: 1\r\nOrigin: {origin}\r\nSec-Fetch-Site: same-origin\r\n");
+        running.call_with("POST", &path("/backup"), &headers, b"").is(202);
     }
     running.get("/v1/collections/c").is(200);
 }
 
 #[test]
-fn without_tokens_only_this_machine_is_served_by_its_own_name() {
+fn without_tokens_only_loopback_addresses_and_local_host_names_are_allowed() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        dir: dir.path().to_owned(),
-        backups: None,
-        listen: "0.0.0.0:0".parse().unwrap(),
-        tokens: None,
-        limits: Limits::default(),
-        log: twinprint_server::LogForm::Quiet,
-    };
+    let mut options = quiet_options(dir.path());
+    options.listen = "0.0.0.0:0".parse().unwrap();
     let error = Service::start(&options).unwrap_err().to_string();
-    assert!(error.contains("--tokens"), "{error}");
-    let running = Running::new();
+    assert!(error.contains("token file"), "{error}");
+    let running = TestService::new();
     let mut stream = running.connect();
     let request = "GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
     std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();

@@ -1,86 +1,70 @@
-//! Questions: what is near, why, in which groups, how much, and what changed.
+//! Routes of queries: similar documents, differences, groups, statistics and changes.
 #![expect(
     unused_qualifications,
-    reason = "what utoipa writes for the parameters of a query"
+    reason = "utoipa generates qualified paths for query parameters"
 )]
 
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use serde::Deserialize;
 use twinprint_text::compare::Comparison;
 use twinprint_collection::{Group, GroupList, Similar, Stats};
 use utoipa::IntoParams;
 
-use crate::Shared;
-use crate::body::Sent;
+use crate::app::SharedApp;
 use crate::model::{ChangeList, Collapsed, CollapsedGroup, DocumentsBody, SimilarBody};
 use crate::problem::Problem;
-use crate::route::documents::limit_batch;
+use crate::request_body::RequestBody;
+use crate::route::documents::require_batch_size;
+use crate::route::pagination::row_limit;
 
-/// Most rows of a list.
-const MOST: u64 = 1000;
-
-/// What was asked for, or else `unless`.
-pub(crate) fn limit(asked: Option<u64>, unless: usize) -> Result<usize, Problem> {
-    match asked {
-        None => Ok(unless),
-        Some(asked) if (1..=MOST).contains(&asked) => Ok(asked as usize),
-        Some(asked) => Err(Problem::limit(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "limit, from 1 on",
-            MOST,
-            Some(asked),
-        )),
-    }
-}
-
-/// What is near a document
+/// Find documents similar to a given one
 ///
-/// The documents that lead a group are looked at. Those that the document would duplicate come first, then near misses: candidates whose
-/// Jaccard lies below the collection's threshold.
+/// The document is compared with group leaders. The hits are the leaders that it duplicates, then near misses: candidates whose Jaccard is
+/// below the collection's threshold.
 #[utoipa::path(post, path = "/v1/collections/{collection}/similar", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = SimilarBody, description = "The document, and how much is wanted"), responses(
-    (status = 200, description = "What is near, the most alike first", body = Similar)))]
+    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = SimilarBody, description = "The document and the search parameters"), responses(
+    (status = 200, description = "The hits, most similar first", body = Similar)))]
 pub(crate) async fn similar(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    sent: Body,
+    body: Body,
 ) -> Result<Json<Similar>, Problem> {
     let collection = app.registry.get(&name)?;
-    let sent = Sent::receive(&app, &headers, sent).await?;
+    let body = RequestBody::receive(&app, &headers, body).await?;
     let work = move || {
-        let asked: SimilarBody = sent.json()?;
-        let document = asked.document.into_document(collection.profile().bits())?;
-        let limit = limit(asked.limit, 10)?;
-        Ok(Json(collection.similar(document, asked.k, limit)?))
+        let query: SimilarBody = body.json()?;
+        let document = query.document.into_document(collection.profile().bits())?;
+        let limit = row_limit(query.limit, 10)?;
+        Ok(Json(collection.similar(document, query.k, limit)?))
     };
-    app.work.run(work).await
+    app.workers.run(work).await
 }
 
-/// Group the near-duplicates among some results
+/// Group the near-duplicates among given documents
 ///
-/// The documents are compared with one another, by the collection's rules, and not kept. Each joins the most alike of those before it that
-/// stand for a group.
+/// The documents are compared with one another by the rules of the collection, and not stored. Each document joins the most similar leader
+/// before it, or becomes a leader.
 #[utoipa::path(post, path = "/v1/collections/{collection}/collapse", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The results, the best first"), responses(
+    params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The documents, the best first"), responses(
     (status = 200, description = "The groups", body = Collapsed)))]
 pub(crate) async fn collapse(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    sent: Body,
+    body: Body,
 ) -> Result<Json<Collapsed>, Problem> {
     let collection = app.registry.get(&name)?;
-    let sent = Sent::receive(&app, &headers, sent).await?;
-    let most = app.limits.batch;
+    let body = RequestBody::receive(&app, &headers, body).await?;
+    let max_documents = app.limits.batch_documents;
     let work = move || {
-        let asked: DocumentsBody = sent.json()?;
-        limit_batch(most, asked.documents.len())?;
+        let batch: DocumentsBody = body.json()?;
+        require_batch_size(&batch, max_documents)?;
         let bits = collection.profile().bits();
-        let documents = asked.documents.into_iter();
+        let documents = batch.documents.into_iter();
         let documents = documents.map(|document| document.into_document(bits));
         let documents = documents.collect::<Result<Vec<_>, Problem>>()?;
         let groups = collection.collapse(documents)?;
@@ -95,59 +79,59 @@ pub(crate) async fn collapse(
             groups: groups.into_iter().filter_map(group).collect(),
         }))
     };
-    app.work.run(work).await
+    app.workers.run(work).await
 }
 
-/// Two documents.
+/// The ids of two documents.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Pair {
-    /// Id of the one
+pub(crate) struct PairQuery {
+    /// Id of the first document
     a: String,
-    /// Id of the other
+    /// Id of the second document
     b: String,
 }
 
-/// How two stored documents differ
+/// Compare two stored documents
 ///
-/// And which words and bits make the difference.
+/// The answer includes the words and fingerprint bits in which they differ.
 #[utoipa::path(get, path = "/v1/collections/{collection}/explain", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection"), Pair), responses(
-    (status = 200, description = "How they differ", body = Comparison)))]
+    params(("collection" = String, Path, description = "Name of the collection"), PairQuery), responses(
+    (status = 200, description = "The comparison", body = Comparison)))]
 pub(crate) async fn explain(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
-    Query(pair): Query<Pair>,
+    Query(pair): Query<PairQuery>,
 ) -> Result<Json<Comparison>, Problem> {
     let collection = app.registry.get(&name)?;
-    app.work
+    app.workers
         .run(move || Ok(Json(collection.explain(&pair.a, &pair.b)?)))
         .await
 }
 
-/// A stretch of a list.
+/// The parameters of a page of the group list.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct GroupQuery {
-    /// Groups after this number, which the part before told as `next_after`
+    /// The `next_after` of the previous page
     after: Option<u64>,
-    /// Groups of so many documents or more (2)
+    /// Minimum number of documents of a group (2)
     min_size: Option<u64>,
-    /// Groups wanted at most, up to 1000 (50)
+    /// Maximum groups of the page, up to 1000 (50)
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
-/// Groups of near-duplicates
+/// List groups of near-duplicates
 ///
-/// In order of their numbers, without their members.
+/// The groups are ordered by number and come without their members.
 #[utoipa::path(get, path = "/v1/collections/{collection}/groups", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), GroupQuery), responses(
-    (status = 200, description = "A part of the list", body = GroupList)))]
+    (status = 200, description = "A page of the list", body = GroupList)))]
 pub(crate) async fn groups(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<GroupList>, Problem> {
@@ -157,107 +141,115 @@ pub(crate) async fn groups(
         Ok(Json(collection.groups(
             after,
             min_size,
-            limit(query.limit, 50)?,
+            row_limit(query.limit, 50)?,
         )?))
     };
-    app.work.run(work).await
+    app.workers.run(work).await
 }
 
-/// A stretch of the members.
+/// The parameters of a page of group members.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MembersQuery {
-    /// Members after this number, which the part before told as `next_after`
+    /// The `next_after` of the previous page
     after: Option<u64>,
-    /// Members wanted at most, up to 1000 (100)
+    /// Maximum members of the page, up to 1000 (100)
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
-/// A group with its members
+/// Show a group with its members
 ///
-/// Members come in order of their numbers, and one that comes in meanwhile is at the end.
+/// Members are ordered by number. A member that joins during paging is at the end.
 #[utoipa::path(get, path = "/v1/collections/{collection}/groups/{group}", tag = "questions",
-    params(("collection" = String, Path, description = "Name of the collection"), ("group" = u64, Path, description = "Its number"), MembersQuery), responses(
-    (status = 200, description = "The group, with a part of its members", body = Group)))]
+    params(("collection" = String, Path, description = "Name of the collection"), ("group" = u64, Path, description = "Number of the group"), MembersQuery), responses(
+    (status = 200, description = "The group, with a page of its members", body = Group)))]
 pub(crate) async fn group(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path((name, number)): Path<(String, u64)>,
     Query(query): Query<MembersQuery>,
 ) -> Result<Json<Group>, Problem> {
     let collection = app.registry.get(&name)?;
     let work = move || {
         let after = query.after.unwrap_or(0);
-        Ok(Json(collection.group(number, after, limit(query.limit, 100)?)?))
+        Ok(Json(collection.group(
+            number,
+            after,
+            row_limit(query.limit, 100)?,
+        )?))
     };
-    app.work.run(work).await
+    app.workers.run(work).await
 }
 
-/// What is to be counted.
+/// The parameters of the statistics.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StatsQuery {
-    /// Count this source alone
+    /// Count only this source
     source: Option<String>,
-    /// Sources after this place, which the part before told as `next_after`
+    /// The `next_after` of the previous page
     after: Option<String>,
-    /// Sources wanted at most, up to 1000 (100)
+    /// Maximum sources of the page, up to 1000 (100)
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
-/// Counts, of the whole and by source
+/// Count the documents, in total and by source
 ///
-/// Sources with the most documents come first, of equals by name. A source whose number of documents changes while its list is gone through
-/// may be told twice or not at all.
+/// Sources are ordered by number of documents, then by name. A source whose number of documents changes during paging may appear twice or
+/// not at all.
 #[utoipa::path(get, path = "/v1/collections/{collection}/stats", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), StatsQuery), responses(
-    (status = 200, description = "The counts, with a part of the sources", body = Stats)))]
+    (status = 200, description = "The counts, with a page of the sources", body = Stats)))]
 pub(crate) async fn stats(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     Query(query): Query<StatsQuery>,
 ) -> Result<Json<Stats>, Problem> {
     let collection = app.registry.get(&name)?;
     let work = move || {
         let (source, after) = (query.source.as_deref(), query.after.as_deref());
-        Ok(Json(collection.stats(source, after, limit(query.limit, 100)?)?))
+        Ok(Json(collection.stats(
+            source,
+            after,
+            row_limit(query.limit, 100)?,
+        )?))
     };
-    app.work.run(work).await
+    app.workers.run(work).await
 }
 
-/// From where on.
+/// The parameters of a page of changes.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ChangeQuery {
-    /// Changes from this number on
+    /// The first sequence number to return
     since: Option<u64>,
-    /// Changes wanted at most, up to 1000 (100)
+    /// Maximum changes of the page, up to 1000 (100)
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
-/// What changed, oldest first
+/// List changes, oldest first
 ///
-/// Ask again from `next` on.
+/// The `next` of the answer is the `since` of the next request.
 #[utoipa::path(get, path = "/v1/collections/{collection}/changes", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), ChangeQuery), responses(
-    (status = 200, description = "Some changes, and where to go on", body = ChangeList)))]
+    (status = 200, description = "A page of changes, and the start of the next page", body = ChangeList)))]
 pub(crate) async fn changes(
-    State(app): State<Shared>,
+    State(app): State<SharedApp>,
     Path(name): Path<String>,
     Query(query): Query<ChangeQuery>,
 ) -> Result<Json<ChangeList>, Problem> {
     let collection = app.registry.get(&name)?;
     let work = move || {
         let since = query.since.unwrap_or(0);
-        let changes = collection.changes(since, limit(query.limit, 100)?)?;
+        let changes = collection.changes(since, row_limit(query.limit, 100)?)?;
         let next = changes.last().map_or(since, |last| last.seq + 1);
         let first = collection.first_change()?.unwrap_or(0);
         Ok(Json(ChangeList { changes, next, first }))
     };
-    app.work.run(work).await
+    app.workers.run(work).await
 }

@@ -1,11 +1,11 @@
-//! The service against a map and brute force: what it says of each document, and what it holds in the end.
+//! The service is compared with a reference model, a map with brute-force search: each answer, and the whole content.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 use twinprint_text::{Profile, compare::compare};
 
-use crate::client::Running;
+use crate::client::TestService;
 
 const WORDS: [&str; 40] = [
     "river", "stone", "light", "harbour", "council", "voted", "tuesday", "evening", "tram", "line", "campus",
@@ -15,58 +15,75 @@ const WORDS: [&str; 40] = [
 ];
 const THRESHOLD: f64 = 0.8;
 
-/// Numbers of a fixed sequence.
-struct Draw(u64);
+/// A random number generator with a fixed seed.
+struct Random(u64);
 
-impl Draw {
-    fn below(&mut self, many: u64) -> u64 {
+impl Random {
+    /// A number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ self.0 >> 29).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        (mixed ^ mixed >> 32) % many
+        (mixed ^ mixed >> 32) % bound
     }
 
-    /// One of some texts, English or Chinese, with a word exchanged or not.
+    /// One of a limited number of texts, English or Chinese, with or without a replaced word.
     fn text(&mut self) -> String {
-        let (n, words, edit) = (
+        let (text_number, words, edit) = (
             self.below(6),
             [3, 20, 90][self.below(3) as usize],
             self.below(8) * 11,
         );
-        let (from, many) = if n.is_multiple_of(3) { (22, 18) } else { (0, 22) };
-        let mut source = Draw(n);
+        let (first, vocabulary) = if text_number.is_multiple_of(3) {
+            (22, 18)
+        } else {
+            (0, 22)
+        };
+        let mut words_of_text = Random(text_number);
         let words = (1..=words).map(|i| {
-            let word = WORDS[from + source.below(many) as usize];
+            let word = WORDS[first + words_of_text.below(vocabulary) as usize];
             if i == edit { "edited" } else { word }
         });
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// How two texts lie to one another, by the whole comparison; remembered, because the same texts come again.
-#[derive(Default)]
-struct Pairs(HashMap<(String, String), (f64, u32)>);
+/// The Jaccard and Hamming distance of two texts.
+#[derive(Clone, Copy)]
+struct PairDistance {
+    jaccard: f64,
+    hamming: u32,
+}
 
-impl Pairs {
-    fn of(&mut self, a: &str, b: &str) -> (f64, u32) {
+/// Distances between texts by full comparison, cached because the same texts recur.
+#[derive(Default)]
+struct DistanceCache(HashMap<(String, String), PairDistance>);
+
+impl DistanceCache {
+    fn get(&mut self, a: &str, b: &str) -> PairDistance {
         let profile = || Profile::parse("tp1-words-lntf-128").unwrap();
         *self.0.entry((a.to_owned(), b.to_owned())).or_insert_with(|| {
             let comparison = compare(a, b, &profile(), false);
-            (comparison.jaccard, comparison.hamming)
+            PairDistance {
+                jaccard: comparison.jaccard,
+                hamming: comparison.hamming,
+            }
         })
     }
 }
 
-/// What the collection is to hold: documents by the number that brought them, with their groups and leaders.
+/// The expected content of the collection, by sequence number.
 #[derive(Default)]
-struct Model {
+struct ReferenceModel {
+    /// Id and text.
     documents: BTreeMap<u64, (String, String)>,
     group: BTreeMap<u64, u64>,
+    /// Leaders by group.
     leads: BTreeMap<u64, u64>,
-    /// The story that each document was told.
+    /// The story in the answer to each document.
     story: BTreeMap<u64, u64>,
 }
 
-/// What a document is to be told.
+/// The expected answer to a document that is not new.
 #[derive(Debug, PartialEq)]
 struct Expected {
     verdict: &'static str,
@@ -75,7 +92,8 @@ struct Expected {
     hamming: u32,
 }
 
-impl Model {
+impl ReferenceModel {
+    /// The sequence number of an id.
     fn number(&self, id: &str) -> Option<u64> {
         self.documents
             .iter()
@@ -83,9 +101,10 @@ impl Model {
             .map(|(&seq, _)| seq)
     }
 
-    /// The first of equal text, or else the leader of highest Jaccard; of equals the nearer, then the earlier.
-    fn decide(&self, text: &str, pairs: &mut Pairs) -> Option<Expected> {
-        // The texts of this test are their own canonical text.
+    /// The first document with the same text, else the leader with the highest Jaccard. Ties: the smaller distance, then
+    /// the earlier leader.
+    fn decide(&self, text: &str, distances: &mut DistanceCache) -> Option<Expected> {
+        // Normalization does not change the texts of this test.
         if let Some((&leader, _)) = self.documents.iter().find(|(_, (_, other))| other == text) {
             return Some(Expected {
                 verdict: "exact",
@@ -96,7 +115,7 @@ impl Model {
         }
         let mut best: Option<Expected> = None;
         for &leader in self.leads.values() {
-            let (jaccard, hamming) = pairs.of(text, &self.documents[&leader].1);
+            let PairDistance { jaccard, hamming } = distances.get(text, &self.documents[&leader].1);
             let better = best.as_ref().is_none_or(|best| {
                 let order = jaccard.total_cmp(&best.jaccard);
                 order
@@ -115,8 +134,9 @@ impl Model {
         best
     }
 
-    /// Takes a document out. Its copy leads what it led, or else that is placed again.
-    fn remove(&mut self, id: &str, pairs: &mut Pairs) -> Option<u64> {
+    /// Removes a document and returns its group. If it led the group, a copy becomes the leader, else the members are
+    /// placed again.
+    fn remove(&mut self, id: &str, distances: &mut DistanceCache) -> Option<u64> {
         let seq = self.number(id)?;
         let (_, text) = self.documents.remove(&seq)?;
         let group = self.group.remove(&seq)?;
@@ -126,13 +146,13 @@ impl Model {
                 self.leads.insert(group, copy);
             } else {
                 let members = self.disband(group);
-                self.place(members, pairs);
+                self.place(members, distances);
             }
         }
         Some(group)
     }
 
-    /// The members of a group, taken out of sight, the latest first.
+    /// Removes a group and returns its members, latest first.
     fn disband(&mut self, group: u64) -> Vec<(u64, (String, String))> {
         self.leads.remove(&group);
         let members: Vec<u64> = self
@@ -148,9 +168,10 @@ impl Model {
             .collect()
     }
 
-    fn place(&mut self, members: Vec<(u64, (String, String))>, pairs: &mut Pairs) {
+    /// Places members one by one, in groups of similar leaders or as leaders.
+    fn place(&mut self, members: Vec<(u64, (String, String))>, distances: &mut DistanceCache) {
         for (seq, document) in members {
-            let decided = self.decide(&document.1, pairs);
+            let decided = self.decide(&document.1, distances);
             let group = decided.map_or(seq, |decided| self.group[&decided.leader]);
             self.documents.insert(seq, document);
             self.group.insert(seq, group);
@@ -158,8 +179,8 @@ impl Model {
         }
     }
 
-    /// Holds an answer to a document that came in against what it is to be, and takes the document in.
-    fn put(&mut self, id: &str, text: &str, only_new: bool, answer: &Value, pairs: &mut Pairs) {
+    /// Compares the answer to an added document with the expected one, and adds the document.
+    fn put(&mut self, id: &str, text: &str, only_new: bool, answer: &Value, distances: &mut DistanceCache) {
         let old = self.number(id);
         if old.is_some_and(|old| self.documents[&old].1 == text) {
             assert_eq!(
@@ -168,7 +189,7 @@ impl Model {
             );
             return;
         }
-        // A leader is placed before its members, and keeps its number if it leads again.
+        // An updated leader is placed before its members, and keeps the group's number if it leads again.
         let (mut number, mut members) = (None, Vec::new());
         if let Some(old) = old {
             self.documents.remove(&old);
@@ -178,14 +199,14 @@ impl Model {
                 number = Some(group);
             }
         }
-        let decided = self.decide(text, pairs);
+        let decided = self.decide(text, distances);
         let verdict = decided.as_ref().map_or("new", |decided| decided.verdict);
         assert_eq!(
             answer["verdict"],
             if old.is_some() { "updated" } else { verdict },
             "{answer}"
         );
-        self.best(decided.as_ref(), answer);
+        self.check_best(decided.as_ref(), answer);
         if only_new && old.is_none() && decided.is_some() {
             assert!(answer["seq"].is_null(), "{answer}");
             return;
@@ -198,10 +219,11 @@ impl Model {
         self.group.insert(seq, group);
         self.story.insert(seq, answer["story_id"].as_u64().unwrap());
         self.leads.entry(group).or_insert(seq);
-        self.place(members, pairs);
+        self.place(members, distances);
     }
 
-    fn best(&self, decided: Option<&Expected>, answer: &Value) {
+    /// Compares the best match of an answer with the expected one.
+    fn check_best(&self, decided: Option<&Expected>, answer: &Value) {
         let Some(decided) = decided else {
             assert!(answer["best"].is_null(), "{answer}");
             return;
@@ -209,13 +231,14 @@ impl Model {
         let best = &answer["best"];
         assert_eq!(best["id"], self.documents[&decided.leader].0.as_str(), "{answer}");
         assert_eq!(best["hamming"], decided.hamming);
-        // JSON is read to within the last digit.
+        // Reading JSON may change the last digit.
         let jaccard = best["jaccard"].as_f64().unwrap();
         assert!((jaccard - decided.jaccard).abs() < 1e-12, "{answer}");
     }
 
-    /// Every document is in the story it was told, or in the one that has become of it, and no other is.
-    fn compare_stories(&self, running: &Running, exported: &[Value]) {
+    /// Checks that every document is in the story of its answer or in the story that it was merged into, and that the
+    /// stories have no other members.
+    fn compare_stories(&self, running: &TestService, exported: &[Value]) {
         let path = "/v1/collections/m/stories";
         let list = running
             .get(&format!("{path}?min_size=1&limit=1000"))
@@ -238,26 +261,26 @@ impl Model {
             assert_eq!(row["story_id"], members[row["id"].as_str().unwrap()]);
         }
         for (seq, (id, _)) in &self.documents {
-            let became = running.get(&format!("{path}/{}", self.story[seq])).is(200).json();
-            assert_eq!(became["story_id"], members[id], "{id}");
+            let current = running.get(&format!("{path}/{}", self.story[seq])).is(200).json();
+            assert_eq!(current["story_id"], members[id], "{id}");
         }
     }
 
-    /// Holds everything there is against the service.
-    fn compare(&self, running: &Running) {
+    /// Compares the whole content with that of the service.
+    fn compare(&self, running: &TestService) {
         let lines = running.get("/v1/collections/m/export").is(200).body;
-        let told = lines
+        let rows = lines
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
             .collect::<Vec<_>>();
-        self.compare_stories(running, &told);
-        let told = told.into_iter();
-        let told: Vec<(String, String, u64, bool)> = told
+        self.compare_stories(running, &rows);
+        let rows = rows.into_iter();
+        let exported: Vec<(String, String, u64, bool)> = rows
             .map(|row| {
-                let said = |key: &str| row[key].as_str().unwrap().to_owned();
+                let field = |key: &str| row[key].as_str().unwrap().to_owned();
                 (
-                    said("id"),
-                    said("text"),
+                    field("id"),
+                    field("text"),
                     row["group_id"].as_u64().unwrap(),
                     row["leads"] == true,
                 )
@@ -268,7 +291,7 @@ impl Model {
             (id.clone(), text.clone(), group, self.leads[&group] == *seq)
         });
         let expected: Vec<_> = expected.collect();
-        assert_eq!(told, expected);
+        assert_eq!(exported, expected);
         let stats = running.get("/v1/collections/m/stats").is(200).json();
         assert_eq!(stats["documents"], self.documents.len());
         assert_eq!(stats["groups"], self.leads.len());
@@ -280,16 +303,16 @@ impl Model {
             .as_array()
             .unwrap()
             .iter()
-            .map(|g| g["group_id"].as_u64().unwrap())
+            .map(|group| group["group_id"].as_u64().unwrap())
             .collect();
         assert!(groups.iter().eq(self.leads.keys()), "{groups:?}");
     }
 }
 
 #[test]
-fn the_service_is_a_map_with_brute_force() {
-    let running = Running::new();
-    // A radius that misses nothing among so few texts: the promise is the radius, not the Jaccard.
+fn the_service_equals_a_map_with_brute_force_search() {
+    let running = TestService::new();
+    // At this radius no duplicate among these texts is missed. The service guarantees the radius, not the Jaccard.
     running
         .call(
             "PUT",
@@ -298,25 +321,26 @@ fn the_service_is_a_map_with_brute_force() {
         )
         .is(201);
     let path = |rest: &str| format!("/v1/collections/m/{rest}");
-    let (mut model, mut pairs, mut draw) = (Model::default(), Pairs::default(), Draw(42));
+    let (mut model, mut distances, mut random) =
+        (ReferenceModel::default(), DistanceCache::default(), Random(42));
     let mut deleted = 0;
     for step in 0..400 {
-        let id = draw.below(40).to_string();
-        let only_new = draw.below(4) == 0;
-        match draw.below(10) {
+        let id = random.below(40).to_string();
+        let only_new = random.below(4) == 0;
+        match random.below(10) {
             0..4 => {
-                let text = draw.text();
+                let text = random.text();
                 let body = json!({"id": id, "text": text}).to_string();
                 let answer = running.call(
                     "POST",
                     &path(&format!("check-and-insert?only_new={only_new}")),
                     &body,
                 );
-                model.put(&id, &text, only_new, &answer.is(200).json(), &mut pairs);
+                model.put(&id, &text, only_new, &answer.is(200).json(), &mut distances);
             }
             4..6 => {
-                let documents: Vec<_> = (0..=draw.below(8))
-                    .map(|_| (draw.below(40).to_string(), draw.text()))
+                let documents: Vec<_> = (0..=random.below(8))
+                    .map(|_| (random.below(40).to_string(), random.text()))
                     .collect();
                 let bodies: Vec<_> = documents
                     .iter()
@@ -329,15 +353,15 @@ fn the_service_is_a_map_with_brute_force() {
                     .json();
                 assert_eq!(answer["items"].as_array().unwrap().len(), documents.len());
                 for ((id, text), item) in documents.iter().zip(answer["items"].as_array().unwrap()) {
-                    model.put(id, text, only_new, &item["answer"], &mut pairs);
+                    model.put(id, text, only_new, &item["answer"], &mut distances);
                 }
             }
             6 => {
-                let there = model.remove(&id, &mut pairs).is_some();
-                deleted += usize::from(there);
+                let existed = model.remove(&id, &mut distances).is_some();
+                deleted += usize::from(existed);
                 running
                     .call("DELETE", &path(&format!("documents/{id}")), "")
-                    .is(if there { 200 } else { 404 });
+                    .is(if existed { 200 } else { 404 });
             }
             7 => {
                 let answer = running.get(&path(&format!("documents/{id}")));
@@ -347,16 +371,16 @@ fn the_service_is_a_map_with_brute_force() {
                 }
             }
             _ => {
-                let text = draw.text();
-                let body = json!({"id": "nobody", "text": text}).to_string();
+                let text = random.text();
+                let body = json!({"id": "unknown", "text": text}).to_string();
                 let answer = running.call("POST", &path("check"), &body).is(200).json();
-                let decided = model.decide(&text, &mut pairs);
+                let decided = model.decide(&text, &mut distances);
                 assert_eq!(
                     answer["verdict"],
                     decided.as_ref().map_or("new", |decided| decided.verdict),
                     "{answer}"
                 );
-                model.best(decided.as_ref(), &answer);
+                model.check_best(decided.as_ref(), &answer);
             }
         }
         if step % 100 == 99 {
@@ -370,6 +394,6 @@ fn the_service_is_a_map_with_brute_force() {
     );
     assert!(
         model.leads.len() < model.documents.len(),
-        "some were near or exact"
+        "some documents were near or exact"
     );
 }
