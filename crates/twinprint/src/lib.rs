@@ -89,3 +89,8 @@ pub use twinprint_fingerprint::HashKey;
 pub use twinprint_index::{planner, segment, sort, store};
 pub use twinprint_text::compat;
 pub use twinprint_text::{Features, IdfError, IdfPower, IdfTable, Profile, StopWords, Weight};
+
+/// Compiles the Rust example of the repository's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -65,12 +65,19 @@ fn run_example(page: &[Fence], position: usize, files: &[&Fence]) -> Result<(), 
 fn examples_of_the_readme_and_the_guides_write_what_the_pages_show() {
     let root = repository();
     let readme = fences(&fs::read_to_string(root.join("README.md")).unwrap());
-    let shared: Vec<&Fence> = readme.iter().filter(|fence| fence.value("file").is_some()).collect();
+    let shared: Vec<&Fence> = readme
+        .iter()
+        .filter(|fence| fence.value("file").is_some())
+        .collect();
     let guides = markdown_files().into_iter().filter(|path| is_guide(path));
     let mut failures = String::new();
     for path in std::iter::once(root.join("README.md")).chain(guides) {
         let page = fences(&fs::read_to_string(&path).unwrap());
-        let mut files = if is_guide(&path) { shared.clone() } else { Vec::new() };
+        let mut files = if is_guide(&path) {
+            shared.clone()
+        } else {
+            Vec::new()
+        };
         let mut examples = 0;
         for (position, fence) in page.iter().enumerate() {
             if fence.value("file").is_some() {
@@ -84,7 +91,11 @@ fn examples_of_the_readme_and_the_guides_write_what_the_pages_show() {
             }
         }
         let is_list_of_guides = is_guide(&path) && path.ends_with("README.md");
-        assert!(examples > 0 || is_list_of_guides, "{} has no example", path.display());
+        assert!(
+            examples > 0 || is_list_of_guides,
+            "{} has no example",
+            path.display()
+        );
     }
     assert!(failures.is_empty(), "{failures}");
 }
@@ -94,7 +105,9 @@ fn anchors(markdown: &str) -> Vec<String> {
     let headings = outside_fences(markdown).filter(|line| line.starts_with('#'));
     let anchor = |heading: &str| {
         let text = heading.trim_start_matches('#').trim().to_lowercase();
-        let text = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let text = text
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         text.map(|c| if c == ' ' { '-' } else { c }).collect()
     };
     headings.map(anchor).collect()
