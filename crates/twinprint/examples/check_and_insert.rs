@@ -54,8 +54,8 @@ pub(crate) fn run(
     for answer in collection.add(documents.collect(), false, Durability::Synced)? {
         let answer = answer?;
         match (answer.verdict, &answer.best) {
-            (Verdict::New, _) | (_, None) => writeln!(output, "{}: new", answer.id)?,
             (Verdict::Updated, _) => writeln!(output, "{}: updated", answer.id)?,
+            (Verdict::New, _) | (_, None) => writeln!(output, "{}: new", answer.id)?,
             (Verdict::Exact, Some(best)) => writeln!(output, "{}: a copy of {}", answer.id, best.id)?,
             (Verdict::Near, Some(best)) => writeln!(
                 output,

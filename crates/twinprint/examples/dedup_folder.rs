@@ -71,10 +71,7 @@ pub(crate) fn write_notes(parent: &Path) -> io::Result<PathBuf> {
     let folder = parent.join("notes");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("draft.txt"), lighthouse)?;
-    fs::write(
-        folder.join("final.txt"),
-        format!("{lighthouse} It was lit again in May."),
-    )?;
+    fs::write(folder.join("final.txt"), format!("{lighthouse} Lit in May."))?;
     fs::write(
         folder.join("ferry.txt"),
         "The ferry to the northern islands runs every other hour until the end of the season.",
