@@ -11,6 +11,7 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use twinprint::segment::{Codec, Scratch};
 use twinprint::store::{self, Index, Options, Settings};
 use twinprint::{Features, HashKey, Profile, Weight};
 use twinprint_text::Analyzer;
@@ -43,7 +44,7 @@ pub(crate) fn run(directory: &Path, query: &str, output: &mut dyn Write) -> Resu
     let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
     let settings = Settings {
         radius: RADIUS,
-        codec: twinprint::segment::Codec::default(),
+        codec: Codec::default(),
         label: profile.id(),
     };
 
@@ -70,7 +71,7 @@ fn list_matches(
     output: &mut dyn Write,
 ) -> Result<(), Box<dyn Error>> {
     let mut matches = Vec::new();
-    snapshot.lookup(query, RADIUS, &mut Default::default(), |id, _, distance| {
+    snapshot.lookup(query, RADIUS, &mut Scratch::default(), |id, _, distance| {
         matches.push((distance, id));
     })?;
     matches.sort_unstable();

@@ -25,7 +25,10 @@ fn a_folder_is_deduplicated() {
     dedup_folder::run(&notes, &directory.path().join("out"), &mut output).unwrap();
     let lines = lines(&output);
     assert_eq!(lines[0], "3 read, 2 kept, 1 removed");
-    let removal = format!("{0}/draft.txt duplicates {0}/final.txt, Jaccard 0.", notes.display());
+    let removal = format!(
+        "{0}/draft.txt duplicates {0}/final.txt, Jaccard 0.",
+        notes.display()
+    );
     assert!(lines[1].starts_with(&removal), "{lines:?}");
     assert!(directory.path().join("out/kept/ferry.txt").exists());
 }
