@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Does a service that runs for long, with as many documents going as coming, take ever more memory?
+"""Measures whether the memory of a service grows while it runs for long, with as many documents deleted as added.
 
     bench/soak.py TWINPRINT SOURCE.jsonl [--warm-up 8] [--minutes 30] [--documents 20000] [--rate 150] [--stories]
 
-Serves a collection in a directory of its own, fills it up to DOCUMENTS, and from then on takes in RATE documents of 2 kB a second in batches of 50, a
-tenth of them earlier ones with a word exchanged, asks about as many, reads groups and stories, and deletes the oldest batch, so that the number stays.
-In the minutes of the warm-up it does so as fast as it can, so that the caches, which have bounds, are full when the time that counts begins.
-Every ten seconds it notes what the service holds (VmRSS, of that RssAnon), the size of the store, and the slowest batch since. In the end
-it tells the course in rows, and a line fitted to the second half: MB an hour. Nothing but the standard library.
+Serves a collection in a directory of its own and fills it up to DOCUMENTS. Then it adds RATE documents of 2 kB a second in batches of 50, a tenth of
+them earlier ones with a word exchanged, queries as many, reads groups and stories, and deletes the oldest batch, so the number stays constant. During
+the minutes of the warm-up it does so as fast as it can, so the bounded caches are full when the measurement begins. Every ten seconds it records the
+memory of the service (VmRSS and its part RssAnon), the size of the store, and the slowest batch since. At the end it prints the course in rows, and the
+slope of a line fitted to the second half, in MB an hour. It needs only the standard library.
 """
 
 import argparse
@@ -27,7 +27,7 @@ SAMPLE = 10
 
 
 def words_of(source):
-    """The words of the texts of a file, some ten million at most."""
+    """Returns the words of the texts of a file, about ten million at most."""
     words = []
     with open(source, encoding="utf-8") as lines:
         for line in lines:
@@ -54,7 +54,7 @@ class Soak:
             self.connection.request(method, "/v1/collections/soak" + path, sent, headers)
             answer = self.connection.getresponse()
         except (http.client.RemoteDisconnected, BrokenPipeError):
-            # The service ends connections that were idle for ten seconds, as they are where the client was held up.
+            # The service closes connections that are idle for ten seconds, which happens if the client is delayed.
             self.connection.close()
             self.connection.request(method, "/v1/collections/soak" + path, sent, headers)
             answer = self.connection.getresponse()
@@ -76,7 +76,7 @@ class Soak:
         return self.recent[-1]
 
     def take_in(self):
-        """A batch comes in."""
+        """Adds a batch."""
         batch = [{"id": f"d{self.next + n}", "source": f"b{self.next}", "text": self.text()} for n in range(BATCH)]
         self.kept.append(self.next)
         self.next += BATCH
@@ -86,7 +86,7 @@ class Soak:
         assert all("answer" in item for item in items)
 
     def turn(self, most):
-        """A batch comes in, one is asked about, and of the oldest as many go as there are too many."""
+        """Adds a batch, queries one, and deletes the oldest documents above the number that stays."""
         self.take_in()
         self.call("POST", "/checks", {"documents": [{"id": "asked", "text": self.text()} for _ in range(BATCH)]})
         self.call("GET", "/groups?limit=20")
@@ -97,13 +97,13 @@ class Soak:
 
 
 def held(process):
-    """What a process holds in MB: resident, and of that its own."""
+    """Returns the resident and the anonymous memory of a process in MB."""
     fields = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
     return [int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")]
 
 
 def slope(rows):
-    """MB an hour of a line through what is the service's own in the second half."""
+    """Returns the slope, in MB an hour, of a line through the anonymous memory in the second half."""
     points = [(row[0] / 3600, row[2]) for row in rows[len(rows) // 2:]]
     mean = [sum(column) / len(points) for column in zip(*points)]
     spread = sum((x - mean[0]) ** 2 for x, _ in points)

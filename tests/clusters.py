@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Groups of a stream against the connected components of the true duplicates, on labelled sets.
+"""Compares the groups of a stream with the connected components of the true duplicates, on labelled sets.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the directory of shared data
-(TWINPRINT_SHARED, by default ../shared beside the repository).
+(TWINPRINT_SHARED, by default ../shared, next to the repository).
 """
 
 import subprocess
@@ -18,7 +18,7 @@ SETS = ["newswire-en", "revisions-zh", "revisions-en"]
 
 
 def components(ids, pairs):
-    """A label for each document: the first of its component."""
+    """Returns a label for each document: the first document of its component."""
     parent = {d: d for d in ids}
 
     def root(d):

@@ -1,4 +1,4 @@
-"""The evaluation's MinHash baseline, held against datasketch on the same documents.
+"""Compares the evaluation's MinHash baseline with datasketch on the same documents.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint) and the package datasketch.
 """
@@ -20,7 +20,7 @@ THRESHOLDS = [0.5, 0.7, 0.8, 0.9]
 
 
 def documents():
-    """Made texts: families whose members have more and more words changed."""
+    """Returns generated texts: families whose members have more and more words changed."""
     chance = random.Random(7)
     word = lambda: f"w{chance.randrange(20000)}"
     texts = []
@@ -67,7 +67,7 @@ class Baseline(unittest.TestCase):
         self.assertEqual(self.ours["true_pairs"], expected)
         self.assertGreater(min(expected), 50)
 
-    def test_estimates_are_as_good(self):
+    def test_estimates_are_as_good_as_those_of_datasketch(self):
         for cell, threshold in zip(self.method("MinHash-128 alone")["cells"], THRESHOLDS):
             called = {pair for pair, estimate in self.estimates.items() if estimate >= threshold}
             true = {p for p, j in self.jaccards.items() if j >= threshold}
@@ -76,7 +76,7 @@ class Baseline(unittest.TestCase):
             print(f"alone at {threshold}: F1 {cell['f1']:.4f}, datasketch {f1:.4f}")
             self.assertAlmostEqual(cell["f1"], f1, delta=0.07)
 
-    def test_bands_candidates_and_recall_are_the_same(self):
+    def test_bands_candidates_and_recall_match_those_of_datasketch(self):
         for cell, threshold in zip(self.method("MinHash-128 LSH + verification")["cells"], THRESHOLDS):
             index = MinHashLSH(threshold=threshold, num_perm=128)
             self.assertEqual(cell["setting"]["bands"], {"bands": index.b, "rows": index.r})

@@ -1,4 +1,4 @@
-"""The README's first command on the real sources that cargo has unpacked, and what it promises about them.
+"""Runs the README's first command on the real sources that cargo has unpacked, and checks its promises.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint). No packages.
 """

@@ -1,7 +1,7 @@
-"""Near-duplicate pages: what is found when the markup is read, judged by pairs of known cause.
+"""Checks which near-duplicate pages are found when the markup is read, on pairs of known cause.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the directory of shared data
-(TWINPRINT_SHARED, by default ../shared beside the repository). The Python part needs no packages.
+(TWINPRINT_SHARED, by default ../shared, next to the repository). The Python part needs no packages.
 """
 
 import collections
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from quality import SHARED, dedup, rows
 
-# Causes that leave the article as it is: only what stands around it changes.
+# Causes that change only the surroundings of the article.
 SAME_ARTICLE = ["mirror", "ads", "counters"]
 UNRELATED = ["unrelated", "unrelated-same-site"]
 
 
 class Pages(unittest.TestCase):
     def found(self, name):
-        """The pairs of documents found, and the report."""
+        """Returns the pairs of documents found, and the report."""
         docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
         with tempfile.TemporaryDirectory() as work:
             out = Path(work) / "out"
@@ -53,7 +53,7 @@ class Pages(unittest.TestCase):
         self.causes("causes-en")
 
     def site(self, name, least):
-        """Real pages of one site: versions whose content is the same are found, others not, whatever the site's chrome."""
+        """Real pages of one site: versions of the same content are found and no others, whatever the site's chrome."""
         found = self.found(name)
         truth = self.truth(name)
         same = [row for row in truth if row["jaccard"] >= 0.9]

@@ -1,10 +1,10 @@
-/* A library to be preloaded: ends the process by SIGKILL at its n-th call that changes files.
+/* A preloaded library that kills the process by SIGKILL at its n-th call that changes files.
  *
  * Calls that are counted: writes to regular files, creation, truncation, renaming, linking and deletion of files and directories, and syncs.
- * KILL_AT=n      the process ends at call n, which is not done; counted from 1
- * KILL_TORN=1    call n is done by half if it writes bytes
+ * KILL_AT=n      the process is killed before call n; counted from 1
+ * KILL_TORN=1    if call n writes bytes, half of them are written first
  * KILL_COUNT=f   at the end of the process the number of calls is written to the file f
- * Calls that do not go through the C library are not seen. */
+ * Calls that bypass the C library are not counted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static void die(void) {
     for (;;) pause();
 }
 
-/* Counts a call; whether it is the last one. */
+/* Counts a call and returns whether it is the last one. */
 static int is_last(void) { return atomic_fetch_add(&calls, 1) + 1 == kill_at; }
 
 static void count(void) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fingerprints that other libraries have stored are found by those that `twinprint fingerprint --profile` makes, and in an index of them.
+"""Checks that fingerprints stored by other libraries are found by `twinprint fingerprint --profile`, and in an index of them.
 
-A store made by the Python package `simhash` is asked with `--profile 1e0ng`; one of fingerprints that gosimhash and jiebaR have published,
-with `--profile cppjieba`. Both also become an index (`twinprint index build --profile`), in which texts are looked for. The latter needs the vectors and dictionaries of $TWINPRINT_SHARED and says so where they are not there.
+A store made by the Python package `simhash` is queried with `--profile 1e0ng`; one of fingerprints that gosimhash and jiebaR have published,
+with `--profile cppjieba`. Both also become an index (`twinprint index build --profile`), which is queried with texts. The second test needs the
+vectors and dictionaries of $TWINPRINT_SHARED, and is skipped with a message without them.
 """
 
 import json
@@ -30,7 +31,7 @@ WORDS = re.findall(
 
 
 def fingerprints(texts, *options):
-    """What twinprint makes of texts, as numbers."""
+    """Returns twinprint's fingerprints of texts, as numbers."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "texts.jsonl"
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
@@ -40,7 +41,7 @@ def fingerprints(texts, *options):
 
 
 def found_in_index(store, texts, profile, *options, radius=3):
-    """For each text the numbers of those fingerprints of a store that an index of it finds."""
+    """Returns for each text the positions in `store` of the fingerprints that an index of the store finds."""
     with tempfile.TemporaryDirectory() as directory:
         def twinprint(*command):
             return subprocess.run([TWINPRINT, *command], cwd=directory, check=True, capture_output=True, text=True).stdout
@@ -57,10 +58,10 @@ def found_in_index(store, texts, profile, *options, radius=3):
 
 
 class OtherLibraries(unittest.TestCase):
-    def test_a_store_of_the_python_package(self):
+    def test_a_store_of_the_python_package_is_found(self):
         chance = random.Random(1)
         stored = [" ".join(chance.choices(WORDS, k=chance.randrange(80, 200))) for _ in range(200)]
-        # The package itself fails where a feature comes more than 255 times.
+        # The package itself fails if a feature occurs more than 255 times.
         asked = [text.replace("ship", "boat", 1) + "." for text in stored] + ["", "a", "ab cd", "!?", "x" * 250]
         store = {str(i): Simhash(text) for i, text in enumerate(stored)}
         index = SimhashIndex(list(store.items()), k=3)
@@ -73,12 +74,12 @@ class OtherLibraries(unittest.TestCase):
             found += bool(near)
         self.assertGreater(found, 100)
         values = [other.value for other in store.values()]
-        # A text without a feature says nothing, so it is not looked for.
+        # A text without features is not searched.
         asked = asked[: len(stored)]
         in_index = found_in_index(values, asked, "1e0ng")
         self.assertEqual(in_index, [set(map(int, index.get_near_dups(Simhash(text)))) for text in asked])
 
-    def test_a_store_by_the_rules_of_gosimhash(self):
+    def test_a_store_of_gosimhash_is_found(self):
         if not (DATA / "compat-vectors.json").is_file():
             self.skipTest(f"no {DATA}")
         vectors = json.loads((DATA / "compat-vectors.json").read_text())["cppjieba"]

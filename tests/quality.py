@@ -1,7 +1,7 @@
-"""Quality on labelled data: what the built binary finds, judged by the exact truth of every pair of documents.
+"""Checks the quality of the built binary on labelled data, against the exact truth of every pair of documents.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the directory of shared data
-(TWINPRINT_SHARED, by default ../shared beside the repository). The Python part needs no packages.
+(TWINPRINT_SHARED, by default ../shared, next to the repository). The Python part needs no packages.
 """
 
 import json
@@ -17,18 +17,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("TWINPRINT_SHARED", ROOT.parent / "shared"))
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 THRESHOLD = 0.8
-# The truth has four digits: a pair of 0.79995 may be written 0.8, and one of 0.80004 is.
+# The truth has four digits: a pair of 0.79995 may be rounded to 0.8, and one of 0.80004 is.
 TIE = 0.00005
 
 
 def rows(path):
-    """The records of a .jsonl file, packed or not."""
+    """Returns the records of a .jsonl file, compressed or not."""
     if path.suffix == ".zst":
         done = subprocess.run(["zstd", "-dc", "--long=27", path], stdout=subprocess.PIPE, check=True)
         text = done.stdout.decode()
     else:
         text = path.read_text(encoding="utf-8")
-    # Strings may hold other line ends as they are.
+    # Strings may contain other line ends.
     return [json.loads(line) for line in text.split("\n") if line]
 
 
@@ -40,7 +40,7 @@ def dedup(inputs, out, *options):
 
 
 class Labelled(unittest.TestCase):
-    """Sets whose pair file is complete: a pair that it does not list is known to be far below the threshold."""
+    """Sets with a complete pair file: pairs that it does not list are known to be far below the threshold."""
 
     def judge(self, name):
         docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
@@ -73,8 +73,8 @@ class Labelled(unittest.TestCase):
             recall = sum(pair in found for pair in true) / len(true)
             self.assertGreaterEqual(recall, 0.97, f"recall in [{least}, {most})")
         self.assertEqual(judged["unknown_ids"], 0)
-        self.assertEqual(judged["lost"], 0, "removed without anything near that is kept")
-        self.assertLessEqual(judged["left_over"], 0.01 * judged["ideal_removed"], "kept beside a near copy")
+        self.assertEqual(judged["lost"], 0, "removed although nothing near is kept")
+        self.assertLessEqual(judged["left_over"], 0.01 * judged["ideal_removed"], "kept with a near copy")
         records = report["records"]
         self.assertEqual(records["read"], judged["docs"])
         self.assertEqual(records["read"], records["kept"] + records["removed"] + records["rejected"])
@@ -85,7 +85,7 @@ class Labelled(unittest.TestCase):
         )
 
     def lower(self, name):
-        """At lower thresholds than the default, over all pairs: F1 of the pairs written."""
+        """Checks F1 of the written pairs, over all pairs, at lower thresholds than the default."""
         docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
         listed = {
             frozenset((row["a"], row["b"])): row["jaccard"]
@@ -119,11 +119,11 @@ class Labelled(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """Articles of which a share stands in another page, by `--parts`; and pages that have nothing to do with each other."""
+    """Articles of which another page contains a share, by `--parts`; and unrelated pages."""
 
     def judge(self, name):
         docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
-        # A row stands for all documents of equal text.
+        # A row represents all documents of equal text.
         first, stands_for = {}, {}
         for row in rows(docs):
             text = re.sub(r"[\W_]+", " ", row["main"].lower())
@@ -132,7 +132,7 @@ class Parts(unittest.TestCase):
             out = Path(work) / "out"
             report = dedup(docs, out, "--mode", "report", "--text-key", "main", "--parts")
             parts = {frozenset((row["a"], row["b"])): row for row in rows(out / "parts.jsonl")}
-        copies, found, off, strangers, false = 0, 0, 0, 0, 0
+        copies, found, off, unrelated, false = 0, 0, 0, 0, 0
         for row in rows(SHARED / "data" / f"{name}.pairs.jsonl.zst"):
             part = parts.get(frozenset((stands_for[row["a"]], stands_for[row["b"]])))
             if row["cause"] == "copy" and row["params"]["share"] >= 0.5:
@@ -142,17 +142,17 @@ class Parts(unittest.TestCase):
                 if part:
                     self.assertTrue(part["passages"], f"{row['a']} {row['b']}: no passage")
             elif row["cause"].startswith("unrelated"):
-                strangers += 1
+                unrelated += 1
                 false += part is not None
         seconds = {stage["name"]: stage["seconds"] for stage in report["run"]["stages"]}
         print(
-            f"{name}: {found} of {copies} copies found, {off} containments off, {false} of {strangers} strangers; "
+            f"{name}: {found} of {copies} copies found, {off} containments off, {false} of {unrelated} unrelated pairs; "
             f"{seconds['parts']:.2f} s of {report['run']['seconds']:.2f}"
         )
         self.assertGreater(copies, 100)
         self.assertGreaterEqual(found, 0.9 * copies)
         self.assertEqual(off, 0)
-        self.assertLessEqual(false, 0.001 * strangers)
+        self.assertLessEqual(false, 0.001 * unrelated)
 
     def test_causes_zh(self):
         self.judge("causes-zh")
@@ -162,9 +162,9 @@ class Parts(unittest.TestCase):
 
 
 class Short(unittest.TestCase):
-    """Titles of a dozen ideographs, which have too few features for their fingerprints to be trusted."""
+    """Titles of a dozen ideographs, which have too few features for reliable fingerprints."""
 
-    def test_a_thousand_chinese_titles_keep_apart(self):
+    def test_a_thousand_chinese_titles_are_grouped_only_with_duplicates(self):
         with tempfile.TemporaryDirectory() as work:
             titles = {}
             for row in rows(SHARED / "data/headlines-zh.docs.jsonl.zst"):

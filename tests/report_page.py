@@ -1,7 +1,7 @@
-"""report.html and stories.html in a browser: wide and narrow, light and dark, English and Chinese, with scripts and without.
+"""Tests of report.html and stories.html in a browser: wide and narrow, light and dark, English and Chinese, with scripts and without.
 
-No message of the console, nothing fetched, nothing wider than the window, and what a corpus holds does nothing. With
-`--screenshots DIR` the page is also photographed into DIR, as in docs/.
+The pages write nothing to the console, fetch nothing, fit the window, and markup in a corpus has no effect. With `--screenshots DIR` the
+script also writes pictures of the pages to DIR, as in docs/.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright (no browser of its own).
 """
@@ -62,7 +62,7 @@ WHY = [
     "有几棵树必须砍伐，每砍一棵将补种两棵",
 ]
 
-# Texts outside pictures whose contrast is below 4.5.
+# Finds texts outside pictures whose contrast is below 4.5.
 FAINT = """() => {
 const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
 const rgb = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
@@ -82,7 +82,7 @@ return [...faint]; }"""
 
 
 def article(draw, chinese):
-    """A report of some sentences, as a list of them."""
+    """Returns a report as a list of sentences."""
     number = draw.randint(2, 97)
     if chinese:
         first = f"{draw.choice(谁)}星期二晚上{draw.choice(做)}通往{draw.choice(地点)}的{draw.choice(事物)}，预算为{number}00万元"
@@ -92,7 +92,7 @@ def article(draw, chinese):
 
 
 def edited(draw, sentences, chinese):
-    """The same report as another paper prints it."""
+    """Returns the report as another paper prints it."""
     sentences = list(sentences)
     for _ in range(draw.choice([0, 1, 1, 1, 2, 2, 3])):
         at = draw.randrange(1, len(sentences))
@@ -109,7 +109,7 @@ def edited(draw, sentences, chinese):
 
 
 def corpus(folder):
-    """A thousand reports, half of them in Chinese, of which many are printed twice or more; and what is no document."""
+    """Writes a thousand reports, half of them in Chinese, many of them printed twice or more, and invalid records."""
     draw = random.Random(7)
     rows = []
     for story in range(420):
@@ -119,7 +119,7 @@ def corpus(folder):
             version = sentences if copy == 0 or draw.random() < 0.2 else edited(draw, sentences, chinese)
             text = "。".join(version) + "。" if chinese else ". ".join(version) + "."
             row = {"id": f"{'zh' if chinese else 'en'}/{story:03}/{copy + 1}", "text": text}
-            # When and under which title it was printed is of interest to stories alone.
+            # Only stories use the time and the title.
             row |= {"time": f"2024-05-{1 + story // 15:02}T{copy % 24:02}:00:00Z", "title": version[0]}
             rows.append(json.dumps(row, ensure_ascii=False))
     draw.shuffle(rows)
@@ -130,7 +130,7 @@ def corpus(folder):
 
 
 def hostile(folder):
-    """Texts, ids and names of files that try to be more than text."""
+    """Writes texts, ids and file names that contain markup and scripts."""
     draw = random.Random(8)
     rows = []
     for story in range(12):
@@ -145,12 +145,12 @@ def hostile(folder):
 
 
 def run(work, *arguments):
-    """Runs twinprint where some of many records are rejected."""
+    """Runs twinprint and accepts rejected records."""
     subprocess.run([BINARY, *arguments, "--quiet", "--max-rejected", "100%"], cwd=work, check=True)
 
 
 def dedup(work, name, fill):
-    """The page of a corpus that `fill` writes."""
+    """Returns the report of a corpus that `fill` writes."""
     folder = work / name
     folder.mkdir()
     fill(folder)
@@ -159,7 +159,7 @@ def dedup(work, name, fill):
 
 
 def cluster(work, name):
-    """The page of the stories of such a corpus."""
+    """Returns the page of the stories of such a corpus."""
     run(work, "cluster", name, "-o", f"{name}-stories", "--story-threshold", "0.5", "--merge", "0.9")
     return work / f"{name}-stories" / "stories.html"
 
@@ -174,7 +174,7 @@ class ReportPage(unittest.TestCase):
         cls.pages = {"reports": dedup(work, "reports", corpus), "hostile": dedup(work, "hostile", hostile)}
         cls.pages |= {f"stories of {name}": cluster(work, name) for name in cls.pages}
         cls.playwright = sync_playwright().start()
-        # Containers mostly forbid the sandbox; the page is our own.
+        # Most containers forbid the sandbox, and the page is trusted.
         cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
 
     @classmethod
@@ -184,7 +184,7 @@ class ReportPage(unittest.TestCase):
         cls.work.cleanup()
 
     def open(self, name, width=1280, scheme="light", locale="en-US", scripts=True):
-        """The page, and a list that gathers what it should not do."""
+        """Returns the page, and a list that collects its forbidden actions."""
         context = self.browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, locale=locale, java_script_enabled=scripts
         )
@@ -199,7 +199,7 @@ class ReportPage(unittest.TestCase):
         page.goto(url)
         return page, troubles
 
-    def test_it_fits_every_window_and_says_nothing_to_the_console(self):
+    def test_it_fits_every_window_and_writes_nothing_to_the_console(self):
         for name in self.pages:
             for width in WIDTHS:
                 for scheme in ("light", "dark"):
@@ -235,7 +235,7 @@ class ReportPage(unittest.TestCase):
         page.get_by_text("中文", exact=True).click()
         self.assertIn("读入", page.inner_text("body"))
 
-    def test_every_picture_and_table_has_words(self):
+    def test_every_picture_and_table_has_a_description(self):
         page, _ = self.open("reports")
         bare = page.evaluate(
             "[...document.querySelectorAll('svg[role=img]')].filter(s => !document.getElementById("
@@ -249,7 +249,7 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(levels.count(1), 1)
         self.assertGreater(page.locator("mark").count(), 10)
 
-    def test_stories_are_drawn_over_time_and_lead_to_their_members(self):
+    def test_stories_are_drawn_over_time_and_link_to_their_members(self):
         page, troubles = self.open("stories of reports")
         bars = page.locator(".over-time a")
         self.assertGreaterEqual(bars.count(), 2)
@@ -260,8 +260,8 @@ class ReportPage(unittest.TestCase):
         self.assertIn("Some of its members", page.inner_text("body"))
         self.assertEqual(troubles, [])
 
-    def test_text_stands_out_from_what_is_behind_it(self):
-        """Contrast of at least 4.5 (WCAG AA) for all text outside pictures."""
+    def test_text_has_enough_contrast(self):
+        """Requires a contrast of at least 4.5 (WCAG AA) for all text outside pictures."""
         for scheme in ("light", "dark"):
             for name in ("reports", "stories of reports"):
                 page, _ = self.open(name, scheme=scheme)

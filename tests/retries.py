@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Every command that writes is killed, and run again: the second run must leave what one undisturbed run leaves.
+"""Kills every command that writes, and runs it again: the second run must leave the result of one undisturbed run.
 
     tests/retries.py                    a short form for CI: some kills of every command
     tests/retries.py --full             a kill at every call that changes files, and 200 kills of `dedup --append` at random times
-    tests/retries.py --only append      the scenarios whose name holds this word
+    tests/retries.py --only append      the scenarios whose name contains this word
     tests/retries.py --seed 7           other kills
 
-A library of a few lines (kill_at.c) is compiled and preloaded. It counts the calls that change files and ends the process by SIGKILL at
-the n-th, so the product needs no hooks. At the call the process is ended before it, or, where the call writes bytes, after half of them.
+A library of a few lines (kill_at.c) is compiled and preloaded. It counts the calls that change files and kills the process by SIGKILL at
+the n-th, so the product needs no hooks. The process is killed before the call, or, if the call writes bytes, after half of them.
 
-The comparison covers every file of the result but for times, and what collections hold. A command that had ended when it was killed may
-refuse to run again, as long as its result is there. Needs the binary (TWINPRINT), Linux and a C compiler (cc)."""
+The comparison covers every file of the result except times, and the contents of collections. A command that had ended when it was killed may
+refuse to run again, as long as its result exists. Needs the binary (TWINPRINT), Linux and a C compiler (cc)."""
 
 import argparse
 import json
@@ -29,11 +29,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 SHIM = ROOT / "tests/kill_at.c"
-# Exit codes of a command that has written all its output; 3 says that too many records were rejected.
+# Exit codes of a command that has written all its output; 3 means that too many records were rejected.
 DONE = (0, 3)
-# Names of directories for temporary files begin so.
+# The prefix of directories for temporary files.
 WORK = ".twinprint-work"
-# Kills of each scenario in the short form, about.
+# The approximate number of kills of each scenario in the short form.
 FEW = 16
 
 
@@ -44,7 +44,7 @@ def words(rng, n):
 
 
 def corpus(n, seed, ids=True, repeated=True):
-    """Lines of documents: new texts, near and equal copies, short texts; some ids are there twice, some records are none."""
+    """Returns lines of documents: new texts, near and equal copies, short texts, some duplicate ids, and some invalid records."""
     rng = random.Random(seed)
     texts, lines = [], []
     for i in range(n):
@@ -93,7 +93,7 @@ class Place:
         return Place(to)
 
     def state(self):
-        """Everything there is, without times."""
+        """Returns all files and the contents of collections, without times."""
         files = {}
         for path in sorted(self.path.rglob("*")):
             name = str(path.relative_to(self.path))
@@ -102,7 +102,7 @@ class Place:
             elif path.is_file() and path.name != "lock":
                 files[name] = content(path)
             elif path.is_dir() and not any(path.iterdir()) and not (path.name == "work" or path.name.startswith(WORK)):
-                # A kill between making a directory for temporary files and removing it may leave that one empty.
+                # A kill between creating and removing a directory for temporary files may leave it empty.
                 files[name] = "an empty directory"
         return files
 
@@ -136,7 +136,7 @@ def without_times(value):
 # --- Scenarios ------------------------------------------------------------------------------------------------------------------------
 
 class Scenario:
-    """A command, what must be there before it, and what must hold after it."""
+    """A command, the files it needs before it, and the condition that must hold after it."""
 
     def __init__(self, name, command, before=(), files=(), holds=None):
         self.name, self.command, self.before, self.files, self.holds = name, command.split(), before, files, holds
@@ -151,7 +151,7 @@ class Scenario:
 
 
 def kept_is_in_the_collection(place):
-    """Every record is in one place, and every record kept is in the collection once."""
+    """Checks that every record is in one place, and every kept record is in the collection once."""
     records = json.loads((place.path / "out/report.json").read_text())["records"]
     assert records["read"] == records["kept"] + records["removed"] + records["rejected"], records
     kept = [(path, json.loads(line)) for path in (place.path / "out/kept").rglob("*.jsonl")
@@ -194,7 +194,7 @@ def scenarios(size):
                  ["cluster news.jsonl -o first --state st -q"], [news, more]),
         Scenario("cluster with a new state", "cluster news.jsonl -o out --state st -q", [], [news]),
         Scenario("collection create", "collection create seen", [], []),
-        # An id that is there twice with different texts is replaced twice by a second add: another document may lead its group.
+        # A second add replaces an id twice that occurs twice with different texts, so another document may lead its group.
         Scenario("collection add", "collection add seen news.jsonl -q", seen, [judged, old]),
         Scenario("collection delete", "collection delete seen d1 d2 d3", seen, [old]),
         Scenario("collection backup", "collection backup seen copy", [*seen, append], [news, more, old]),
@@ -220,7 +220,7 @@ def scenarios(size):
 # --- Kills ----------------------------------------------------------------------------------------------------------------------------
 
 class Kills:
-    """Kills of one scenario, each in a copy of its own."""
+    """Runs the kills of one scenario, each in its own copy."""
 
     def __init__(self, scenario, work, shim):
         self.scenario, self.work, self.shim = scenario, Path(work), shim
@@ -237,11 +237,11 @@ class Kills:
         self.number = 0
 
     def trial(self, kills):
-        """Kills the command once for each entry of `kills`, runs it once more if it has not ended, and says what is wrong then."""
+        """Kills the command once for each entry of `kills`, runs it again if it has not ended, and returns what is wrong then."""
         self.number += 1
         place = self.template.copy(self.work / f"trial-{self.number}")
         try:
-            # A run that an earlier kill left little to do may end by itself. One more would be another run, such as a second add.
+            # A run with little left to do after an earlier kill may end by itself. Another one would be a new run, such as a second add.
             if not any(kill(place, self) for kill in kills):
                 left = place.state_or_error()
                 again = place.run(self.scenario.command)
@@ -278,13 +278,13 @@ def differences(expected, found):
 
 
 def at_call(n, torn, may_end=False):
-    """A kill at the n-th call. With `may_end` an earlier kill may have left so little to do that the command ends
-    before. True for a run that ended."""
+    """Kills at the n-th call. With `may_end` an earlier kill may have left so little to do that the command ends
+    before. Returns true if the run ended."""
     def kill(place, kills):
         environment = {"LD_PRELOAD": kills.shim, "KILL_AT": str(n)} | ({"KILL_TORN": "1"} if torn else {})
         run = place.run(kills.scenario.command, **environment)
         ended = run.returncode in DONE
-        # Threads make a few calls more or less.
+        # The number of calls varies a little with threads.
         assert may_end or not ended or n > kills.calls - 20, run.stderr
         return ended
     return kill
@@ -302,7 +302,7 @@ def at_time(seconds):
 
 
 def points(calls, rng, full):
-    """The calls to be killed at: all of them, or the first, the last and some in between."""
+    """Returns the calls at which to kill: all of them, or the first, the last and some in between."""
     if full or calls <= FEW:
         return list(range(1, calls + 1))
     ends = [1, 2, 3, *range(calls - FEW // 2, calls + 1)]
@@ -310,7 +310,7 @@ def points(calls, rng, full):
 
 
 def trials(kills, rng, full):
-    """Names and kills of all trials of a scenario."""
+    """Returns the names and kills of all trials of a scenario."""
     for n in points(kills.calls, rng, full):
         torn = rng.random() < 0.3
         yield f"call {n}{', torn' if torn else ''}", [at_call(n, torn)]
@@ -338,7 +338,7 @@ def test(scenario, work, shim, rng, arguments):
 
 
 def another_input_after_a_kill(work, shim):
-    """A run from stdin is killed at its end; a run of other documents that replaces its result must read them, once."""
+    """Kills a run from stdin at its end. A run of other documents that replaces its result must read them, once."""
     wrong = []
     first, second = corpus(40, 11), corpus(30, 12)
     command = "dedup - --format jsonl -o out --against seen --append --overwrite --max-rejected 100% -q".split()

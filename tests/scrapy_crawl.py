@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Crawls sites made for the test with the package of integrations/scrapy, as pip installs it from there.
 
-The service is started with tokens, and the crawls have one that reads and writes. It is killed in the middle of a crawl, away from the
-start, busy, and asked with what it refuses: a crawl ends in order, says what is wrong once, and hangs nowhere.
+The service has tokens, and the crawls use one that reads and writes. It is killed in the middle of a crawl, away from the start, busy, and
+called with wrong settings. Each time the crawl ends in order, reports the problem once, and does not hang.
 
-Needs the release binary (TWINPRINT), and PyPI for what the package needs. SCRAPY names another version of Scrapy, such as scrapy==2.11.2."""
+Needs the release binary (TWINPRINT), and PyPI for the dependencies of the package. SCRAPY names another version of Scrapy, such as scrapy==2.11.2."""
 
 import hashlib
 import http.server
@@ -37,7 +37,7 @@ class Spider(scrapy.Spider):
     custom_settings = {
         "SPIDER_MIDDLEWARES": {"scrapy_twinprint.TwinprintMiddleware": 100},
         "TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "DEBUG", "RETRY_ENABLED": False, "ROBOTSTXT_OBEY": True,
-        # Pages in the order of their links, so that it is known which of two is the copy.
+        # Pages in the order of their links, so the test knows which of two is the copy.
         "DEPTH_PRIORITY": 1, "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
         "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
     }
@@ -72,7 +72,7 @@ def words(seed, count=1000):
 
 
 def site():
-    """Pages by path: words and links. copy-* are pages again, every second with an edit; only they link to trap-*."""
+    """Returns pages by path: words and links. copy-* repeat pages, every second one with an edit; only they link to trap-*."""
     pages = {"": (words("front"), [f"page-{n}" for n in range(PAGES)])}
     for n in range(PAGES):
         links = [f"copy-{n}"] if n < COPIES else []
@@ -87,7 +87,7 @@ def site():
 
 
 class Site:
-    """A server of pages, which notes what it is asked for. `when` is called with every path."""
+    """A server of pages that records the requested paths. `when` is called with every path."""
 
     def __init__(self, pages):
         self.pages, self.asked, self.when = pages, [], lambda path: None
@@ -155,7 +155,7 @@ class Service:
 
 
 class Crawl:
-    """One run of the spider: what it told, what came of it."""
+    """One run of the spider: its log, stats, items and dropped pages."""
 
     def __init__(self, python, work, site, collection, token="crawler", ends=0, **settings):
         site.asked.clear()
@@ -187,7 +187,7 @@ NEW = {"", *(f"page-{n}" for n in range(PAGES))}
 
 
 def crawl_and_crawl_again(crawl, service):
-    """The same pages are dropped each time, with a token that may not make collections, and a changed page goes by what it is now."""
+    """The same pages are dropped each time, with a token that may not create collections. A changed page is judged by its current text."""
     site_ = Site(site())
     collection = service.collection("again")
     first = crawl(site_, collection)
@@ -195,7 +195,7 @@ def crawl_and_crawl_again(crawl, service):
     assert not [path for path in first.asked if path.startswith("trap")], "the links of a dropped page were followed"
     assert set(first.items.values()) == {"new"} and first.count("exact") == first.count("near") == COPIES // 2, first.stats
     assert first.count("documents") == len(NEW) + COPIES > first.count("batches"), first.stats
-    # robots.txt, the pages, and nothing else: requests to the service are none of the crawl's.
+    # robots.txt, the pages, and nothing else: requests to the service do not count as the crawl's.
     assert first.stats["downloader/request_count"] == 1 + len(NEW) + COPIES, first.stats
     assert all(not re.search(r"\d", name) for name in first.stats), "a stat for each page"
     assert re.search(r"DEBUG: Dropped \S+/copy-1: near copy of \S+/page-1\b", first.log), first.log
@@ -204,30 +204,30 @@ def crawl_and_crawl_again(crawl, service):
     assert (again.dropped, set(again.items)) == (COPY_OF, NEW), (again.dropped, again.items)
     assert set(again.items.values()) == {"updated"}, again.items
 
-    # Of a page and its copy that both change a little one passes, whichever comes first.
+    # If a page and its copy both change a little, one passes, whichever comes first.
     for path in ("page-3", "copy-3"):
         site_.pages[path][0][120] = "changed"
-    # A page that becomes a copy is dropped like a new one; its own copy, no copy of anything now, passes.
+    # A page that becomes a copy is dropped like a new one. Its own copy, which is now no copy, passes.
     site_.pages["page-5"] = (words(9), ["copy-5"])
     changed = crawl(site_, collection)
-    # page-9 may have been asked about before or after page-5, and was there before in any case.
+    # page-9 may be checked before or after page-5; it was in the collection before in either case.
     assert changed.dropped.get("page-5") == "page-9", changed.dropped
     assert "page-3" in changed.items and changed.dropped["copy-3"] == "page-3", changed.dropped
 
-    # Only what has changed.
+    # Only changed pages.
     site_.pages = site()
     collection = service.collection("changes")
     crawl(site_, collection)
     for n in range(COPIES, PAGES):
         site_.pages[f"page-{n}"][0].append("more")
     changes = crawl(site_, collection, DROP_UNCHANGED="True")
-    # The links of the front page, which has not changed, are followed all the same.
+    # The links of the front page, which has not changed, are still followed.
     assert set(changes.items) == {f"page-{n}" for n in range(COPIES, PAGES)}, changes.items
     assert changes.count("unchanged") == 1 + COPIES and set(changes.dropped) == {"", *COPY_OF, *COPY_OF.values()}, changes.dropped
 
 
 def verdicts_chosen(crawl, service):
-    """Near-duplicates that pass are remembered, so that a crawl again drops the same, whatever stands for a group."""
+    """Near-duplicates that pass are stored, so a second crawl drops the same pages, whatever the canonical of a group."""
     site_ = Site(site())
     for name, canonical in (("exact", "first"), ("shortest", "shortest-url")):
         collection = service.collection(name, canonical=canonical)
@@ -238,11 +238,11 @@ def verdicts_chosen(crawl, service):
 
 
 def busy(crawl, service):
-    """A service that has too much to do is asked again when it says; pages it does not take pass."""
+    """A busy service is retried after the time that it names. Pages that it refuses pass."""
     times = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        """Between crawl and service: every second request is too much, and a page is refused."""
+        """A proxy between crawl and service: it answers every second request with 429, and refuses one page."""
 
         protocol_version = "HTTP/1.1"
 
@@ -278,7 +278,7 @@ def busy(crawl, service):
 
 
 def killed_in_the_middle(crawl, service, work):
-    """The crawl goes on, ends in order, and asks again once the service is back."""
+    """The crawl continues, ends in order, and uses the service again once it is back."""
     pages = {"": (words("front"), ["chain-0"])}
     for n in range(40):
         pages[f"chain-{n}"] = (words(f"chain {n}"), [f"chain-{n + 1}"] if n < 39 else [])
@@ -306,7 +306,7 @@ def killed_in_the_middle(crawl, service, work):
         if path == "chain-20":
             back.append(Service(work, service.address.removeprefix("http://")))
         if path in ("chain-20", "chain-25", "chain-30"):
-            # Longer than the pause after which the service is asked again.
+            # Longer than the pause between probes of the service.
             time.sleep(2.5)
 
     site_.when = when
@@ -336,7 +336,7 @@ def refused(crawl, service):
 
 
 def away_from_the_start(crawl):
-    """Nothing listens there: all pages pass, and are counted."""
+    """No service listens: all pages pass, and are counted."""
     with http.server.HTTPServer(("127.0.0.1", 0), None) as free:
         port = free.server_port
     run = crawl(Site(site()), f"http://127.0.0.1:{port}/v1/collections/none")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The service from outside: its OpenAPI description held against the validator, the service against the description, a client that is generated
-from it against the service; its metrics read by the parser of Prometheus; under clients that send the same pages at once, and killed.
+"""Tests of the service from outside: its OpenAPI description against the validator, the service against the description, a generated client
+against the service, its metrics by the parser of Prometheus; clients that send the same pages at once; kills under load.
 
     tests/service.py            runs of a size for CI
     tests/service.py --full     20 runs of 8 clients with 1,000 pages, 1,000 kills
@@ -62,7 +62,7 @@ def page(seed, edit=0):
     return " ".join(words)
 
 
-# How schemathesis is to send lines of JSON.
+# The serializer by which schemathesis sends lines of JSON.
 HOOKS = """
 import json
 import schemathesis
@@ -72,7 +72,7 @@ def lines(context, value):
     return value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
 """
 
-# Names of what is there, so that more than "not found" is answered.
+# Names that exist, so that answers other than "not found" are tested too.
 NAMES = """
 [parameters]
 "path.collection" = "c"
@@ -87,7 +87,7 @@ NAMES = """
 
 
 def described(work):
-    """Schemathesis sends what the description allows and what it does not; no answer may be other than described."""
+    """Schemathesis sends requests that the description allows and others. Every answer must be as described."""
     tool = Path(sys.executable).parent / "schemathesis"
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     (Path(work) / "hooks.py").write_text(HOOKS)
@@ -112,13 +112,13 @@ def described(work):
         print("schemathesis," if not names else "with names of what is there,", cases[0])
 
 
-# The configuration for the generator of clients: lines of JSON are bytes to it.
+# The configuration of the client generator: lines of JSON are bytes.
 GENERATOR = """
 content_type_overrides:
   application/x-ndjson: application/octet-stream
 """
 
-# The calls of the generated client. Its functions parse answers into the types of the description.
+# Calls of the generated client. Its functions parse answers into the types of the description.
 CALLS = """
 import io, sys, time
 from made import Client
@@ -176,14 +176,14 @@ assert "made" not in [found.name for found in list_collections.sync(client=clien
 
 
 def generated(work):
-    """The description is one to its validator, and the client that is generated from it does what it says."""
+    """The description is valid, and the client that is generated from it works."""
     with Service(work) as service:
         description = service.call("GET", "/openapi.json")[1]
         openapi_spec_validator.validate(description)
         (Path(work) / "openapi.json").write_text(json.dumps(description))
         (Path(work) / "config.yml").write_text(GENERATOR)
         (Path(work) / "calls.py").write_text(CALLS)
-        # The tool calls others that stand beside it.
+        # The tool calls others in the same directory.
         tools = Path(sys.executable).parent
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
         command = [str(tools / "openapi-python-client"), "generate", "--path", "openapi.json", "--config", "config.yml", "--meta", "none",
@@ -197,7 +197,7 @@ def generated(work):
 
 
 def measured(work):
-    """The parser of Prometheus reads the metrics: every family has a type and says what it is, once."""
+    """The parser of Prometheus reads the metrics: every family has one type and one help text."""
     with Service(work) as service:
         for name in ("c", "d"):
             assert service.call("PUT", f"/v1/collections/{name}", {})[0] == 201
@@ -233,11 +233,11 @@ def measured(work):
 
 
 def one_new_each(work, runs, clients, pages):
-    """Every client sends every page, lightly edited and in an order of its own: each page is new for one of them."""
+    """Every client sends every page, lightly edited and in its own order: each page is new for exactly one of them."""
     with Service(work) as service:
         for run in range(runs):
             name = f"/v1/collections/run{run}"
-            # The widest radius: a word exchanged turns 16 bits or more once in some thousand pages, and this is about who comes first.
+            # The widest radius: an exchanged word flips 16 bits or more once in some thousand pages, and this test is about concurrency.
             assert service.call("PUT", name, {"k": 24})[0] == 201
             new, errors = [0] * clients, []
 
@@ -272,9 +272,9 @@ def one_new_each(work, runs, clients, pages):
 
 
 def kills(work, cycles):
-    """Killed at random under load: what was acknowledged is there, in the story it was told, and nothing that was not sent."""
+    """Kills at random under load. Acknowledged documents are present, in the story of the answer, and none that was not sent."""
     rng = random.Random(5)
-    # Of every id the text that was acknowledged last, none where it is deleted, and what was sent without an answer.
+    # For every id the text acknowledged last (none if it is deleted), and texts sent without an answer.
     acknowledged, doubtful, stories = {}, {}, {}
     slowest, count = 0.0, 0
     for cycle in range(cycles):
@@ -291,7 +291,7 @@ def kills(work, cycles):
                 connection = http.client.HTTPConnection(service.host, timeout=60)
                 mine = [one for one in held if one.startswith(f"{number}-")]
                 for batch in range(10_000):
-                    # New ones, other texts for old ones, and deletions, of leaders too: few pages, so that groups form.
+                    # New documents, other texts for old ones, and deletions, also of leaders. Few pages, so that groups form.
                     if rng.random() < 0.25 and mine:
                         one = rng.choice(mine)
                         sent = {one: None}
@@ -332,7 +332,7 @@ def kills(work, cycles):
             for one in {*acknowledged, *doubtful, *rows}:
                 found = rows[one]["text"] if one in rows else None
                 if one in doubtful:
-                    # The story of its last text was never told.
+                    # No answer named the story of its last text.
                     stories.pop(one, None)
                 may = [acknowledged.get(one), *doubtful.pop(one, [])]
                 assert found in may, f"cycle {cycle}: {one} is {found!r}, and was sent as {may!r}"

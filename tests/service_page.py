@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The service's page in a browser: wide and narrow, light and dark, English and Chinese.
+"""Tests of the service's page in a browser: wide and narrow, light and dark, English and Chinese.
 
-No message of the console, nothing fetched from elsewhere, nothing wider than the window, and what documents hold does nothing. With
-`--screenshots DIR` the page is also photographed into DIR, as in docs/.
+The page writes nothing to the console, fetches nothing from elsewhere, fits the window, and markup in documents has no effect. With
+`--screenshots DIR` the script also writes pictures of the page to DIR, as in docs/.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright (no browser of its own).
 """
@@ -35,7 +35,7 @@ SUBJECTS = ["quake coast harbour rescue tremor", "final stadium goal striker cup
 
 
 def fill(host, hostile):
-    """Reports in both languages, each in some editions, and `hostile` documents that would like to be markup."""
+    """Returns reports in both languages, each in some editions, and `hostile` documents that contain markup."""
     draw = random.Random(11)
     documents = []
     for n in range(40):
@@ -54,7 +54,7 @@ def fill(host, hostile):
     for n in range(hostile):
         documents.append({"id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "time": "2024-05-20",
                           "fields": {"title": ATTACK}, "text": f"{ATTACK} {ATTACK} {n}"})
-    # More members of one group and more sources than a part of their lists has.
+    # More members of one group and more sources than one page of their lists has.
     for n in range(120 if hostile else 0):
         documents.append({"id": f"copy-{n}", "source": f"site{n % 60}.example", "time": "2024-05-20", "text": "the same notice on every site " * 5})
     connection = http.client.HTTPConnection(host)
@@ -71,7 +71,7 @@ def fill(host, hostile):
 
 
 def soon(page, holds):
-    """Waits until something holds. The page's own policy lets no script look for it."""
+    """Waits until a condition holds. The page's own policy forbids a script to wait for it."""
     for _ in range(200):
         if holds():
             return

@@ -1,4 +1,4 @@
-"""Tables as others write them, and what twinprint writes as others read it: pyarrow, pandas, polars, DuckDB.
+"""Tests of tables with pyarrow, pandas, polars and DuckDB: their files as input, and twinprint's files as they read them.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint) and those packages; `./test` installs them.
 """
@@ -26,7 +26,7 @@ DOCUMENTS = 5000
 
 
 def documents(seed=7):
-    """Documents of made-up words, three in ten of them an earlier one with a word changed; some Chinese, some empty."""
+    """Returns documents of invented words, three in ten of them an earlier one with a word changed; some Chinese, some empty."""
     r = random.Random(seed)
     words = ["".join(r.choice("abcdefghijklmnop") for _ in range(r.randint(2, 9))) for _ in range(3000)]
     han = [chr(0x4E00 + r.randrange(3000)) for _ in range(800)]
@@ -77,7 +77,7 @@ WRITERS = {
 
 
 def read(path):
-    """A table as pyarrow reads it."""
+    """Returns a table as pyarrow reads it."""
     if path.suffix == ".parquet":
         return pq.ParquetFile(path).read()
     with pa.memory_map(str(path)) as file:
@@ -119,8 +119,8 @@ class SameDocuments(Case):
         rows = lines(self.work / out / "clusters.jsonl")
         return [{key: value for key, value in row.items() if key != "source"} for row in rows]
 
-    def test_a_dictionary_that_the_writer_gave_up(self):
-        """Pages by the dictionary, then plain ones, in a row group of several parts."""
+    def test_a_dictionary_that_the_writer_abandoned(self):
+        """Dictionary pages, then plain ones, in a row group of several parts."""
         r = random.Random(5)
         text = lambda: " ".join(f"w{r.randrange(10**6)}" for _ in range(140))
         few = [text() for _ in range(20)]
@@ -185,14 +185,14 @@ class SameDocuments(Case):
                 self.assertGreater(sum(count > 1 for count in after["x_dup_count"].to_pylist()), 1)
                 self.others(out / "annotated" / name, after)
 
-    def test_a_column_of_that_name_is_refused(self):
+    def test_an_existing_column_of_the_same_name_is_refused(self):
         pq.write_table(TABLE.rename_columns(["id", "text", "hamming", "tags"]), self.work / "t.parquet")
         done = self.dedup([self.work / "t.parquet"], "--mode", "annotate", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("hamming", done.stderr)
 
     def others(self, path, table):
-        """What other readers find in a written file."""
+        """Checks that other readers agree on a written file."""
         texts = table["text"].to_pylist()
         if path.suffix == ".parquet":
             frames = [
@@ -221,7 +221,7 @@ class SameDocuments(Case):
         self.assertLessEqual(max(sizes), 500)
         self.assertGreater(sum(sizes) / len(sizes), 250)
 
-    def test_shards_keep_their_places(self):
+    def test_shards_keep_their_paths(self):
         data = self.work / "set/data"
         data.mkdir(parents=True)
         shards = [TABLE.slice(0, 1000), TABLE.slice(1000, 1000), TABLE.slice(0, 1000)]
@@ -260,7 +260,7 @@ class ClusterTable(Case):
 
 
 class ClusterIds(Case):
-    """Ids of whole numbers keep their type in clusters.parquet, so that it joins with the input as it is."""
+    """Integer ids keep their type in clusters.parquet, so it joins with the input without a cast."""
 
     TEXTS = ["one two three four five six seven eight", "something else altogether in these words", "one two three four five six seven eight"]
 
@@ -294,7 +294,7 @@ class ClusterIds(Case):
                     self.joins(self.work / name, path, len(ids))
 
     def joins(self, documents, clusters, count):
-        """Joins by id and by what is duplicated, in every engine, without a cast."""
+        """Joins by `id` and by `duplicate_of` in every engine, without a cast."""
         if documents.suffix == ".parquet":
             frame, found = polars.read_parquet(documents), polars.read_parquet(clusters)
             query = "select count(*), count(d2.id) from read_parquet('{}') d join read_parquet('{}') c on d.id = c.id left join read_parquet('{}') d2 on c.duplicate_of = d2.id"
@@ -307,7 +307,7 @@ class ClusterIds(Case):
         self.assertEqual(len(frame.join(found, on="id")), count)
         self.assertEqual(len(frame.join(found, left_on="id", right_on="duplicate_of")), 1)
 
-    def test_anything_else_is_a_string(self):
+    def test_ids_of_other_types_are_strings(self):
         whole = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": self.TEXTS})
         small = pa.table({"id": pa.array([4, 5, 6], pa.int32()), "text": self.TEXTS})
         words = pa.table({"id": ["a", "b", "c"], "text": self.TEXTS})
@@ -326,7 +326,7 @@ class ClusterIds(Case):
                 expected = lines(self.work / "-".join(names) / "clusters.jsonl")
                 self.assertEqual(found["id"].to_pylist(), [row["id"] for row in expected])
                 self.assertEqual(found["duplicate_of"].to_pylist(), [row["duplicate_of"] for row in expected])
-        # Of several files with one type, rows that are rejected, and another column, the type stays.
+        # The type stays with several files of one type, with rejected rows, and with another column.
         nulls = pa.table({"id": pa.array([7, 8, 9], pa.int64()), "text": [self.TEXTS[0], None, self.TEXTS[1]]})
         pq.write_table(nulls, self.work / "nulls.parquet")
         self.dedup([paths["whole"], self.work / "nulls.parquet"], "--max-rejected", "100%", out="both")
@@ -334,7 +334,7 @@ class ClusterIds(Case):
         self.assertEqual((found.schema.field("id").type, found["id"].to_pylist()), (pa.int64(), [1, 2, 3, 7, 9]))
         self.assertEqual(found["duplicate_of"].to_pylist(), [None, None, 1, 1, 2])
 
-    def test_what_is_known_from_elsewhere_has_ids_of_its_own(self):
+    def test_duplicates_of_a_collection_make_duplicate_of_a_string(self):
         table = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": self.TEXTS})
         pq.write_table(table, self.work / "d.parquet")
         (self.work / "old.jsonl").write_text(json.dumps({"id": "old", "text": self.TEXTS[1]}) + "\n")
@@ -352,7 +352,7 @@ class Columns(Case):
     LONG = "one two three four five six seven eight nine ten eleven twelve"
 
     def ids(self, table, *flags):
-        """The ids and the rejects of a table, written both ways."""
+        """Returns the ids and the rejects of a table, written both ways."""
         answers = []
         for name, write in ("t.parquet", pq.write_table), ("t.arrow", feather.write_feather):
             out = f"{name}-{len(os.listdir(self.work))}"
@@ -394,7 +394,7 @@ class Columns(Case):
                 for duplicates, _, _ in self.ids(table, "--keep", "newest"):
                     self.assertEqual(duplicates, ["b", None, "b"])
 
-    def test_what_is_no_text(self):
+    def test_values_without_text_are_rejected(self):
         table = pa.table({"text": [1, 2], "body": ["x", "y"]})
         for flags, why in ([], r'column "text" is I.*64.*--text-key'), (["--text-key", "content"], r'"content".*text, body'):
             for name, write in ("t.parquet", pq.write_table), ("t.arrow", feather.write_feather):
@@ -409,7 +409,7 @@ class Columns(Case):
 
 
 class Damaged(Case):
-    def test_damage_is_told_and_costs_no_more_than_it_must(self):
+    def test_damage_is_reported_and_every_row_is_counted(self):
         r = random.Random(3)
         small = TABLE.slice(0, 300)
         makers = {
@@ -428,7 +428,7 @@ class Damaged(Case):
                     del bad[r.randrange(len(bad)) :]
                 else:
                     for _ in range(r.randint(1, 4)):
-                        # The frame is where claims are made: half of the damage goes there.
+                        # The metadata makes claims about the rest, so half of the damage goes there.
                         at = r.randrange(len(bad)) if trial % 2 else len(bad) - 1 - r.randrange(min(len(bad), 2000))
                         bad[at] = r.randrange(256)
                 with self.subTest(name, trial=trial):
@@ -444,7 +444,7 @@ class Damaged(Case):
                         self.assertEqual(report["read"], report["kept"] + report["removed"] + report["rejected"])
                         self.assertEqual(report["rejected"], len(lines(self.work / out / "rejects.jsonl")))
 
-    def test_other_things_under_the_name(self):
+    def test_files_that_are_not_tables_are_refused(self):
         for name in "x.parquet", "x.arrow":
             for content in b"", b"PAR1", b"{\"text\": \"x\"}\n" * 100, b"PAR1" + b"\x00" * 50 + b"\xff\xff\xff\x7fPAR1", b"ARROW1\0\0" + b"\xff" * 40 + b"ARROW1":
                 with self.subTest(name, content=content[:20]):

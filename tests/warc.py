@@ -1,7 +1,7 @@
-"""Web archives made by warcio, whole and damaged, of all versions and statuses: right counts, right groups, rejects by record, copies that other tools read.
+"""Tests of web archives made by warcio, whole and damaged, of all versions and statuses: counts, groups, rejects, and copies that other tools read.
 
-Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio and brotli, which `./test` installs. The pages
-are made here.
+Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio and brotli, which `./test` installs. The script
+generates the pages.
 """
 
 import collections
@@ -44,7 +44,7 @@ CHINESE = "<html><head><title>页</title></head><p>" + "网页的主要内容在
 
 
 def write(packed):
-    """A WARC file with pages, Chinese pages in two charsets, and records of other kinds; and their counts."""
+    """Writes a WARC file with pages, Chinese pages in two charsets, and records of other kinds. Returns their counts."""
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=packed)
     writer.write_record(writer.create_warcinfo_record("test.warc", {"software": "tests"}))
@@ -91,7 +91,7 @@ def rows(path):
 
 
 def members(data):
-    """The members of a gzip file, as they are packed."""
+    """Returns the members of a gzip file, compressed."""
     found = []
     while data:
         member = zlib.decompressobj(31)
@@ -134,7 +134,7 @@ class Archive(unittest.TestCase):
         return out
 
     def read_back(self, out, name):
-        """What warcio reads of both sides; it fails on a file without a member for each record."""
+        """Returns the records that warcio reads from both sides. warcio fails on a file without a member for each record."""
         sides = []
         for side in ["kept", "removed"]:
             with open(out / side / name, "rb") as stream:
@@ -154,7 +154,7 @@ class Archive(unittest.TestCase):
         data = write(True)
         out = self.whole("a.warc.gz", data)
         self.read_back(out, "a.warc.gz")
-        # Each record goes to one side with the bytes it was packed in; one too long to be held is packed anew.
+        # Each record goes to one side with its compressed bytes. A record too long to be held is compressed again.
         sides = [members((out / side / "a.warc.gz").read_bytes()) for side in ["kept", "removed"]]
         before = collections.Counter(members(data))
         anew = collections.Counter(sides[0] + sides[1]) - before
@@ -170,7 +170,7 @@ class Archive(unittest.TestCase):
             subprocess.run(["rm", "-r", out], check=True)
 
     def test_zstd(self):
-        # A frame for each record, as the format asks.
+        # A frame for each record, as the format requires.
         members = []
         data = write(False)
         for part in data.split(b"WARC/1.0\r\n")[1:]:
@@ -206,7 +206,7 @@ class Archive(unittest.TestCase):
         self.assertIn("cut off", reject["reason"])
         self.assertEqual(reject["line"], DOCUMENTS + sum(OTHER.values()))
 
-        # Another length in one record in the middle, too small or too large: one reject, and reading goes on.
+        # A wrong length in one record in the middle, too small or too large: one reject, and reading continues.
         start = data.index(b"WARC-Target-URI: http://pages.example/30\r\n", data.index(b"pages.example/29"))
         start = data.index(b"WARC-Type: response", start) if b"request" in data[start - 80 : start] else start
         field = data.index(b"Content-Length: ", start)
@@ -225,7 +225,7 @@ class Archive(unittest.TestCase):
         self.assertEqual(report["records"]["rejected_by"], {"truncated stream": 1})
 
     def test_status(self):
-        """Error pages, redirects, parts of pages, and responses of which little is there."""
+        """Error pages, redirects, partial pages, and responses without a head or a body."""
         out = io.BytesIO()
         writer = WARCWriter(out, gzip=False)
 
@@ -245,7 +245,7 @@ class Archive(unittest.TestCase):
         response("http://x.example/odd", "999 Request denied", page(8))
         bare = [("http://x.example/bare", "<p>no head"), ("http://x.example/empty", ""), ("dns:x.example", "20200101000000\n192.0.2.1\n")]
         for url, content in bare:
-            # By hand, since warcio refuses to write them.
+            # Written without warcio, which refuses to write them.
             head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(content)}\r\n\r\n"
             out.write(f"{head}{content}\r\n\r\n".encode())
         _, report = self.dedup("status.warc", out.getvalue())
@@ -283,7 +283,7 @@ class Archive(unittest.TestCase):
             self.assertEqual(len(kept) + len(removed), len(joined))
 
     def test_bombs(self):
-        """Bodies that unpack to much more than a document may have, in little memory."""
+        """Bodies that decompress to far more than the limit of a document use little memory."""
         out = io.BytesIO()
         writer = WARCWriter(out, gzip=False)
         zeros = gzip.compress(bytes(300_000_000), 9)
@@ -307,5 +307,5 @@ class Archive(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # warcio leaves the closing of its buffers to the collector.
+    # warcio leaves its buffers to the garbage collector.
     unittest.main(warnings="ignore")

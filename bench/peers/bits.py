@@ -1,9 +1,9 @@
-"""How evenly the bits of fingerprints are spent on real pages, none of which is a near-duplicate of another.
+"""Distribution of the bits of fingerprints on real pages, none of which is a near-duplicate of another.
 
     python3 bench/peers/bits.py TWINPRINT SET.jsonl...
 
-For some profiles: the shares of ones of the bits, the correlation of two bits, and the collision entropy of blocks of 16 bits (of which
-16 would be the most): how many bits of such a block tell two strangers apart.
+Prints for some profiles the share of ones of the bits, the correlation of two bits, and the collision entropy of blocks of 16 bits:
+the number of bits of such a block that distinguish two unrelated pages, 16 at most.
 """
 
 import json
@@ -34,7 +34,7 @@ def fingerprints(twinprint, paths, options):
 
 def quality(prints):
     n = len(prints)
-    # A bit of all fingerprints, as one number.
+    # One bit of all fingerprints, as one number.
     columns = [int("".join(str(x >> bit & 1) for x in prints), 2) for bit in range(BITS)]
     ones = [column.bit_count() / n for column in columns]
     spread = [sqrt(share * (1 - share)) for share in ones]

@@ -1,10 +1,10 @@
-"""Stories against scikit-learn's clusterings of the same vectors, on sets of labelled documents.
+"""Stories compared with scikit-learn's clusterings of the same vectors, on sets of labelled documents.
 
     python3 bench/peers/clusters.py TWINPRINT SET.jsonl LABEL [SET.jsonl LABEL ...]
 
-Needs scikit-learn. LABEL is a field with a string, or with a list, of which documents with exactly one entry count. Each half of a set, in
-its order, is measured with the setting that is best for the other half; told are the means of both. Settings are chosen twice: for each set the
-one of best B-cubed F1, and one for all sets, of the best mean adjusted Rand index, which chance does not raise.
+Needs scikit-learn. LABEL is a field with a string, or with a list; of lists, documents with exactly one entry count. Each half of a set, in
+its order, is measured with the setting that is best for the other half, and the means of both are printed. Settings are chosen twice: for each
+set the one of best B-cubed F1, and one for all sets, of the best mean adjusted Rand index, which chance does not raise.
 """
 
 import json
@@ -24,11 +24,11 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 warnings.filterwarnings("ignore")
 
-# Each range is wide enough that its ends are not what is chosen: every method is tried from nearly every document for itself to nearly all together.
+# Each range is so wide that its ends are not chosen: from nearly one cluster a document to nearly one cluster for all.
 COSINES = [0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.16, 0.2, 0.3, 0.5]
 MERGES = [*COSINES, 1.0]
 BITS = [8, 12, 16, 20, 24]
-# Birch's radius of a subcluster of unit vectors: the root of 1 - c, where c is the mean cosine of two members, each with itself included.
+# Birch's radius of a subcluster of unit vectors: the root of 1 - c, where c is the mean cosine of two members, pairs of one member included.
 RADII = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.9825, 0.985, 0.9875, 0.99, 0.9915, 0.993]
 RADII += [0.994, 0.995, 0.996, 0.997, 0.998, 0.999, 1.0]
 SIZES = [2, 3, 5, 10, 20, 40]
@@ -36,7 +36,7 @@ SHARES = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
 
 def scores(found, truth):
-    """B-cubed precision, recall and F1, with and without self; F1 of pairs."""
+    """Returns B-cubed precision, recall and F1, with and without self, and F1 of pairs."""
     cells, a, b = Counter(zip(found, truth)), Counter(found), Counter(truth)
     n = len(truth)
     result = {}
@@ -72,7 +72,7 @@ def documents(path, field):
 
 
 class Half:
-    """Documents, their labels, and the vectors that twinprint gives them."""
+    """A set: documents, their labels, and their vectors from twinprint."""
 
     def __init__(self, twinprint, records, work, name):
         self.twinprint, self.path, self.work = twinprint, work / f"{name}.jsonl", work
@@ -90,8 +90,8 @@ class Half:
         self.dense = TruncatedSVD(min(100, len(terms) - 1), random_state=1).fit_transform(self.vectors)
         norms = np.linalg.norm(self.dense, axis=1, keepdims=True)
         self.dense = self.dense / np.where(norms > 0, norms, 1)
-        # The vectors turned into the space they span: all distances stay, and Birch, which makes its centroids dense, takes a second
-        # where it took minutes.
+        # The vectors are rotated into the space that they span. All distances stay, and Birch, whose centroids are dense, takes a second
+        # instead of minutes.
         values, directions = np.linalg.eigh((self.vectors @ self.vectors.T).toarray())
         self.turned = directions * np.sqrt(np.clip(values, 0, None))
 
@@ -123,11 +123,11 @@ class Half:
 
     def hdbscan(self, size):
         found = HDBSCAN(min_cluster_size=size).fit_predict(self.dense)
-        # What it calls noise is clusters of one.
+        # Noise counts as clusters of one.
         return [label if label >= 0 else -2 - i for i, label in enumerate(found)]
 
     def lot(self, share):
-        # What chance gives: nothing is read.
+        # The result of chance, without reading the documents.
         lots = random.Random(1)
         return [-1 if lots.random() < share else i for i in range(len(self.truth))]
 
@@ -139,19 +139,19 @@ METHODS = [
     ("MiniBatchKMeans, the true k", "kmeans", [()]),
     ("Birch, radius", "birch", [(r,) for r in RADII]),
     ("HDBSCAN, least size", "hdbscan", [(s,) for s in SIZES]),
-    ("a share by lot together, the others single", "lot", [(s,) for s in SHARES]),
+    ("a random share in one cluster, the others single", "lot", [(s,) for s in SHARES]),
 ]
 
 
 def mean(measured):
-    """The means of two halves' scores."""
+    """Returns the means of the scores of two halves."""
     both = lambda value: sum(map(value, measured)) / len(measured)
     means = {name: [both(lambda s: s[name][i]) for i in range(3)] for name in ("bcubed", "others")}
     return means | {name: both(lambda s: s[name]) for name in ("pairs", "ari", "v", "clusters")}
 
 
 class Set:
-    """How well every method does on both halves of a set, with every setting."""
+    """Returns the scores of every method on both halves of a set, with every setting."""
 
     def __init__(self, twinprint, path, field, work):
         records = documents(path, field)
@@ -170,7 +170,7 @@ class Set:
 
 
 def table(heading, one, sets, wanted):
-    """How the methods do on one set, each half with the setting that is best for the other halves of `sets`."""
+    """Prints the scores of the methods on one set, each half with the setting that is best for the other halves of `sets`."""
     print(f"\n### {heading}\n")
     print("| method | chosen | clusters | B-cubed P | R | F1 | without self F1 | pairs F1 | ARI | V |")
     print("|---|---|---|---|---|---|---|---|---|---|")

@@ -1,6 +1,6 @@
-"""Asks FAISS's exact binary indexes what `lookups --export DIR` wrote: faiss_lookups.py DIR K [QUERIES].
+"""Queries FAISS's exact binary indexes with the files of `lookups --export DIR`: faiss_lookups.py DIR K [QUERIES].
 
-One thread. Prints rows of the table that `lookups` prints; matches must be as many as ours for the same queries.
+One thread. Prints rows of the table that `lookups` prints. The number of matches must equal twinprint's for the same queries.
 """
 
 import resource
@@ -30,7 +30,7 @@ def run(name, index, flips):
     held = resident() - before
     if flips is not None:
         index.nflip = flips
-    # Its range search keeps distances below the radius.
+    # FAISS's range search keeps distances below the radius, not at it.
     clock = time.process_time()
     limits, _, _ = index.range_search(queries, k + 1)
     took = time.process_time() - clock
@@ -41,7 +41,7 @@ def run(name, index, flips):
     )
 
 
-# Exact for k where flips >= floor(k / tables).
+# The index is exact for k if flips >= floor(k / tables).
 for tables, bits in [(2, 32), (3, 21), (4, 16)]:
     flips = k // tables
     run(f"FAISS {faiss.__version__} IndexBinaryMultiHash {tables} x {bits}, nflip {flips}", faiss.IndexBinaryMultiHash(64, tables, bits), flips)

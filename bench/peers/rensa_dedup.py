@@ -2,9 +2,9 @@
 
 readme: the loop of rensa's README, text.split() and 128 permutations at 0.8.
 shingles: the same on the shingles that twinprint verifies with (word 3-grams; character 5-grams of letters and
-digits where a tenth of the letters are ideographs), with which rensa finds most of what is there.
+digits where a tenth of the letters are ideographs), with which rensa finds most duplicates.
 
-Takes the lines in the first BYTES of the file. Prints one line of JSON.
+Reads the lines in the first BYTES of the file. Prints one line of JSON.
 """
 
 import json

@@ -1,7 +1,7 @@
 //! Wall and CPU time.
 //!
-//! CPU time is what `/proc` says, so other processes on the machine do not count in it: of a process in ticks of 10 ms, of
-//! a thread in nanoseconds.
+//! CPU time comes from `/proc`, so it does not include other processes on the machine. For a process it has ticks of 10 ms,
+//! for a thread nanoseconds.
 
 use std::fs;
 use std::time::Instant;
@@ -17,7 +17,7 @@ pub struct Clock {
     children: f64,
 }
 
-/// What it took.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Elapsed {
     /// Wall time in seconds.
@@ -39,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// What it took since.
+    /// Returns the times since the start.
     pub fn elapsed(&self) -> Elapsed {
         let (own, children) = cpu_seconds();
         Elapsed {
@@ -50,20 +50,20 @@ impl Clock {
     }
 }
 
-/// CPU seconds of the calling thread so far, to the nanosecond; 0 where the system does not tell.
+/// Returns the CPU seconds of the calling thread, to the nanosecond; 0 if the system does not report them.
 pub fn thread_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = stat.split(' ').next().and_then(|field| field.parse::<f64>().ok());
     nanoseconds.unwrap_or_default() / 1e9
 }
 
-/// The middle of the values (the upper of two), 0 for none.
+/// Returns the median of the values (the upper of two), 0 for none.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// The values below which these shares of all lie, 0 for none.
+/// Returns the percentiles of the values at these shares, 0 for none.
 pub fn percentiles<const N: usize>(mut values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
     values.sort_by(f64::total_cmp);
     shares.map(|share| {
@@ -72,14 +72,14 @@ pub fn percentiles<const N: usize>(mut values: Vec<f64>, shares: [f64; N]) -> [f
     })
 }
 
-/// CPU seconds of this process and of its children; 0 where the system does not tell.
+/// Returns the CPU seconds of this process and of its children; 0 if the system does not report them.
 fn cpu_seconds() -> (f64, f64) {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     parse(&stat).unwrap_or_default()
 }
 
 fn parse(stat: &str) -> Option<(f64, f64)> {
-    // The name of the command may hold spaces, but nothing after its bracket does.
+    // The name of the command may contain spaces and brackets; the fields after its last bracket do not.
     let (_, fields) = stat.rsplit_once(") ")?;
     let times: Vec<f64> = fields
         .split(' ')

@@ -1,10 +1,10 @@
-//! A client over HTTP/1.1 that costs little beside the service it measures.
+//! A client over HTTP/1.1 that uses little processor time compared with the service it measures.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A connection that is kept.
+/// A persistent connection.
 pub struct Connection {
     stream: BufReader<TcpStream>,
 }
@@ -13,7 +13,7 @@ impl Connection {
     /// Connects.
     ///
     /// # Panics
-    /// Where nothing listens there.
+    /// Panics if no service listens at the address.
     pub fn new(address: &str) -> Self {
         let stream = TcpStream::connect(address).expect(address);
         stream.set_nodelay(true).expect("a socket");
@@ -22,10 +22,10 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads its answer, again while the service has too much to do.
+    /// Sends a request and reads its answer. Retries while the service answers 429.
     ///
     /// # Panics
-    /// At any other answer than a good one.
+    /// Panics at any other status outside 200 to 299.
     pub fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
         let request = request(method, path, body);
         loop {
@@ -39,10 +39,10 @@ impl Connection {
         }
     }
 
-    /// Sends requests as they are, one or several.
+    /// Sends one or several serialized requests.
     ///
     /// # Panics
-    /// Where the service is gone.
+    /// Panics if the service has closed the connection.
     pub fn send(&mut self, requests: &str) {
         self.stream
             .get_mut()
@@ -50,10 +50,10 @@ impl Connection {
             .expect("the service is there");
     }
 
-    /// The status and body of the next answer.
+    /// Reads the status and body of the next answer.
     ///
     /// # Panics
-    /// Where that is no answer.
+    /// Panics if the bytes are not an HTTP answer.
     pub fn answer(&mut self) -> (u16, Vec<u8>) {
         let mut line = String::new();
         let mut next = |stream: &mut BufReader<TcpStream>| {
@@ -81,7 +81,7 @@ impl Connection {
     }
 }
 
-/// A request as it is sent.
+/// Serializes a request.
 pub fn request(method: &str, path: &str, body: &str) -> String {
     let kind = if body.is_empty() {
         "X-Twinprint: 1\r\n"

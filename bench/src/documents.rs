@@ -1,7 +1,7 @@
-//! Source documents, cut so that edits can be made at natural places.
+//! Source documents, split where edits are natural.
 //!
-//! A **unit** is what an edit touches: a run of letters and digits, or one ideograph. A **sentence** runs up to a full stop
-//! and the space after it, or to an empty line. Sentences follow each other without gaps, and no unit crosses an end.
+//! A **unit** is the text that one edit changes: a run of letters and digits, or one ideograph. A **sentence** runs up to a full stop
+//! and the space after it, or to an empty line. Sentences follow each other without gaps, and no unit crosses the end of a sentence.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -12,17 +12,17 @@ use anyhow::Context;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-/// A language as the generators tell them apart: what a unit and a length are.
+/// A language, which decides the meaning of a unit and of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Words parted by spaces.
+    /// Words separated by spaces.
     English,
     /// Ideographs.
     Chinese,
 }
 
 impl Language {
-    /// The tag in a record.
+    /// Returns the tag in a record.
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -31,7 +31,7 @@ impl Language {
     }
 }
 
-/// A document to make others from.
+/// A source document.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// Its id in the file it came from.
@@ -54,13 +54,13 @@ pub struct Pools<'d> {
 }
 
 impl<'d> Pools<'d> {
-    /// The pools of these documents.
+    /// Divides the documents by language.
     pub fn new(documents: &'d [Document]) -> Self {
         let (english, chinese) = documents.iter().partition(|d| d.language == Language::English);
         Self { english, chinese }
     }
 
-    /// The documents of a language.
+    /// Returns the documents of a language.
     pub fn of(&self, language: Language) -> &[&'d Document] {
         match language {
             Language::English => &self.english,
@@ -77,7 +77,7 @@ struct Record {
 }
 
 impl Document {
-    /// Cuts a text.
+    /// Splits a text into units and sentences.
     pub fn new(id: String, language: Language, text: String) -> Self {
         let units = units(&text);
         let sentences = sentences(&text);
@@ -90,12 +90,12 @@ impl Document {
         }
     }
 
-    /// The text of a byte range of this document.
+    /// Returns the text of a byte range of this document.
     pub fn slice(&self, range: &Range<u32>) -> &str {
         &self.text[range.start as usize..range.end as usize]
     }
 
-    /// The units within a byte range.
+    /// Returns the units within a byte range.
     pub fn units_within(&self, range: &Range<u32>) -> &[Range<u32>] {
         let first = self.units.partition_point(|unit| unit.start < range.start);
         let end = self.units.partition_point(|unit| unit.start < range.end);
@@ -103,7 +103,7 @@ impl Document {
     }
 }
 
-/// Reads the documents of a JSONL file with fields `id`, `lang` and `text`; those without any unit are left out.
+/// Reads the documents of a JSONL file with fields `id`, `lang` and `text`; documents without any unit are left out.
 pub fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
     let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
     let mut documents = Vec::new();
@@ -126,7 +126,7 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
 }
 
 /// Leaves each distinct sentence to the first document that has it, drops those shorter than `least` or longer than `most`
-/// units, and documents left with fewer than three. What stays is the vocabulary of the sources without their repeats.
+/// units, and drops documents with fewer than three sentences left. The rest has the vocabulary of the sources without their repeats.
 pub fn keep_new_sentences(documents: &mut Vec<Document>, least: usize, most: usize) {
     let mut seen: FxHashSet<String> = FxHashSet::default();
     documents.retain_mut(|document| {
@@ -142,7 +142,7 @@ pub fn keep_new_sentences(documents: &mut Vec<Document>, least: usize, most: usi
     });
 }
 
-/// Whether a character is an ideograph, a unit by itself.
+/// Returns true if a character is an ideograph, which is a unit by itself.
 pub fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFD}')
 }
@@ -174,7 +174,7 @@ fn units(text: &str) -> Vec<Range<u32>> {
 fn sentences(text: &str) -> Vec<Range<u32>> {
     let mut sentences = Vec::new();
     let mut start = 0;
-    // What the sentence has reached: nothing, a stop, or the white space after it.
+    // The state of the sentence: inside, after a stop, or in the white space after it.
     let (mut stopped, mut full_stop, mut line_ends) = (false, false, 0);
     for (at, c) in text.char_indices() {
         let over = full_stop || stopped && line_ends > 0 || line_ends > 1;

@@ -1,7 +1,7 @@
 //! Seeded edits: units substituted, deleted and inserted, sentences moved, stretches cut and added.
 //!
-//! What comes in is taken from other documents of the same language, so that an edited text is made of real words at their
-//! real frequencies.
+//! Inserted text comes from other documents of the same language, so an edited text has real words at their real
+//! frequencies.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 use crate::documents::{Document, is_ideograph};
 
-/// How much is edited.
+/// The strength of the edits of one document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strength {
     /// Share of the units touched, below 1.
@@ -27,12 +27,12 @@ pub struct Strength {
 pub struct Piece<'d> {
     /// The document.
     pub document: &'d Document,
-    /// The bytes of it.
+    /// The byte range in the document.
     pub range: Range<u32>,
 }
 
 impl<'d> Piece<'d> {
-    /// The pieces of a whole document: its sentences.
+    /// Returns the pieces of a whole document: its sentences.
     pub fn all(document: &'d Document) -> Vec<Self> {
         let piece = |range: &Range<u32>| Self {
             document,
@@ -49,7 +49,7 @@ impl<'d> Piece<'d> {
     }
 }
 
-/// An edited copy of the pieces. `pool` must not be empty, nor hold documents without units.
+/// Returns an edited copy of the pieces. `pool` must not be empty and must not contain documents without units.
 pub fn edit<'d>(
     mut pieces: Vec<Piece<'d>>,
     pool: &[&'d Document],
@@ -57,7 +57,7 @@ pub fn edit<'d>(
     rng: &mut Rng,
 ) -> String {
     for _ in 0..strength.cut {
-        // Something always stays.
+        // At least one piece stays.
         if pieces.len() > 1 {
             let start = rng.usize(..pieces.len());
             let end = pieces.len().min(start + rng.usize(1..=4));
@@ -85,7 +85,7 @@ pub fn edit<'d>(
     };
     editor.left = editor.gaps.next(rng);
     for piece in &pieces {
-        // Stretches that did not stand together do not run into one word.
+        // Stretches that were not adjacent must not run into one word.
         if editor.out.ends_with(char::is_alphanumeric) {
             editor.out.push('\n');
         }
@@ -94,7 +94,7 @@ pub fn edit<'d>(
     editor.out
 }
 
-/// The lengths of stretches without an edit, when every unit is edited with the same probability.
+/// Random lengths of stretches without an edit, if every unit is edited with the same probability.
 struct Gaps {
     log_kept: f64,
 }
@@ -119,7 +119,7 @@ struct Editor<'p> {
     gaps: Gaps,
     pool: &'p [&'p Document],
     out: String,
-    /// Units to pass before the next edit.
+    /// Units to skip before the next edit.
     left: usize,
 }
 
@@ -143,7 +143,7 @@ impl Editor<'_> {
                         copied += 1;
                     }
                 }
-                // Something inserted after it.
+                // A unit inserted after it.
                 _ => {
                     self.out.push_str(old);
                     if !old.starts_with(is_ideograph) {
@@ -196,7 +196,7 @@ mod tests {
             ..Strength::default()
         };
         let text = edit(Piece::all(&source), &[&other], strength, &mut Rng::with_seed(1));
-        // Three edits in four bring in a unit.
+        // Three edits in four insert a unit.
         let share = text.matches('X').count() as f64 / 16_000.0;
         assert!((share - 0.75 * rate).abs() < 0.01, "{share}");
     }

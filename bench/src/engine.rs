@@ -1,4 +1,4 @@
-//! Running the engine's own command, as a user does.
+//! Runs of the engine's own command, as a user starts it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::clock::{Clock, Elapsed};
 
-/// The command, and where its results may go for a while.
+/// The command, and the directory of its temporary results.
 #[derive(Debug)]
 pub struct Engine {
     /// The program `twinprint`.
@@ -19,27 +19,27 @@ pub struct Engine {
     pub threads: usize,
 }
 
-/// A finished run; its results go with it.
+/// A finished run. Dropping it deletes its results.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it wrote.
+    /// The output directory.
     pub directory: PathBuf,
-    /// What it says of itself.
+    /// Its report.
     pub report: Report,
-    /// How long it took, as seen from outside.
+    /// Wall seconds of the process.
     pub wall: f64,
-    /// CPU seconds.
+    /// CPU seconds of the process.
     pub cpu: f64,
 }
 
 impl Drop for Finished {
     fn drop(&mut self) {
-        // What cannot be removed is refused as an output directory by the next run, which says so.
+        // If the removal fails, the next run refuses the directory with an error.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// The part of `report.json` that is measured here.
+/// The part of `report.json` that the benchmarks read.
 #[derive(Debug, Deserialize)]
 pub struct Report {
     /// Version of the engine.
@@ -50,9 +50,9 @@ pub struct Report {
     pub input: Input,
     /// Width and radius.
     pub radius: Radius,
-    /// What was looked at.
+    /// The search.
     pub search: Search,
-    /// Crowded fingerprints.
+    /// Hot rows.
     pub hot_rows: Vec<HotRow>,
     /// Times and memory.
     pub run: Run,
@@ -61,9 +61,9 @@ pub struct Report {
 /// See [`Report::records`].
 #[derive(Debug, Deserialize)]
 pub struct Records {
-    /// All of them.
+    /// Records read.
     pub read: u64,
-    /// Kept.
+    /// Records kept.
     pub kept: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct Run {
     pub kernels: String,
     /// Stages in order.
     pub stages: Vec<Stage>,
-    /// Most memory held.
+    /// Peak memory in bytes.
     pub peak_memory_bytes: Option<u64>,
 }
 
@@ -122,12 +122,12 @@ pub struct Stage {
 }
 
 impl Report {
-    /// Most memory held, in MB.
+    /// Returns the peak memory in MB.
     pub fn peak_megabytes(&self) -> f64 {
         self.run.peak_memory_bytes.unwrap_or_default() as f64 / 1e6
     }
 
-    /// The seconds of each stage, in words.
+    /// Returns the seconds of each stage as text.
     pub fn stages(&self) -> String {
         let stages = self.run.stages.iter();
         let words: Vec<String> = stages.map(|s| format!("{} {:.1}", s.name, s.seconds)).collect();
@@ -136,7 +136,7 @@ impl Report {
 }
 
 impl Engine {
-    /// Runs `dedup` on a file with these further options. Whatever stood in its place among the results is removed first.
+    /// Runs `dedup` on a file with further options. An earlier result of the same file is removed first.
     pub fn dedup(&self, input: &Path, options: &[String]) -> anyhow::Result<Finished> {
         let directory = self.work.join("dedup-result");
         if directory.exists() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Width and height of the part of a panel that holds the lines, and the room around it.
+/// Width and height of the plot area of a panel, and the margins around it.
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 58.0;
@@ -10,7 +10,7 @@ const RIGHT: f64 = 22.0;
 const TOP: f64 = 74.0;
 const BOTTOM: f64 = 46.0;
 
-/// Lines of up to this many settings have a colour of their own.
+/// The number of settings whose lines have colours.
 pub const COLOURS: usize = 3;
 
 const STYLE: &str = "
@@ -33,7 +33,7 @@ const STYLE: &str = "
   }
 ";
 
-/// How values become heights.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// From the first to the second value, evenly.
@@ -43,7 +43,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Where a value lies: 0 at the low end, 1 at the high end, never outside.
+    /// Returns the position of a value: 0 at the low end, 1 at the high end, never outside.
     fn share(self, value: f64) -> f64 {
         let share = match self {
             Self::Linear(low, high) => (value - low) / (high - low),
@@ -56,30 +56,30 @@ impl Scale {
 /// One chart.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What is shown, with its unit.
+    /// The quantity, with its unit.
     pub title: &'static str,
     /// The vertical axis.
     pub scale: Scale,
-    /// Marks of the vertical axis, and what stands at them.
+    /// Marks of the vertical axis, and their labels.
     pub ticks: Vec<(f64, String)>,
-    /// What is asked for, if anything.
+    /// The required limit, if any.
     pub limit: Limit,
     /// Lines, (documents, value) each; colours go by position.
     pub lines: Vec<Vec<(f64, f64)>>,
 }
 
-/// What is asked for.
+/// A required limit.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// At each number of documents; none where nothing is.
+    /// The limit at numbers of documents; empty without a limit.
     pub points: Vec<(f64, f64)>,
-    /// What it is called; stands on the side where values are to be.
+    /// Its label, on the side where values are required to be.
     pub name: &'static str,
-    /// Whether values are to stay below it.
+    /// True if values are required to stay below it.
     pub upper: bool,
 }
 
-/// The panels side by side under a legend of the lines' names. `documents` are the marks of the horizontal axis.
+/// Draws the panels side by side under a legend of the lines' names. `documents` are the marks of the horizontal axis.
 pub fn draw(panels: &[Panel], names: &[String], documents: &[(f64, String)]) -> String {
     let step = LEFT + WIDTH + RIGHT;
     let (width, height) = (step * panels.len() as f64, TOP + HEIGHT + BOTTOM);
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_lie_between_the_ends() {
+    fn positions_are_between_the_ends() {
         assert_eq!(Scale::Linear(0.0, 4.0).share(1.0), 0.25);
         assert!((Scale::Log(1e4, 1e6).share(1e5) - 0.5).abs() < 1e-12);
         assert_eq!(Scale::Log(0.1, 10.0).share(0.0), 0.0);

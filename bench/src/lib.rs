@@ -1,17 +1,17 @@
-//! Corpora and measurements at scale: what the programs of this package share.
+//! Corpora and measurements at scale: the library of this package's programs.
 //!
-//! * [`documents`]: source documents, read from JSONL and cut into sentences and units.
+//! * [`documents`]: source documents, read from JSONL and split into sentences and units.
 //! * [`edit`]: seeded edits of a document.
-//! * [`corpus`]: documents made from source documents, by the million.
-//! * [`truth`]: exact Jaccard, by the engine's own measure.
+//! * [`corpus`]: millions of documents generated from source documents.
+//! * [`truth`]: exact Jaccard, in the engine's own measure.
 //! * [`clock`]: wall and CPU time.
 //! * [`rows`]: fingerprints to join.
-//! * [`engine`]: running the command.
-//! * [`connection`]: asking its service.
+//! * [`engine`]: runs of the command.
+//! * [`connection`]: a client of the service.
 //! * [`figure`]: results as SVG.
 //! * [`table`]: results as Markdown.
 //!
-//! Everything made is a function of the seed and the source documents alone.
+//! Everything generated is a function of the seed and the source documents alone.
 
 pub mod clock;
 pub mod connection;

@@ -11,19 +11,19 @@ use serde::Deserialize;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Profile};
 
-/// How random fingerprints lie.
+/// The distribution of random fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shape {
-    /// All alike likely: the kind case for every index.
+    /// Uniform: the easy case for every index.
     Uniform,
     /// A tenth within 8 bits of one of √n centres, so that some buckets are crowded.
     Clumped,
-    /// All near one direction, as pages that share common words: unrelated ones have a cosine of 0.1.
+    /// All near one direction, like pages that share common words: unrelated rows have a cosine of 0.1.
     Biased,
 }
 
 impl Shape {
-    /// Its name in results.
+    /// Returns its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -33,7 +33,7 @@ impl Shape {
     }
 }
 
-/// `n` fingerprints.
+/// Returns `n` random fingerprints.
 pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
     let mut rng = Rng::with_seed(seed);
     match shape {
@@ -65,7 +65,7 @@ pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
     }
 }
 
-/// A number exactly `k` bits from `row`.
+/// Returns a fingerprint exactly `k` bits from `row`.
 pub fn planted(row: u64, k: u32, rng: &mut Rng) -> u64 {
     let mut flips = 0u64;
     while flips.count_ones() < k {
@@ -74,17 +74,17 @@ pub fn planted(row: u64, k: u32, rng: &mut Rng) -> u64 {
     row ^ flips
 }
 
-/// A normal number (Box and Muller 1958).
+/// Draws a normal number (Box and Muller 1958).
 fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-/// The share of normal numbers below `x`, to three places (the logistic approximation): near enough for a shape.
+/// Returns the share of normal numbers below `x`, to three places (the logistic approximation).
 fn normal_below(x: f64) -> f64 {
     1.0 / (1.0 + (-1.702 * x).exp())
 }
 
-/// The 64-bit fingerprints of the first `n` documents of a JSONL file, under the default features and weights.
+/// Returns the 64-bit fingerprints of the first `n` documents of a JSONL file, under the default features and weights.
 pub fn of_documents(path: &Path, n: usize) -> anyhow::Result<Vec<u64>> {
     #[derive(Deserialize)]
     struct Record<'a> {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn biased_rows_lie_nearer_than_uniform_ones() {
+    fn biased_rows_are_nearer_than_uniform_ones() {
         let expected = |cosine: f64| 64.0 * cosine.acos() / std::f64::consts::PI;
         let mean = |shape| {
             let seeds = 0..20;

@@ -9,7 +9,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
+    /// Creates a table with these columns.
     pub fn new<const N: usize>(columns: [&str; N]) -> Self {
         Self {
             rows: vec![columns.map(str::to_owned).to_vec()],
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_stands_below_the_columns() {
+    fn a_rule_follows_the_columns() {
         let mut table = Table::new(["a", "b"]);
         table.row(["1".to_owned(), "2".to_owned()]);
         assert_eq!(table.to_string(), "| a | b |\n|---|---|\n| 1 | 2 |\n");

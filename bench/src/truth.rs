@@ -1,4 +1,4 @@
-//! Exact Jaccard between texts, by the engine's own measure: word 3-grams, or character 5-grams where either text is Chinese.
+//! Exact Jaccard of two texts, in the engine's own measure: word 3-grams, or character 5-grams if either text is Chinese.
 
 use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::{Shingler, overlap};
@@ -12,7 +12,7 @@ pub struct Shingles {
     characters: Vec<u64>,
 }
 
-/// Makes shingle sets.
+/// A maker of shingle sets.
 #[derive(Debug)]
 pub struct Truth {
     shingler: Shingler,
@@ -27,7 +27,7 @@ impl Default for Truth {
 }
 
 impl Truth {
-    /// The shingle sets of a text. The one by words is left empty where it can never be asked for.
+    /// Returns the shingle sets of a text. The set by words stays empty for a text that is always measured by characters.
     pub fn shingles(&mut self, text: &str) -> Shingles {
         let canonical = canonical(text);
         let measure = Measure::of(&canonical);
@@ -45,7 +45,7 @@ impl Truth {
 }
 
 impl Shingles {
-    /// The exact Jaccard of two texts.
+    /// Returns the exact Jaccard of two texts.
     pub fn jaccard(&self, other: &Self) -> f64 {
         match self.measure.with(other.measure) {
             Measure::WordGrams => overlap(&self.words, &other.words),

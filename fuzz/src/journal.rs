@@ -1,5 +1,5 @@
-//! What the target of journals does: a build that was interrupted is gone on with by a journal, as it is, and with right checksums, behind
-//! which the rest of the reader lies. The build is that of `crates/index/testdata/journal-1-64.resume`.
+//! The target for journals. An interrupted build is resumed with the input as its journal: once unchanged, and once with correct checksums,
+//! without which most of the reader is never reached. The build is that of `crates/index/testdata/journal-1-64.resume`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ const FIXED: usize = 48;
 const N: u64 = 60;
 
 /// A build that was interrupted after its first table.
-struct Small {
+struct InterruptedBuild {
     path: PathBuf,
     options: Options,
-    /// The file so far.
+    /// The unfinished segment file.
     file: Vec<u8>,
 }
 
-fn small() -> &'static Small {
-    static SMALL: OnceLock<Small> = OnceLock::new();
+fn interrupted_build() -> &'static InterruptedBuild {
+    static SMALL: OnceLock<InterruptedBuild> = OnceLock::new();
     SMALL.get_or_init(|| {
         let path = super::directory().join("journal.seg");
         let options = Options {
@@ -33,11 +33,11 @@ fn small() -> &'static Small {
             ..Options::default()
         };
         let stop = Arc::new(AtomicBool::new(false));
-        let (set, told) = (Arc::clone(&stop), AtomicU64::new(0));
+        let (set, written_rows) = (Arc::clone(&stop), AtomicU64::new(0));
         let stopping = Options {
             stop: Some(stop),
             written: Some(Written::new(move |rows| {
-                if told.fetch_add(rows, Ordering::Relaxed) + rows > N {
+                if written_rows.fetch_add(rows, Ordering::Relaxed) + rows > N {
                     set.store(true, Ordering::Relaxed);
                 }
             })),
@@ -45,12 +45,14 @@ fn small() -> &'static Small {
         };
         let mut builder = Builder::<u64>::new(&path, &stopping).expect("it can begin");
         for id in 0..N {
-            builder.push(id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id).expect("pushed");
+            builder
+                .push(id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id)
+                .expect("pushed");
         }
         builder.note(b"notes".to_vec());
-        builder.finish().expect_err("it was told to stop");
+        builder.finish().expect_err("it was stopped");
         let [file, _] = unfinished(&path);
-        Small {
+        InterruptedBuild {
             file: fs::read(file).expect("read"),
             path,
             options,
@@ -58,21 +60,24 @@ fn small() -> &'static Small {
     })
 }
 
-/// Goes on by a journal.
-pub fn go_on(bytes: &[u8]) {
-    let small = small();
+/// Resumes the build with these bytes as its journal.
+pub fn resume_build(bytes: &[u8]) {
+    let small = interrupted_build();
     let [file, journal] = unfinished(&small.path);
-    for bytes in [Some(bytes.to_vec()), with_right_sums(bytes, &small.file)].into_iter().flatten() {
+    for bytes in [Some(bytes.to_vec()), with_right_sums(bytes, &small.file)]
+        .into_iter()
+        .flatten()
+    {
         fs::write(&file, &small.file).expect("written");
         fs::write(&journal, bytes).expect("written");
-        // An error is an answer; what counts is that there is one.
+        // An error is a valid result; only a panic is not.
         if let Ok(Left::Tables(interrupted)) = Interrupted::<u64>::find(&small.path, &small.options) {
             let _finished = interrupted.finish();
         }
     }
 }
 
-/// The journal with the checksums of the file that it tells of, and its own.
+/// Returns the journal with the checksums of the unfinished file, and its own.
 fn with_right_sums(bytes: &[u8], file: &[u8]) -> Option<Vec<u8>> {
     let number = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let mut end = FIXED;

@@ -1,7 +1,7 @@
-//! What the fuzz targets of files of documents do with their bytes: they are a file, read as a run of `dedup` reads it, and copied as a run copies it.
+//! The fuzz targets for files of documents. The bytes are a file that is read and copied as a run of `dedup` does it.
 //!
-//! Beside not panicking, not hanging and not taking memory, reading must count what it yields, and copying must find again
-//! what was read.
+//! Reading and copying must not panic, hang or run out of memory. Reading must count the records that it yields, and copying must find
+//! the same records.
 
 mod index;
 mod journal;
@@ -16,13 +16,13 @@ use twinprint::sink::{Fate, copy_records};
 use twinprint::source::{RecordKind, SourceError, SourceOptions, Sources};
 
 pub use index::open_index;
-pub use journal::go_on;
+pub use journal::resume_build;
 pub use segment::open_segment;
 
-/// Small, so that the limit is met.
+/// The size limit of a record: small, so that inputs exceed it.
 const MAX_DOCUMENT: u64 = 1 << 16;
 
-/// Where the files go: memory, where there is a file system of it.
+/// Returns the directory of the files: in memory if the machine has such a file system.
 fn directory() -> &'static PathBuf {
     static DIRECTORY: OnceLock<TempDir> = OnceLock::new();
     static PATH: OnceLock<PathBuf> = OnceLock::new();
@@ -40,8 +40,8 @@ fn directory() -> &'static PathBuf {
     })
 }
 
-/// As [`read_and_copy`], for tables. Their decoders may panic on damaged files: the reader catches that, and it costs the file and no more,
-/// but libFuzzer's hook would end the fuzzing before. A panic that nobody catches ends it all the same.
+/// Does [`read_and_copy`] for tables. Their decoders may panic on damaged files. The reader catches that, and only the file is lost, but
+/// libFuzzer's panic hook would end the fuzzing first, so it is removed. A panic that is not caught still ends the fuzzing.
 pub fn read_and_copy_table(name: &str, bytes: &[u8]) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
@@ -77,7 +77,7 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
             assert_eq!(
                 chunk.first_ordinal(),
                 fates.len() as u64,
-                "ordinals run without gaps"
+                "ordinals are consecutive"
             );
             chunk.documents(&options, &mut |record| match record.kind {
                 RecordKind::Blank | RecordKind::Other { .. } => {}
@@ -96,13 +96,13 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
             assert_eq!(
                 chunk.first_ordinal() + chunk.records(),
                 fates.len() as u64,
-                "a chunk has as many records as it says"
+                "a chunk has as many records as it declares"
             );
         }
     }
     let out = directory().join(format!("{name}.out"));
     let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
-    // An error is an answer; what counts is that there is one.
+    // An error is a valid result; only a panic is not.
     let _copied = copy_records(&sources, &fate, &out, &|_| {});
     let _gone = fs::remove_dir_all(&out);
 }

@@ -1,22 +1,22 @@
-//! What the target of segments does: the file is opened and asked, as it is, and with right checksums, behind which the rest of the reader
-//! lies.
+//! The target for segments. The file is opened and queried: once unchanged, and once with correct checksums, without which most of the
+//! reader is never reached.
 
 use twinprint::segment::{Scratch, Segment};
 
 /// Bytes under one checksum.
 const SECTOR: usize = 4096;
-/// Bytes of the end that says where the footer is.
+/// Bytes at the end of the file that locate the footer.
 const TAIL: usize = 32;
 
-/// Opens a segment and asks it.
+/// Opens a segment and queries it.
 pub fn open_segment(bytes: &[u8]) {
-    ask(bytes);
+    query(bytes);
     if let Some(right) = with_right_sums(bytes) {
-        ask(&right);
+        query(&right);
     }
 }
 
-fn ask(bytes: &[u8]) {
+fn query(bytes: &[u8]) {
     let path = super::put("a.seg", bytes);
     let Ok(segment) = Segment::<u64>::open(&path) else {
         return;
@@ -30,7 +30,7 @@ fn ask(bytes: &[u8]) {
     let _ = segment.ids().take(1000).last();
 }
 
-/// The file with the checksums of its sectors, of these, and of its footer made anew; `FORMAT.md` of the index has where they are.
+/// Returns the file with recomputed checksums of its sectors, of these, and of its footer. `FORMAT.md` of the index specifies their places.
 fn with_right_sums(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut file = bytes.to_vec();
     let tail = file.len().checked_sub(TAIL)?;

@@ -1,7 +1,7 @@
 //! A billion fingerprints, step by step: `billion make|build|query|scan -n 1000000000 --work DIR`.
 //!
 //! `make` writes rows.u64, `build` makes a segment of it within `--memory`, `query` looks up planted and other fingerprints in it, `scan`
-//! answers the same queries by one pass over the stored file. Each says what it took; memory is the process's own peak.
+//! answers the same queries by one pass over the stored file. Each prints its time and peak memory.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -27,7 +27,7 @@ enum Step {
 #[derive(Parser)]
 #[command(about = "A billion fingerprints, step by step")]
 struct Cli {
-    /// What to do.
+    /// The step.
     #[arg(value_enum)]
     step: Step,
     /// Fingerprints.
@@ -36,7 +36,7 @@ struct Cli {
     /// Radius.
     #[arg(short, default_value_t = 3)]
     k: u32,
-    /// Queries; planted ones among them.
+    /// Queries, including the planted ones.
     #[arg(long, default_value_t = 1_000_000)]
     queries: usize,
     /// Queries exactly k bits from a stored fingerprint.
@@ -60,15 +60,15 @@ struct Cli {
     /// Lookups one at a time.
     #[arg(long, default_value_t = 20_000)]
     singles: usize,
-    /// Rows of the file that `scan` reads; all of them unless given.
+    /// Rows of the file that `scan` reads; all by default.
     #[arg(long)]
     limit: Option<u64>,
-    /// Where everything lies.
+    /// The directory of all files.
     #[arg(long)]
     work: PathBuf,
 }
 
-/// Fingerprint number `i` (splitmix64): any of them can be had without the file.
+/// Returns fingerprint number `i` (splitmix64), which needs no file.
 fn row(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -129,7 +129,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The planted ones first, with the row each lies beside.
+/// Returns the queries: the planted ones first, with the row near each.
 fn queries(cli: &Cli) -> (Vec<u64>, Vec<u64>) {
     let mut rng = Rng::with_seed(7);
     let beside: Vec<u64> = (0..cli.planted).map(|_| rng.u64(..cli.n)).collect();
@@ -237,7 +237,7 @@ fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Most memory this process has held, in kB; 0 where the system does not tell.
+/// Returns the peak memory of this process in kB; 0 if the system does not report it.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

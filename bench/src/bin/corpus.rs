@@ -1,4 +1,4 @@
-//! Makes corpora from source documents: `corpus edits --docs D.jsonl --bytes 1GB -o F.jsonl` and others.
+//! Generates corpora from source documents: `corpus edits --docs D.jsonl --bytes 1GB -o F.jsonl` and others.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use bench::documents::{self, Document};
 use clap::{Args, Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(about = "Makes corpora from source documents; equal seeds make equal files")]
+#[command(about = "Generates corpora from source documents; equal seeds give equal files")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -22,7 +22,7 @@ struct Common {
     /// Source documents: JSONL with id, lang and text.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     docs: Vec<PathBuf>,
-    /// Seed of everything drawn.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 42)]
     seed: u64,
     /// The file to write.
@@ -40,11 +40,11 @@ enum Command {
         #[arg(long, value_parser = bytes)]
         bytes: u64,
     },
-    /// Distinct documents made of stretches of several others, and near-duplicates among them.
+    /// Distinct documents of stretches of several others, and near-duplicates among them.
     Distinct {
         #[command(flatten)]
         common: Common,
-        /// Documents in all.
+        /// Number of documents.
         #[arg(long, default_value_t = 1_000_000)]
         count: u64,
         /// Share of them that are near-duplicates of an earlier one, at a Jaccard of 0.8 to 0.98.
@@ -54,11 +54,11 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         pairs: PathBuf,
     },
-    /// Titles (or other short texts) no two of which are near.
+    /// Titles (or other short texts), no two of which are near.
     Titles {
         #[command(flatten)]
         common: Common,
-        /// How many.
+        /// Number of documents.
         #[arg(long, default_value_t = 1000)]
         count: usize,
     },
@@ -66,7 +66,7 @@ enum Command {
     ShortVariants {
         #[command(flatten)]
         common: Common,
-        /// How many.
+        /// Number of documents.
         #[arg(long, default_value_t = 2000)]
         count: u64,
         /// The file of pairs to write.
@@ -77,15 +77,15 @@ enum Command {
     Equal {
         #[command(flatten)]
         common: Common,
-        /// How many times.
+        /// Number of copies.
         #[arg(long, default_value_t = 1_000_000)]
         count: u64,
     },
-    /// Different documents that fall onto one fingerprint under --profile tp1-words-tf.
+    /// Different documents with one fingerprint under --profile tp1-words-tf.
     Crowded {
         #[command(flatten)]
         common: Common,
-        /// How many.
+        /// Number of documents.
         #[arg(long, default_value_t = 1_000_000)]
         count: u64,
     },
@@ -100,7 +100,7 @@ impl Common {
         Ok(all)
     }
 
-    /// The documents as sources of others: sentences that all differ.
+    /// Reads the documents as sources of others: all their sentences differ.
     fn sources(&self) -> anyhow::Result<Vec<Document>> {
         let mut documents = self.documents()?;
         documents::keep_new_sentences(&mut documents, LEAST_UNITS, MOST_UNITS);

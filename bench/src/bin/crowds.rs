@@ -1,4 +1,4 @@
-//! Corpora that crowd onto one fingerprint, through the ordinary command: `crowds --twinprint T --equal F --crowded F…`.
+//! Runs the ordinary command on corpora on one fingerprint: `crowds --twinprint T --equal F --crowded F…`.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(about = "Equal documents, and different ones on one fingerprint")]
 struct Cli {
-    /// The program.
+    /// The program `twinprint`.
     #[arg(long, value_name = "FILE")]
     twinprint: PathBuf,
-    /// Where results go for a while.
+    /// Directory of temporary results.
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     work: PathBuf,
-    /// Made by `corpus equal`.
+    /// A corpus of `corpus equal`.
     #[arg(long, value_name = "FILE")]
     equal: PathBuf,
-    /// Made by `corpus crowded`.
+    /// Corpora of `corpus crowded`.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     crowded: Vec<PathBuf>,
 }

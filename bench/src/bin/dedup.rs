@@ -1,7 +1,7 @@
-//! The whole of `dedup`, everything included, beside rensa: `dedup --twinprint T F.jsonl… --python P`.
+//! Measures the whole `dedup` command and rensa: `dedup --twinprint T F.jsonl… --python P`.
 //!
-//! Ours reads, compares, verifies, and writes kept and removed records; the median of several runs counts. rensa runs on one
-//! thread and holds all lines in memory, so it gets the beginning of each file; MB/s make both comparable.
+//! twinprint reads, compares, verifies, and writes kept and removed records; the result is the median of several runs. rensa runs on
+//! one thread and holds all lines in memory, so it reads the first part of each file. MB/s make both comparable.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,21 +14,21 @@ use clap::Parser;
 use serde::Deserialize;
 
 #[derive(Parser)]
-#[command(about = "The whole of dedup, beside rensa")]
+#[command(about = "The whole dedup command, compared with rensa")]
 struct Cli {
-    /// The program.
+    /// The program `twinprint`.
     #[arg(long, value_name = "FILE")]
     twinprint: PathBuf,
-    /// Where results go for a while.
+    /// Directory of temporary results.
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     work: PathBuf,
-    /// Runs of ours.
+    /// Runs of twinprint.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Threads of ours.
+    /// Threads of twinprint.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// A Python that has rensa; without it only ours runs.
+    /// A Python with rensa; without it only twinprint runs.
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
     /// The script that runs rensa.
@@ -38,7 +38,7 @@ struct Cli {
         value_name = "FILE"
     )]
     script: PathBuf,
-    /// Megabytes of each file that rensa gets.
+    /// Megabytes of each file that rensa reads.
     #[arg(long, default_value_t = 100)]
     peer_megabytes: u64,
     /// Corpora.
@@ -46,7 +46,7 @@ struct Cli {
     docs: Vec<PathBuf>,
 }
 
-/// What the script prints.
+/// The line that the script prints.
 #[derive(Deserialize)]
 struct Peer {
     documents: u64,

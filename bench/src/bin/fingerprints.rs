@@ -1,7 +1,7 @@
-//! Fingerprints of whole texts on one thread, MB/s beside peers: `fingerprints FILE.jsonl…`.
+//! Measures fingerprints of whole texts on one thread, in MB/s, compared with peers: `fingerprints FILE.jsonl…`.
 //!
-//! In every round each contender takes all texts once, so that a slow moment of the machine meets all of them; the figure is
-//! the median round in CPU time. The peers get the text as it is; ours is normalised on the way.
+//! In every round each contender processes all texts once, so a slow moment of the machine affects all of them. The figure is the
+//! median round in CPU time. The peers get the text unchanged; twinprint normalises it.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Profile};
 
 #[derive(Parser)]
-#[command(about = "Fingerprints a second, beside peers, on one thread")]
+#[command(about = "Fingerprints a second on one thread, compared with peers")]
 struct Cli {
     /// Documents: JSONL with id, lang and text.
     #[arg(required = true, value_name = "FILE")]
@@ -26,16 +26,16 @@ struct Cli {
     rounds: usize,
 }
 
-/// One way to take a text; returns something that depends on all of the work.
+/// One way to process a text. It returns a value that depends on all of the work.
 struct Contender {
     name: &'static str,
     run: Box<dyn FnMut(&str) -> u64>,
 }
 
-/// Contenders who do the same work.
+/// Contenders that do the same work.
 struct Group {
     what: &'static str,
-    /// The first is the one the others are compared with.
+    /// The contenders; the others are compared with the first.
     contenders: Vec<Contender>,
 }
 
@@ -51,7 +51,7 @@ fn ours(profile: &'static str) -> anyhow::Result<Contender> {
     Ok(contender(profile, move |text| analyzer.fingerprint(text) as u64))
 }
 
-/// Every four characters in a row.
+/// Returns every four consecutive characters.
 fn windows(text: &str) -> impl Iterator<Item = &str> {
     let ends = text
         .char_indices()
@@ -82,7 +82,7 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
             ],
         },
         Group {
-            what: "words parted by spaces",
+            what: "words split at spaces",
             contenders: vec![
                 contender("gaoya SimHash", move |text| {
                     by_word.create_signature(text.split_whitespace())
@@ -145,7 +145,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Median CPU seconds of each contender over all documents.
+/// Returns the median CPU seconds of each contender over all documents.
 fn measure(contenders: &mut [Contender], documents: &[Document], rounds: usize) -> Vec<f64> {
     let mut seconds = vec![Vec::new(); contenders.len()];
     for _ in 0..rounds.max(1) {

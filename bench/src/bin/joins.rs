@@ -1,7 +1,7 @@
-//! Self-joins under Hamming distance, beside peers: `joins -n 10000000 -k 3`.
+//! Measures self-joins under Hamming distance, compared with peers: `joins -n 10000000 -k 3`.
 //!
-//! Peers have no join: their index is built and asked for every row, on as many threads as ours. All must find the same number of
-//! pairs, or the run fails.
+//! Peers have no join: their index is built and queried for every row, on as many threads as twinprint's. The run fails unless all
+//! find the same number of pairs.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ enum Peer {
 }
 
 #[derive(Parser)]
-#[command(about = "Self-joins under Hamming distance, beside peers")]
+#[command(about = "Self-joins under Hamming distance, compared with peers")]
 struct Cli {
     /// Fingerprints.
     #[arg(short, default_value_t = 1_000_000)]
@@ -29,7 +29,7 @@ struct Cli {
     /// Radius.
     #[arg(short, default_value_t = 3)]
     k: u32,
-    /// How they lie.
+    /// Their distributions.
     #[arg(long, value_enum, num_args = 1.., default_values = ["uniform", "clumped", "biased"])]
     shape: Vec<Shape>,
     /// Join the fingerprints of these documents (JSONL) too.
@@ -38,10 +38,10 @@ struct Cli {
     /// Peers to run, once each.
     #[arg(long, value_enum, num_args = 0..)]
     peers: Vec<Peer>,
-    /// Blocks of gaoya's index, k + 1 at least: more are faster and take more memory.
+    /// Blocks of gaoya's index, at least k + 1: more are faster and use more memory.
     #[arg(long)]
     gaoya_blocks: Option<usize>,
-    /// Rounds of ours.
+    /// Rounds of twinprint.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Threads.
@@ -113,7 +113,7 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
     Ok(())
 }
 
-/// Its search asks for distances *below* the one given.
+/// gaoya's search returns distances *below* the given one.
 fn gaoya(rows: &[u64], k: usize, blocks: Option<usize>) -> (String, u64) {
     let blocks = blocks.unwrap_or(k + 2).max(k + 1);
     let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(blocks, k + 1);

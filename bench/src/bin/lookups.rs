@@ -1,8 +1,8 @@
-//! Lookups in a segment, beside peers: `lookups -n 10000000 -k 3`.
+//! Measures lookups in a segment, compared with peers: `lookups -n 10000000 -k 3`.
 //!
-//! One thread; batches by its CPU time, single lookups by wall time. Half of the queries lie exactly k bits from a stored fingerprint, half
-//! anywhere; ours must find all planted neighbours, and every contender here as many matches as the others, or the run fails. FAISS is asked by
-//! `peers/faiss_lookups.py` on the files that `--export` writes.
+//! One thread; batches are measured by its CPU time, single lookups by wall time. Half of the queries are exactly k bits from a stored
+//! fingerprint, half are random. The run fails unless twinprint finds all planted neighbours and all contenders find the same number of
+//! matches. `peers/faiss_lookups.py` runs FAISS on the files that `--export` writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ enum Directory {
 }
 
 #[derive(Parser)]
-#[command(about = "Lookups in a segment, beside peers")]
+#[command(about = "Lookups in a segment, compared with peers")]
 struct Cli {
     /// Fingerprints.
     #[arg(short, default_value_t = 1_000_000)]
@@ -32,7 +32,7 @@ struct Cli {
     /// Radii.
     #[arg(short, num_args = 1.., default_values_t = [3])]
     k: Vec<u32>,
-    /// How they lie.
+    /// Their distributions.
     #[arg(long, value_enum, default_value_t = Shape::Uniform)]
     shape: Shape,
     /// The fingerprints of these documents (JSONL) instead.
@@ -62,7 +62,7 @@ struct Cli {
     /// Write rows.u64 and queries.u64 here, for other programs.
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
-    /// Where the segment goes for a while.
+    /// Directory of the temporary segment.
     #[arg(long, default_value = "/tmp")]
     work: PathBuf,
 }
@@ -109,7 +109,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Half exactly `k` bits from a row, half anywhere.
+/// Returns queries: half exactly `k` bits from a row, half random.
 fn queries(rows: &[u64], k: u32, count: usize) -> Vec<u64> {
     let mut rng = Rng::with_seed(7);
     (0..count)
@@ -123,7 +123,7 @@ fn queries(rows: &[u64], k: u32, count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// How many matches there are within a radius of so many queries, as whoever was first has found.
+/// The number of matches of a number of queries within a radius, as the first contender found it.
 #[derive(Default)]
 struct Matches(BTreeMap<(u32, usize), u64>);
 
@@ -181,7 +181,7 @@ fn ours(
     let mut scratch = Scratch::default();
     for &k in &cli.k {
         let queries = queries(rows, k, cli.queries);
-        // As many as a peer is asked.
+        // The number of queries that a peer answers.
         let asked = cli.mih.unwrap_or(0).min(queries.len());
         let (mut times, mut matches, mut stats) = (Vec::new(), 0, twinprint_index::segment::Stats::default());
         for _ in 0..cli.rounds {

@@ -1,7 +1,7 @@
-//! Candidates a document, recall, memory and time as the corpus grows: `scale --twinprint T --docs D --pairs P`.
+//! Measures candidates a document, recall, memory and time as the corpus grows: `scale --twinprint T --docs D --pairs P`.
 //!
-//! The corpus comes from `corpus distinct`; its first n documents are a corpus too. Recall is over the near-duplicates planted
-//! there, of which the exact Jaccard is known.
+//! The corpus is that of `corpus distinct`; its first n documents are a corpus too. Recall is over the planted near-duplicates, whose
+//! exact Jaccard is known.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,16 +16,16 @@ use clap::Parser;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-/// Least Jaccard of a pair that is to be found.
+/// Least Jaccard of a pair that counts for recall.
 const THRESHOLD: f64 = 0.8;
 
 #[derive(Parser)]
 #[command(about = "Candidates a document and recall as the corpus grows")]
 struct Cli {
-    /// The program.
+    /// The program `twinprint`.
     #[arg(long, value_name = "FILE")]
     twinprint: PathBuf,
-    /// Where results go for a while.
+    /// Directory of temporary results.
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     work: PathBuf,
     /// The corpus.
@@ -34,7 +34,7 @@ struct Cli {
     /// Its near-duplicates.
     #[arg(long, value_name = "FILE")]
     pairs: PathBuf,
-    /// How many documents of it.
+    /// Numbers of its first documents.
     #[arg(long, num_args = 1.., default_values_t = [10_000, 100_000, 1_000_000])]
     sizes: Vec<u64>,
     /// Width and radius: auto, or such as 64/10.
@@ -45,7 +45,7 @@ struct Cli {
     svg: Option<PathBuf>,
 }
 
-/// What one run says.
+/// The result of one run.
 struct Point {
     documents: f64,
     candidates: f64,
@@ -116,7 +116,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Memory allowed, in MB.
+/// Returns the allowed memory in MB.
 fn bound(documents: f64) -> f64 {
     600.0 + 64.0 * documents / 1e6
 }
@@ -131,7 +131,7 @@ fn options(setting: &str, size: u64) -> anyhow::Result<Vec<String>> {
     Ok(options.split(' ').map(str::to_owned).collect())
 }
 
-/// The number in an id such as `d17`.
+/// Returns the number in an id such as `d17`.
 fn number(id: &str) -> Option<u64> {
     id.strip_prefix('d')?.parse().ok()
 }
@@ -144,7 +144,7 @@ fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<Vec<T>> {
         .collect()
 }
 
-/// The share of the pairs that are in `pairs.jsonl`.
+/// Returns the share of the pairs that are in `pairs.jsonl`.
 fn recall(truth: &[&TruePair], finished: &Finished) -> anyhow::Result<f64> {
     #[derive(Deserialize)]
     struct Row {
@@ -205,7 +205,7 @@ fn figure(lines: &[Vec<Point>], settings: &[String], sizes: &[u64]) -> String {
     draw(&panels, &names, &marks)
 }
 
-/// 10⁵ for 100,000; other numbers as they are.
+/// Writes powers of ten as such: 10⁵ for 100,000.
 fn power(n: u64) -> String {
     const DIGITS: [&str; 10] = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
     let zeros = n.max(1).ilog10();

@@ -1,7 +1,7 @@
-//! What a service takes: fills a collection, asks it, and measures, from clients on the same machine.
+//! Measures a service: fills a collection and queries it, from clients on the same machine.
 //!
 //! A client is a connection and a thread. Texts are stretches of twenty words from random places of the source documents, 2 kB together; a
-//! tenth are earlier ones with a word exchanged. Nothing but the standard library, so that the client costs little beside the service.
+//! tenth are earlier ones with a word exchanged. It uses only the standard library, so the client costs little compared with the service.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ In the end the service is stopped and started, and killed and started.";
 /// Bytes of a text.
 const LENGTH: usize = 2000;
 const BATCH: u64 = 100;
-/// Requests that a client with several questions sends at a time.
+/// Requests that a pipelining client sends before it reads the first answer.
 const AHEAD: u64 = 16;
 
 fn main() {
@@ -89,14 +89,14 @@ fn main() {
     service.end("-TERM");
 }
 
-/// A service under measurement.
+/// A running service.
 struct Service {
     child: Child,
     address: String,
 }
 
 impl Service {
-    /// Starts it, and tells how long it took to be ready.
+    /// Starts it, and returns the time until it was ready.
     fn start(binary: &str, work: &str) -> (Self, Duration) {
         let began = Instant::now();
         let mut child = Command::new(binary)
@@ -142,7 +142,7 @@ fn asked(fingerprint: &str) -> String {
     format!("{{\"id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
 }
 
-/// The words of the texts of a file, without what JSON escapes.
+/// Returns the words of the texts of a file, without those that JSON escapes.
 fn words(path: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect(path);
     let mut words = Vec::new();
@@ -175,7 +175,7 @@ struct Load {
 
 impl Load {
     fn text(&self, n: u64) -> String {
-        // A tenth are earlier ones, with a word exchanged.
+        // A tenth are earlier texts with a word exchanged.
         let (seed, edited) = if n % 10 == 9 {
             (n - 1 - n % 7, true)
         } else {
@@ -247,7 +247,7 @@ impl Load {
         );
     }
 
-    /// Fingerprints of documents that are there: half with five bits turned, half with forty.
+    /// Returns fingerprints near those of stored documents: half with five bits flipped, half with forty.
     fn fingerprints(&self) -> Vec<String> {
         let mut stream = TcpStream::connect(&self.address).expect("it works");
         write!(
@@ -277,7 +277,7 @@ impl Load {
         found
     }
 
-    /// Every client asks one thing after the other.
+    /// Measures clients that each send one request after the other.
     fn repeat(&self, make: impl Fn(u64, u64) -> (&'static str, String, u64) + Sync) -> Figures {
         Self::measure(self.clients, |client, began| {
             let mut connection = Connection::new(&self.address);
@@ -294,7 +294,7 @@ impl Load {
         })
     }
 
-    /// Every client sends several checks on its connection, then reads their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
+    /// Measures clients that each send several checks, then read their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
     fn ahead(&self, make: impl Fn(u64, u64) -> String + Sync) -> Figures {
         Self::measure(self.clients, |client, began| {
             let mut connection = Connection::new(&self.address);
@@ -317,10 +317,10 @@ impl Load {
         })
     }
 
-    /// So many single documents a second, each at its time, and late ones counted from when they were due.
+    /// Measures single documents at a constant rate. The time of a late one counts from when it was due.
     fn paced(&self, rate: f64) -> Figures {
         let turns = AtomicU64::new(0);
-        // Enough clients that one is free whenever something is due.
+        // Enough clients for one to be free whenever a document is due.
         Self::measure(self.clients * 4, |_, began| {
             let mut connection = Connection::new(&self.address);
             let mut times = Vec::new();
@@ -339,7 +339,7 @@ impl Load {
         })
     }
 
-    /// What clients on a thread each measure, who are given their number and the common beginning.
+    /// Runs clients on a thread each, with their number and the common start, and returns their measurements.
     fn measure(clients: u64, work: impl Fn(u64, Instant) -> (Vec<Duration>, u64) + Sync) -> Figures {
         let began = Instant::now();
         let parts = std::thread::scope(|scope| {
@@ -389,7 +389,7 @@ impl Figures {
     }
 }
 
-/// What a sync of 4 KiB takes on the disk that is worked on.
+/// Measures a sync of 4 KiB on the disk of the collections.
 fn fsync(work: &str) {
     let path = format!("{work}/fsync-{}", std::process::id());
     let mut file = std::fs::File::create(&path).expect("a file");

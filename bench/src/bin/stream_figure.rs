@@ -1,4 +1,4 @@
-//! Draws what a document of a stream costs, from the tables that the example `stream` of the crate `twinprint` prints.
+//! Draws the cost of a document of a stream, from the tables that the example `stream` of the crate `twinprint` prints.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(about = "Cost of a document of a stream, live clusters and memory as the stream grows")]
 struct Cli {
-    /// A name, and a file with what the example `stream` has printed.
+    /// A name, and a file with the output of the example `stream`.
     #[arg(required = true, value_name = "NAME=FILE")]
     tables: Vec<String>,
     /// The figure to write.
@@ -20,7 +20,7 @@ struct Cli {
 /// Documents, microseconds, groups, stories, megabytes.
 type Row = [f64; 5];
 
-/// The rows from ten thousand documents on.
+/// Returns the rows from ten thousand documents up.
 fn rows(path: &str) -> anyhow::Result<Vec<Row>> {
     let text = std::fs::read_to_string(path).with_context(|| path.to_owned())?;
     let mut rows = Vec::new();
@@ -53,7 +53,7 @@ fn main() -> anyhow::Result<()> {
     };
     let (costs, groups, memory) = (lines(1), lines(2), lines(4));
     let most = |lines: &[Vec<(f64, f64)>]| lines.iter().flatten().map(|point| point.1).fold(1.0, f64::max);
-    // Flat is: within twice what the cheapest table costs at its first row.
+    // The limit is twice the cost of the cheapest table at its first row.
     let first = costs.iter().filter_map(|line| line.first());
     let least = first.map(|point| point.1).fold(f64::INFINITY, f64::min);
     let panel = |title, lines: Vec<Vec<(f64, f64)>>, limit| {
@@ -91,7 +91,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The next of 1, 2, 5, 10, … that is not less.
+/// Returns the least of 1, 2, 5, 10, … that is not below the value.
 fn nice(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0]

@@ -1,4 +1,4 @@
-//! Corpora that crowd onto one fingerprint: equal documents, and different ones.
+//! Corpora on one fingerprint: equal documents, and different ones.
 
 use super::output::{Made, Output};
 use super::variation::Variation;
@@ -6,10 +6,10 @@ use crate::documents::{Document, Language, is_ideograph};
 
 /// The word that outvotes the rest of a document.
 const WORD: &str = "simhash";
-/// Units of the rest, at most: enough that the text is no short one.
+/// The most units of the rest: enough for the text not to be a short one.
 const TAIL: usize = 60;
 
-/// Writes a document `count` times, under ids of its own each.
+/// Writes a document `count` times, each time under its own id.
 pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Result<()> {
     for i in 0..count {
         out.write(&Made {
@@ -22,9 +22,9 @@ pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Resul
     Ok(())
 }
 
-/// Writes `count` different documents that have one fingerprint where a word weighs what it counts (`--profile tp1-words-tf`): [`TAIL`]
-/// units of a text made from the sources, and one word once more often than that. In each bit of the fingerprint the word's
-/// votes outnumber all others, so it alone decides.
+/// Writes `count` different documents that have one fingerprint if a word weighs its number of occurrences (`--profile tp1-words-tf`):
+/// [`TAIL`] units of a text generated from the sources, and one word `TAIL + 1` times. In each bit of the fingerprint the votes of that
+/// word outnumber all others, so it alone decides.
 pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyhow::Result<()> {
     let head = format!("{WORD} ").repeat(TAIL + 1);
     let mut text = String::new();
@@ -32,7 +32,7 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
         let made = variation.document(i, |_| (TAIL, 2 * TAIL));
         text.clear();
         text.push_str(&head);
-        // A unit of another script may be more than one feature, and would have more than one vote.
+        // A unit of another script may be several features, and would have several votes.
         let single = |unit: &&str| unit.is_ascii() || unit.starts_with(is_ideograph);
         let units = made.units.iter().map(|unit| made.slice(unit));
         for unit in units.filter(single).take(TAIL) {

@@ -1,4 +1,4 @@
-//! Distinct documents by the million, and among them near-duplicates whose Jaccard is known.
+//! Millions of distinct documents, and among them near-duplicates of known Jaccard.
 
 use super::TruePair;
 use super::output::{Made, Output};
@@ -7,24 +7,24 @@ use crate::documents::{Document, Language};
 use crate::edit::{Piece, Strength, edit};
 use crate::truth::Truth;
 
-/// Jaccard of the near-duplicates.
+/// Least and greatest Jaccard of the near-duplicates.
 const LOW: f64 = 0.8;
 const HIGH: f64 = 0.98;
-/// Copies drawn until one falls between; then another base is taken.
+/// Copies drawn for one base until one has such a Jaccard, and bases tried for one copy.
 const TRIES: usize = 20;
 
-/// What to make.
+/// Options of the corpus.
 #[derive(Clone, Copy, Debug)]
 pub struct Distinct {
-    /// Documents in all.
+    /// Number of documents.
     pub count: u64,
     /// Share of them that are near-duplicates of an earlier one.
     pub near: f64,
 }
 
-/// Writes the documents, and the near-duplicate pairs made. The pairs of a beginning of the corpus are those that name none
-/// behind it. Two copies of one document may be duplicates too; only pairs of a copy and its base are listed. Returns how many
-/// pairs.
+/// Writes the documents, and the planted near-duplicate pairs. The pairs of the first documents of the corpus are those that name
+/// only these. Two copies of one document may be duplicates too; only pairs of a copy and its base are listed. Returns the number
+/// of pairs.
 pub fn distinct(
     variation: &Variation<'_>,
     what: Distinct,
@@ -52,7 +52,7 @@ pub fn distinct(
     Ok(found)
 }
 
-/// Units of a document: words, or characters.
+/// Returns the least and the most units of a document: words, or characters.
 fn units(language: Language) -> (usize, usize) {
     match language {
         Language::English => (160, 400),
@@ -64,13 +64,13 @@ fn is_copy(variation: &Variation<'_>, i: u64, near: f64) -> bool {
     variation.rng(i, 2).f64() < near
 }
 
-/// Document `i` if it is a near-duplicate, and its pair.
+/// Returns document `i` and its pair if it is a near-duplicate.
 fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Option<(Document, TruePair)> {
     if i == 0 || !is_copy(variation, i, near) {
         return None;
     }
     let mut rng = variation.rng(i, 3);
-    // Only one document in five thousand or so fails with every base: it is a distinct one then.
+    // About one document in five thousand fails with every base. It becomes a distinct one.
     for _ in 0..TRIES {
         let earlier = rng.u64(..i);
         if is_copy(variation, earlier, near) {
@@ -100,7 +100,7 @@ fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Opti
     None
 }
 
-/// Edits that leave about this Jaccard: when a share s of each side's shingles survives, J = s / (2 − s); a touched unit breaks
+/// Returns edits that leave about this Jaccard. If a share s of each side's shingles survives, J = s / (2 − s). An edited unit breaks
 /// three word 3-grams or five character 5-grams.
 fn strength(language: Language, jaccard: f64, moved: bool) -> Strength {
     let survive = 2.0 * jaccard / (1.0 + jaccard);

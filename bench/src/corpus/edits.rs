@@ -9,9 +9,9 @@ use crate::edit::{Piece, Strength, edit};
 /// One copy in this many is exact.
 const EXACT: u8 = 5;
 
-/// Writes copies of the documents, drawn at random, until there are `bytes` bytes. A fifth are exact; in the others the share of
-/// units touched is log-uniform around the rate that leaves a Jaccard of 0.8, and now and then sentences are moved and
-/// stretches cut or added: so about half stay duplicates of their source. Returns how many.
+/// Writes copies of randomly drawn documents, until there are `bytes` bytes. A fifth are exact. In the others the share of edited
+/// units is log-uniform around the rate that leaves a Jaccard of 0.8, and in some of them sentences are moved and stretches cut or
+/// added. So about half stay duplicates of their source. Returns the number of documents.
 pub fn edits(documents: &[Document], bytes: u64, seed: u64, out: &mut Output) -> anyhow::Result<u64> {
     let pools = Pools::new(documents);
     let mut rng = Rng::with_seed(seed);
@@ -41,7 +41,7 @@ pub fn edits(documents: &[Document], bytes: u64, seed: u64, out: &mut Output) ->
 }
 
 fn strength(language: Language, rng: &mut Rng) -> Strength {
-    // A touched unit breaks three word 3-grams or five character 5-grams: J = 0.8 at 3.9 % of the words or 2.3 % of the
+    // An edited unit breaks three word 3-grams or five character 5-grams: J = 0.8 at 3.9 % of the words or 2.3 % of the
     // characters.
     let (low, high): (f64, f64) = match language {
         Language::English => (0.003, 0.3),

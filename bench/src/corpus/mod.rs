@@ -1,4 +1,4 @@
-//! Corpora made from source documents.
+//! Corpora generated from source documents.
 
 mod crowd;
 mod distinct;
@@ -14,7 +14,7 @@ pub use output::Output;
 pub use short::{short_variants, titles};
 pub use variation::{LEAST_UNITS, MOST_UNITS, Variation};
 
-/// A pair known to be this near.
+/// A pair of known Jaccard.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TruePair {
     /// The id of the earlier document.

@@ -1,4 +1,4 @@
-//! Writing records, a line each.
+//! An output file of records, one a line.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -16,7 +16,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// A new file in place of any old one.
+    /// Creates a file, or replaces an old one.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         let file = File::create(path).with_context(|| format!("creating {}", path.display()))?;
         Ok(Self {
@@ -36,23 +36,23 @@ impl Output {
         Ok(())
     }
 
-    /// Bytes written.
+    /// Returns the bytes written.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Ends the file.
+    /// Flushes the file.
     pub fn finish(mut self) -> anyhow::Result<()> {
         Ok(self.file.flush()?)
     }
 }
 
-/// A document made.
+/// A generated document.
 #[derive(Serialize)]
 pub(super) struct Made<'a> {
     pub(super) id: &'a str,
     pub(super) lang: &'static str,
-    /// The document it was made from, where it was made from one.
+    /// The document it was made from, if it is a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) base: Option<&'a str>,
     pub(super) text: &'a str,

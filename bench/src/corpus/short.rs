@@ -1,4 +1,4 @@
-//! Short texts: distinct titles, and variants of titles and sentences with the whole truth about them.
+//! Short texts: distinct titles, and variants of titles and sentences with all their true pairs.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::truth::{Shingles, Truth};
 
 /// Titles at or above this Jaccard with an earlier one are left out.
 const TITLES_BELOW: f64 = 0.5;
-/// Pairs of variants from here up are listed, all of them.
+/// All pairs of variants at or above this Jaccard are listed.
 const COMPLETE_AT: f64 = 0.5;
 /// Units of a base text: from a headline to a few sentences.
 const UNITS: Range<usize> = 5..70;
 /// Variants of one base, itself included, on average.
 const FAMILY: u64 = 4;
-/// What sites and editors put behind a text.
+/// Suffixes that sites and editors append to a text.
 const SUFFIXES: [&str; 8] = [" (2)", "…", " - updated", "！", "（图）", " v2", "（更新）", "?"];
 
-/// Writes the first `count` documents no two of which are near.
+/// Writes the first `count` documents, no two of which are near. Returns the number written.
 pub fn titles(documents: &[Document], count: usize, out: &mut Output) -> anyhow::Result<usize> {
     let mut truth = Truth::default();
     let mut taken: Vec<Shingles> = Vec::new();
@@ -38,7 +38,7 @@ pub fn titles(documents: &[Document], count: usize, out: &mut Output) -> anyhow:
 }
 
 /// Writes `count` texts, each one of `count` / 4 short bases drawn from the documents' beginnings with a character or two changed or
-/// a suffix added, and every pair of them at a Jaccard of 0.5 or more. Returns how many pairs. Compares all with all.
+/// a suffix added, and every pair of them at a Jaccard of 0.5 or more. Returns the number of pairs. Compares all with all.
 pub fn short_variants(
     documents: &[Document],
     count: u64,
@@ -90,7 +90,7 @@ fn write(out: &mut Output, id: &str, document: &Document, text: &str) -> anyhow:
     })
 }
 
-/// The text itself, or with one or two characters changed, a suffix, or both.
+/// Returns the text itself, or with one or two characters changed, a suffix, or both.
 fn vary(base: &str, pool: &[&Document], rng: &mut Rng) -> String {
     let mut characters: Vec<char> = base.chars().collect();
     let kind = rng.u8(..8);

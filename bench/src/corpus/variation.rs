@@ -1,6 +1,6 @@
-//! Documents that are unlike each other but made of the same words: stretches of several sources, with words exchanged.
+//! Distinct documents of the same words: stretches of several sources, with words exchanged.
 //!
-//! Document number i is a function of the seed, i and the sources, so that any can be made again without keeping it.
+//! Document number i is a function of the seed, i and the sources, so each can be generated again without being stored.
 
 use fastrand::Rng;
 
@@ -11,10 +11,10 @@ use crate::edit::{Piece, Strength, edit};
 pub const LEAST_UNITS: usize = 6;
 /// Sentences longer than this many units are tables and listings.
 pub const MOST_UNITS: usize = 120;
-/// Share of the units exchanged: two documents that drew the same sentence still do not share it whole.
+/// Share of the units exchanged, so that two documents that drew the same sentence do not share all of it.
 const RATE: f64 = 0.1;
 
-/// Makes documents of sentences that all differ (see [`keep_new_sentences`](crate::documents::keep_new_sentences)).
+/// A generator of documents whose sentences all differ (see [`keep_new_sentences`](crate::documents::keep_new_sentences)).
 #[derive(Debug)]
 pub struct Variation<'d> {
     pools: Pools<'d>,
@@ -23,7 +23,7 @@ pub struct Variation<'d> {
 }
 
 impl<'d> Variation<'d> {
-    /// From these sources; documents are made in the languages that they have.
+    /// Creates a generator from sources. It generates documents in the languages of the sources.
     pub fn new(sources: &'d [Document], seed: u64) -> anyhow::Result<Self> {
         anyhow::ensure!(!sources.is_empty(), "no source has three sentences of its own");
         let pools = Pools::new(sources);
@@ -38,26 +38,26 @@ impl<'d> Variation<'d> {
         })
     }
 
-    /// Numbers for document `i`, apart by `stream`.
+    /// Returns the random numbers of document `i`, independent for each `stream`.
     pub fn rng(&self, i: u64, stream: u64) -> Rng {
-        // Seeds in a row give streams that have nothing in common: the generator scrambles its counter.
+        // Consecutive seeds give independent streams, because the generator scrambles its counter.
         let mut seeds = Rng::with_seed(self.seed ^ stream.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         Rng::with_seed(seeds.u64(..) ^ i.wrapping_mul(0xD6E8_FEB8_6659_FD93))
     }
 
-    /// Sources of a language.
+    /// Returns the sources of a language.
     pub fn pool(&self, language: Language) -> &[&'d Document] {
         self.pools.of(language)
     }
 
-    /// Document number `i`, of about `least` to `most` units: at least `least` before words are exchanged. Two to five
-    /// sources give a stretch of sentences each, and further ones where those are used up.
+    /// Returns document number `i`, of about `least` to `most` units: at least `least` before words are exchanged. Two to five
+    /// sources contribute a stretch of sentences each, and further ones if those are used up.
     pub fn document(&self, i: u64, units: impl Fn(Language) -> (usize, usize)) -> Document {
         let mut rng = self.rng(i, 1);
         let language = self.languages[rng.usize(..self.languages.len())];
         let pool = self.pool(language);
         let (least, most) = units(language);
-        // Few are long, as on the web.
+        // Few documents are long, as on the web.
         let wanted = (least as f64 * (most as f64 / least as f64).powf(rng.f64())) as usize;
         let share = wanted.div_ceil(rng.usize(2..=5));
         let mut pieces = Vec::new();

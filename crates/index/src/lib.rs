@@ -3,6 +3,7 @@
 //! * [`plan`]: which permuted tables find everything within radius k, as data, with an exact checker.
 //! * [`planner`]: which of those plans is cheapest for n rows, and why the others lost.
 //! * [`table`]: permuted tables in memory, looked up one query at a time.
+//! * [`growing`]: rows in memory that are inserted and removed, in permuted tables that are merged.
 //! * [`segment`]: permuted tables in a file, mapped, for one query or many.
 //! * [`store`]: an index that changes: a directory of segments, memtables, deletions, commits.
 //! * [`join`]: all pairs of a batch within radius k.
@@ -18,6 +19,7 @@ mod bucket;
 mod bytes;
 mod digest;
 mod flips;
+pub mod growing;
 pub mod join;
 pub mod plan;
 pub mod planner;
@@ -31,6 +33,7 @@ pub mod storage;
 pub mod store;
 pub mod table;
 
+pub use growing::GrowingIndex;
 pub use join::{JoinStats, Pair, self_join};
 pub use plan::Plan;
 pub use positioned::PositionedFile;

@@ -20,8 +20,10 @@ mod analyzer;
 mod canonical;
 mod chars;
 pub mod charset;
+pub mod compare;
 pub mod compat;
 mod features;
+mod hex;
 #[cfg(feature = "html")]
 pub mod html;
 mod idf;
@@ -50,6 +52,7 @@ mod words;
 pub use analyzer::{Analysis, Analyzer, Feature};
 pub use canonical::canonical;
 pub use features::{Features, MAX_SHINGLE};
+pub use hex::fingerprint_hex;
 pub use idf::{IdfBuilder, IdfError, IdfPower, IdfTable};
 pub use normal::normalise;
 pub use profile::{Profile, ProfileError, ProfileMismatch};

@@ -9,12 +9,12 @@ use twinprint_fingerprint::hyperplane::fingerprint_dense;
 use twinprint_text::compat::{Dictionaries, Imitator, Recipe, RecipeError};
 use twinprint_text::{Analyzer, Profile};
 
-use crate::compare::hex;
 use crate::error::DedupError;
 use crate::idle::Idle;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, Intake, RecordKind, RejectReason, SourceOptions, Sources};
 use crate::work_dir::WorkDir;
+use twinprint_text::fingerprint_hex;
 
 /// What a row tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,10 +122,15 @@ impl Maker {
     /// The fingerprint in hexadecimal and the number of features, or why there is none.
     fn make(&mut self, text: &str) -> Result<(String, Option<u32>), String> {
         match self {
-            Self::Analyzer(analyzer, bits, false) => Ok((hex(analyzer.fingerprint(text), *bits), None)),
+            Self::Analyzer(analyzer, bits, false) => {
+                Ok((fingerprint_hex(analyzer.fingerprint(text), *bits), None))
+            }
             Self::Analyzer(analyzer, bits, true) => {
                 let analysis = analyzer.analyze(text);
-                Ok((hex(analysis.fingerprint, *bits), Some(analysis.features)))
+                Ok((
+                    fingerprint_hex(analysis.fingerprint, *bits),
+                    Some(analysis.features),
+                ))
             }
             Self::Vector(bits) => {
                 let (fingerprint, dimensions) = of_vector(text, *bits)?;
@@ -134,7 +139,7 @@ impl Maker {
             Self::Imitator(imitator, bits) => {
                 let made = imitator.fingerprint(text);
                 let (fingerprint, features) = made.map_err(|error| error.to_string())?;
-                Ok((hex(fingerprint.into(), *bits), Some(features)))
+                Ok((fingerprint_hex(fingerprint.into(), *bits), Some(features)))
             }
         }
     }
@@ -186,5 +191,5 @@ fn of_vector(json: &str, bits: u32) -> Result<(String, u32), String> {
     let key = HashKey::PUBLIC;
     let full: Result<u128, _> = fingerprint_dense(&key, &vector);
     let full = full.map_err(|error| error.to_string())?;
-    Ok((hex(full, bits), vector.len() as u32))
+    Ok((fingerprint_hex(full, bits), vector.len() as u32))
 }

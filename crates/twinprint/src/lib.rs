@@ -17,7 +17,6 @@ mod candidates;
 mod cluster_table;
 #[cfg(feature = "collections")]
 pub mod collection;
-mod compare;
 mod config;
 mod corpus;
 mod dedup;
@@ -72,7 +71,6 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use annotate::Columns;
 pub use append::Appended;
-pub use compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
 pub use dedup::dedup;
 pub use error::DedupError;
 pub use fingerprints::{FingerprintRow, Subject, fingerprints};
@@ -87,6 +85,7 @@ pub use progress::{Progress, Silent, Unit, peak_memory};
 pub use report::Report;
 pub use twinprint_fingerprint::HashKey;
 pub use twinprint_index::{planner, segment, sort, store};
+pub use twinprint_text::compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
 pub use twinprint_text::compat;
 pub use twinprint_text::{Features, IdfError, IdfPower, IdfTable, Profile, StopWords, Weight};
 

@@ -10,7 +10,6 @@ use crate::annotate::{Annotate, Annotation, Annotator, Columns};
 use crate::candidates::Candidates;
 #[cfg(feature = "tables")]
 use crate::cluster_table::{ClusterTable, IdTypes};
-use crate::compare::hex;
 use crate::config::Config;
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -27,6 +26,7 @@ use crate::rows::{self, ClusterRow, Names, Ratio};
 use crate::sink::{self, Copying, Fate, OutputDir, OutputFile};
 use crate::source::{SourceOptions, Sources};
 use crate::spool::Spool;
+use twinprint_text::fingerprint_hex;
 
 /// All that a finished search knows.
 pub(crate) struct Run<'r> {
@@ -144,7 +144,7 @@ impl Run<'_> {
     }
 
     fn fingerprint(&self, item: u32) -> String {
-        hex(self.full_fingerprint(item), self.radius.bits)
+        fingerprint_hex(self.full_fingerprint(item), self.radius.bits)
     }
 }
 

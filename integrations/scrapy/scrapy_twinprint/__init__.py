@@ -1,4 +1,4 @@
-"""Drops pages from a Scrapy crawl that a twinprint service has seen, near-duplicates too, and does not follow their links."""
+"""A Scrapy spider middleware that drops pages a twinprint service has seen, including near-duplicates, and their links."""
 
 from scrapy_twinprint.middleware import TwinprintMiddleware, page_dropped
 

@@ -1,6 +1,6 @@
-"""Asks the service about pages: many in one request, in order, and not at all while it is away.
+"""A client of the service: sends pages in batches, in order, and sends nothing while the service is away.
 
-One batch is under way at a time. So pages are taken in the order in which they came, and those that come meanwhile are the next batch.
+One batch is in flight at a time. So pages are sent in the order in which they arrived, and pages that arrive meanwhile form the next batch.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ logger = logging.getLogger(__name__)
 
 Answer = dict[str, Any]
 
-# A page that finds no batch under way waits so long for others.
+# How long a page waits for others if no batch is in flight.
 BATCH_SECONDS = 0.02
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 2_000_000
-# Between two tries of a batch, doubled each time unless the service names another time.
+# Seconds between two attempts of a batch, doubled each time unless the service names another time.
 FIRST_WAIT = 0.25
-# While the service is away it is asked whether it is back, after this time at first, at most after that.
+# Seconds between two probes of a service that is away: the first and the longest.
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-# A body that is too large, or that cannot be read: the fault of one page, perhaps, so that each is sent alone.
+# A body that is too large or cannot be parsed. One page may be the cause, so each page is then sent alone.
 REFUSED = (400, 413, 422)
-WAYS_OUT = {
+FIXES = {
     401: "Set TWINPRINT_TOKEN to a token of the service.",
     403: "The token needs the scopes read and write (and admin, once, if TWINPRINT_CREATE is set).",
     404: "Make the collection, or set TWINPRINT_CREATE = True if the token has the scope admin.",
@@ -40,15 +40,15 @@ WAYS_OUT = {
 
 
 class Refused(Exception):
-    """The service does not take this page."""
+    """The service refuses this page."""
 
 
 class Away(Exception):
-    """The service cannot be reached, has too much to do, or is in trouble."""
+    """The service is unreachable, overloaded or failing."""
 
 
 class Misused(Exception):
-    """No page can be asked about until the settings are mended."""
+    """The settings are wrong, so the service refuses every page."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class _Page:
 
 
 class Client:
-    """A collection of a service, asked by one crawl."""
+    """A client of one collection, for one crawl."""
 
     def __init__(
         self,
@@ -83,21 +83,21 @@ class Client:
         self._waiting: deque[_Page] = deque()
         self._sending = False
         self._misused: Misused | None = None
-        # Why the service is away, when it is asked again, and the time between. That is 0 once a batch is answered.
+        # The reason why the service is away, the time of the next probe, and the seconds between probes: 0 once a batch is answered.
         self._away: Away | None = None
         self._back_at = 0.0
         self._pause = 0.0
         self._probe: Deferred[None] = succeed(None)
 
     def ask(self, document: dict[str, str]) -> Deferred[Answer]:
-        """The answer to a document, which may be remembered with it. Fails with Refused, Away or Misused."""
+        """Returns the answer to a document, which may also be stored. Fails with Refused, Away or Misused."""
         if self._misused:
             return fail(self._misused)
         if away := self._away:
             if self._probe.called and self._reactor.seconds() >= self._back_at:
-                self._probe = Deferred.fromCoroutine(self._look())
+                self._probe = Deferred.fromCoroutine(self._probe_service())
             return fail(away)
-        # Lone surrogates, which some decoders make of damaged pages, are no Unicode.
+        # Some decoders turn damaged pages into lone surrogates, which UTF-8 cannot encode.
         page = _Page(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
         self._waiting.append(page)
         if not self._sending:
@@ -106,7 +106,7 @@ class Client:
         return page.answered
 
     def close(self) -> Deferred[None]:
-        """Ends what is under way."""
+        """Cancels the probe and closes the connections."""
         self._probe.cancel()
         return self._http.close()
 
@@ -116,7 +116,7 @@ class Client:
             batch = self._take()
             try:
                 await self._ask(batch)
-            except Exception as error:  # No page may wait for ever, whatever happened.
+            except Exception as error:  # No page may wait for ever, whatever the error.
                 if isinstance(error, (Away, Misused)):
                     batch.extend(self._waiting)
                     self._waiting.clear()
@@ -125,7 +125,7 @@ class Client:
         self._sending = False
 
     def _take(self) -> list[_Page]:
-        """The next batch: as many pages as it holds, and one at least."""
+        """Takes the next batch: as many pages as fit, and at least one."""
         batch: list[_Page] = []
         size = 0
         while self._waiting and len(batch) < BATCH_DOCUMENTS:
@@ -136,13 +136,13 @@ class Client:
         return batch
 
     async def _ask(self, batch: list[_Page]) -> None:
-        """Sends a batch and answers its pages."""
+        """Sends a batch and resolves its pages."""
         body = b'{"documents":[' + b",".join(page.body for page in batch) + b"]}"
         reply, once = await self._send(b"POST", self._path, body)
         if reply.code == 404 and self._create:
             self._create = False
             made, _ = await self._send(b"PUT", "", b"{}")
-            # 409: it is there by now, as somebody else made it.
+            # 409: another client has created it meanwhile.
             if made.code not in (200, 201, 409):
                 raise self._misuse(made)
             reply, once = await self._send(b"POST", self._path, body)
@@ -163,42 +163,42 @@ class Client:
         for page, item in zip(batch, items):
             if answer := item.get("answer"):
                 if not once:
-                    # An earlier try may have brought the page in: it is no sign that it was there before.
+                    # An earlier attempt may have stored the page, so it need not be from a previous crawl.
                     answer["unchanged"] = False
                 page.answered.callback(answer)
             else:
                 page.fail(Refused(item["problem"]["detail"]))
 
     async def _send(self, method: bytes, path: str, body: bytes) -> tuple[Reply, bool]:
-        """The reply that counts, and whether the request was done only once. Tries again while patience lasts."""
-        # A service that was away gets no patience until it has answered a batch.
+        """Returns the final reply, and whether the request was executed only once. Retries until patience ends."""
+        # After an outage there is no patience until the service has answered a batch.
         end = self._reactor.seconds() + (0 if self._pause else self._patience)
         wait, once = FIRST_WAIT, True
         while True:
             asked_for = 0.0
             try:
                 reply = await self._http.request(method, path, body)
-                if not reply.again:
+                if not reply.is_retryable:
                     self._pause = 0.0
                     return reply, once
                 why, asked_for = reply.detail(), min(reply.retry_after, LONGEST_PAUSE)
                 once = once and reply.code == 429
-            except Exception as error:  # Twisted's client fails in many ways that have no base in common.
-                why, once = _words(error), False
+            except Exception as error:  # The errors of Twisted's client have no common base class.
+                why, once = _describe(error), False
             pause = max(wait, asked_for)
             if self._reactor.seconds() + pause > end:
-                raise self._gone(why, asked_for)
+                raise self._mark_away(why, asked_for)
             self._count("retries", 1)
             await deferLater(self._reactor, pause)
             wait *= 2
 
     def _misuse(self, reply: Reply) -> Misused:
-        way_out = WAYS_OUT.get(reply.code, "Is TWINPRINT_COLLECTION the address of a collection?")
-        self._misused = Misused(f"{reply.detail()}. {way_out}")
+        fix = FIXES.get(reply.code, "Is TWINPRINT_COLLECTION the address of a collection?")
+        self._misused = Misused(f"{reply.detail()}. {fix}")
         return self._misused
 
-    def _gone(self, why: str, asked_for: float = 0.0) -> Away:
-        """Notes that the service is away; nothing is sent before it is seen to be back."""
+    def _mark_away(self, why: str, asked_for: float = 0.0) -> Away:
+        """Records that the service is away. No page is sent until a probe succeeds."""
         self._pause = min(max(2 * self._pause, FIRST_PAUSE, asked_for), LONGEST_PAUSE)
         self._back_at = self._reactor.seconds() + self._pause
         if self._away is None:
@@ -206,18 +206,18 @@ class Client:
         self._away = Away(why)
         return self._away
 
-    async def _look(self) -> None:
-        """Looks whether the service is back. No page waits for that."""
+    async def _probe_service(self) -> None:
+        """Checks whether the service is back. No page waits for the result."""
         try:
             reply = await self._http.request(b"GET")
-            if reply.again:
-                self._gone(reply.detail(), reply.retry_after)
+            if reply.is_retryable:
+                self._mark_away(reply.detail(), reply.retry_after)
             else:
                 self._away = None
                 logger.info("The twinprint service is back")
         except Exception as error:
-            self._gone(_words(error))
+            self._mark_away(_describe(error))
 
 
-def _words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")

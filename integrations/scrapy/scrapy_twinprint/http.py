@@ -1,6 +1,6 @@
 """Requests to the service, on Twisted's own client.
 
-Scrapy's downloader would apply to them what is meant for pages: robots.txt, throttling, caches, other middlewares, stats.
+Scrapy's downloader would apply rules for pages to them: robots.txt, throttling, caches, other middlewares, stats.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from twisted.internet.defer import Deferred
 from twisted.web.client import Agent, FileBodyProducer, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
 
-# The service closes idle connections after ten seconds; a request should not meet that moment.
+# The service closes idle connections after ten seconds. A shorter time here avoids sending a request at that moment.
 IDLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of the service."""
+    """A reply of the service: its status, the seconds of Retry-After, and its body."""
 
     code: int
     retry_after: float
     body: bytes
 
     @property
-    def again(self) -> bool:
-        """True if the same request may be answered later: it was too much, too slow, or the service is in trouble."""
+    def is_retryable(self) -> bool:
+        """True if the same request may succeed later: the service is overloaded, too slow or failing."""
         return self.code in (408, 429) or self.code >= 500
 
     def json(self) -> Any:
         return json.loads(self.body)
 
     def detail(self) -> str:
-        """Its status, and the words of a problem object."""
+        """Returns the status, and the detail of a problem object."""
         try:
             return f"{self.code}: {self.json()['detail']}"
         except (ValueError, KeyError, TypeError):
@@ -43,7 +43,7 @@ class Reply:
 
 
 class Http:
-    """Requests about one collection, on connections that stay open."""
+    """Requests about one collection, on persistent connections."""
 
     def __init__(self, reactor: Any, collection: str, token: str | None, timeout: float) -> None:
         self._reactor = reactor
@@ -57,7 +57,7 @@ class Http:
             self._headers["Authorization"] = [f"Bearer {token}"]
 
     def request(self, method: bytes, path: str = "", body: bytes | None = None) -> Deferred[Reply]:
-        """One request, ended after the timeout. Fails as Twisted's client fails."""
+        """Sends one request, with the timeout. Fails with the errors of Twisted's client."""
         exchange = Deferred.fromCoroutine(self._exchange(method, path, body))
         return exchange.addTimeout(self._timeout, self._reactor)
 
@@ -69,7 +69,7 @@ class Http:
         url = (self._collection + path).encode()
         response = await self._agent.request(method, url, Headers(headers), producer)
         wait = response.headers.getRawHeaders("retry-after", ["0"])[0]
-        # It may be a date, which the service does not send.
+        # Retry-After may also be a date, but the service sends seconds.
         seconds = float(wait) if wait.isdigit() else 0.0
         return Reply(response.code, seconds, await readBody(response))
 

@@ -1,4 +1,4 @@
-"""The spider middleware: asks about each page before anything that the spider makes of it goes on."""
+"""The spider middleware: checks each page before the spider's items and requests from it are processed."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ logger = logging.getLogger(__name__)
 
 ALL, LINKS, NOTHING = "all", "links", "nothing"
 
-# Sent with `response` and `answer` for every page that is dropped.
+# The signal for every dropped page, sent with `response` and `answer`.
 page_dropped = object()
 
 
-def likeness(answer: Answer) -> str | None:
-    """`exact` or `near` where the page duplicates another one, also where it is an update.
+def duplicate_kind(answer: Answer) -> str | None:
+    """Returns `exact` or `near` if the page duplicates another one, also if it is an update.
 
-    The verdict of a page that was there before is `updated`; `as_new` tells what it is beside the others.
+    The verdict of a page that is in the collection already is `updated`. Its `as_new` is the verdict for a new page.
     """
     verdict = answer.get("as_new") or answer["verdict"]
     return verdict if verdict in ("exact", "near") else None
 
 
 class TwinprintMiddleware:
-    """Drops pages that duplicate another one: their items, and their links."""
+    """Drops the items and links of pages that duplicate another page."""
 
     def __init__(self, crawler: Crawler) -> None:
-        # Imported here, since the import installs a reactor.
+        # Imported here, because the import installs a reactor.
         from twisted.internet import reactor
 
         settings = crawler.settings
@@ -49,7 +49,7 @@ class TwinprintMiddleware:
         self._drop_unchanged = settings.getbool("TWINPRINT_DROP_UNCHANGED")
         self._when_away = settings.get("TWINPRINT_WHEN_AWAY") or "pass"
         _among("TWINPRINT_WHEN_AWAY", [self._when_away], {"pass", "drop", "stop"})
-        self._told = False
+        self._misuse_logged = False
         self._collection = settings.get("TWINPRINT_COLLECTION", "http://127.0.0.1:8080/v1/collections/crawl").rstrip("/")
         timeout = settings.getfloat("TWINPRINT_TIMEOUT", 30)
         http = Http(reactor, self._collection, settings.get("TWINPRINT_TOKEN"), timeout)
@@ -58,7 +58,7 @@ class TwinprintMiddleware:
             http,
             self._count,
             patience=settings.getfloat("TWINPRINT_PATIENCE", 10),
-            # A copy that is dropped need not be kept. Where near-duplicates pass they are kept, so that copies of them are known.
+            # A dropped copy need not be stored. If near-duplicates pass, they are stored, so that copies of them are found.
             only_new="near" in self._drop,
             create=settings.getbool("TWINPRINT_CREATE"),
         )
@@ -72,14 +72,14 @@ class TwinprintMiddleware:
         self, response: Response, result: AsyncIterator[Any], spider: Spider | None = None
     ) -> AsyncIterator[Any]:
         passes = await self._passes(response)
-        # Of a page that is dropped, `result` is left unread: a callback that is a generator is never run.
+        # The result of a dropped page is not read, so a callback that is a generator never runs.
         if passes != NOTHING:
             async for each in result:
                 if passes == ALL or isinstance(each, Request):
                     yield each
 
     async def _passes(self, response: Response) -> str:
-        """Tells how much of a page's results passes: all, the links or nothing."""
+        """Decides which of a page's results pass: all, the links or nothing."""
         is_page = isinstance(response, HtmlResponse) and 200 <= response.status < 300
         if not is_page or response.meta.get("twinprint_skip"):
             return ALL
@@ -88,7 +88,7 @@ class TwinprintMiddleware:
             answer = await maybe_deferred_to_future(self._client.ask(document))
         except Refused as error:
             self._count("refused")
-            logger.info("Not asked about %s, which passes: %s", response.url, error)
+            logger.info("The service refused %s, which passes: %s", response.url, error)
             return ALL
         except Away:
             self._count("away")
@@ -96,21 +96,21 @@ class TwinprintMiddleware:
                 raise CloseSpider("twinprint_away") from None
             return ALL if self._when_away == "pass" else NOTHING
         except Misused as error:
-            if not self._told:
-                self._told = True
+            if not self._misuse_logged:
+                self._misuse_logged = True
                 logger.error("The twinprint service cannot be used at %s: %s", self._collection, error)
             raise CloseSpider("twinprint_misused") from None
         return self._judge(response, answer)
 
     def _judge(self, response: Response, answer: Answer) -> str:
-        """Tells how much passes by the answer."""
+        """Decides by the answer which results pass."""
         response.meta["twinprint"] = answer
         self._count(answer["verdict"])
-        like = likeness(answer)
-        if like in self._drop:
-            passes, name, why = NOTHING, "dropped", f"{like} copy of {answer['best']['id']}"
+        kind = duplicate_kind(answer)
+        if kind in self._drop:
+            passes, name, why = NOTHING, "dropped", f"{kind} copy of {answer['best']['id']}"
         elif self._drop_unchanged and answer.get("unchanged"):
-            # Behind its links may be pages that have changed.
+            # Its links may lead to pages that have changed.
             passes, name, why = LINKS, "unchanged", "unchanged"
         else:
             return ALL
@@ -129,5 +129,5 @@ class TwinprintMiddleware:
 def _among(name: str, values: list[str], allowed: set[str]) -> set[str]:
     chosen = {value for value in values if value}
     if not chosen <= allowed:
-        raise ValueError(f"{name} is {', '.join(sorted(chosen))}; it takes {', '.join(sorted(allowed))}")
+        raise ValueError(f"{name} is {', '.join(sorted(chosen))}; allowed: {', '.join(sorted(allowed))}")
     return chosen

@@ -1,4 +1,4 @@
-"""The client without a service: a clock that is turned by hand, and replies that are written down."""
+"""Tests of the client without a service: with a manual clock and prepared replies."""
 
 import json
 import unittest
@@ -11,11 +11,11 @@ from twisted.python.failure import Failure
 
 from scrapy_twinprint.client import BATCH_BYTES, BATCH_DOCUMENTS, BATCH_SECONDS, Away, Client, Misused, Refused
 from scrapy_twinprint.http import Reply
-from scrapy_twinprint.middleware import likeness
+from scrapy_twinprint.middleware import duplicate_kind
 
 
 def answered(body):
-    """Answers each document of a batch; one whose html is "bad" has a problem."""
+    """Answers each document of a batch. A document whose html is "bad" gets a problem."""
     def item(document):
         if document["html"] == "bad":
             return {"problem": {"status": 422, "detail": "too bad"}}
@@ -30,7 +30,7 @@ def reply(code, body=None, retry_after=0.0):
 
 
 class Http:
-    """Gives the replies that are written down, then answers."""
+    """Returns the prepared replies, then answers."""
 
     def __init__(self):
         self.replies, self.sent = [], []
@@ -53,24 +53,24 @@ class ClientTest(unittest.TestCase):
         self.clock, self.http, self.counts = Clock(), Http(), Counter()
         self.client = self.make()
 
-    def make(self, **how):
-        return Client(self.clock, self.http, lambda name, by: self.counts.update({name: by}), **how)
+    def make(self, **options):
+        return Client(self.clock, self.http, lambda name, by: self.counts.update({name: by}), **options)
 
     def ask(self, name="a", html="text"):
-        """Collects the answer to a question, once it comes."""
+        """Returns a list that receives the answer."""
         got = []
         self.client.ask({"id": name, "html": html}).addBoth(
             lambda result: got.append(result.value if isinstance(result, Failure) else result))
         return got
 
-    def test_pages_that_come_together_go_together_and_in_order(self):
+    def test_pages_that_arrive_together_are_sent_together_and_in_order(self):
         got = [self.ask(str(n)) for n in range(5)]
         self.assertEqual(self.http.sent, [])
         self.clock.advance(BATCH_SECONDS)
         self.assertEqual([each[0]["id"] for each in got], list("01234"))
         self.assertEqual(len(self.http.sent), 1)
 
-    def test_a_batch_holds_so_many_pages_and_so_many_bytes(self):
+    def test_a_batch_is_bounded_in_pages_and_bytes(self):
         got = [self.ask(str(n)) for n in range(BATCH_DOCUMENTS + 1)]
         self.clock.advance(BATCH_SECONDS)
         self.assertTrue(all(got))
@@ -80,7 +80,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual([each[0]["id"] for each in got], list("abcd"))
         self.assertEqual(self.counts["batches"], 6)
 
-    def test_one_batch_is_under_way_at_a_time(self):
+    def test_one_batch_is_in_flight_at_a_time(self):
         slow = Deferred()
         self.http.replies = [slow]
         first = self.ask("1")
@@ -92,27 +92,27 @@ class ClientTest(unittest.TestCase):
         self.assertTrue(first and all(later))
         self.assertEqual(len(self.http.sent), 2)
 
-    def test_a_problem_concerns_its_page_alone(self):
+    def test_a_problem_affects_only_its_page(self):
         got = [self.ask("1"), self.ask("2", "bad"), self.ask("3")]
         self.clock.advance(BATCH_SECONDS)
         self.assertIsInstance(got[1][0], Refused)
         self.assertEqual((got[0][0]["id"], got[2][0]["id"]), ("1", "3"))
 
-    def test_a_batch_that_is_refused_is_sent_page_by_page(self):
+    def test_a_refused_batch_is_sent_page_by_page(self):
         self.http.replies = [reply(413), reply(413)]
         got = [self.ask("1"), self.ask("2")]
         self.clock.advance(BATCH_SECONDS)
         self.assertIsInstance(got[0][0], Refused)
         self.assertEqual(got[1][0]["id"], "2")
 
-    def test_the_time_the_service_asks_for_is_waited(self):
+    def test_the_client_waits_for_the_retry_after_time(self):
         self.http.replies = [reply(429, retry_after=3.0)]
         got = self.ask()
         self.clock.advance(BATCH_SECONDS)
         self.clock.advance(2.9)
         self.assertEqual((got, len(self.http.sent)), ([], 1))
         self.clock.advance(0.2)
-        # A request that was refused was not done, so the answer counts as it is.
+        # A refused request was not executed, so `unchanged` is reliable.
         self.assertTrue(got[0]["unchanged"])
         self.assertEqual(self.counts["retries"], 1)
 
@@ -122,7 +122,7 @@ class ClientTest(unittest.TestCase):
         self.clock.pump([BATCH_SECONDS, 1])
         self.assertFalse(got[0]["unchanged"])
 
-    def test_a_service_that_is_away_costs_no_time_until_it_is_back(self):
+    def test_an_unreachable_service_is_probed_rarely_and_costs_no_time(self):
         self.http.replies = [ConnectionRefusedError()] * 100
         got = self.ask()
         with self.assertLogs("scrapy_twinprint", "INFO") as log:
@@ -132,7 +132,7 @@ class ClientTest(unittest.TestCase):
             self.assertTrue(4 <= sent <= 8, sent)
             for _ in range(100):
                 self.assertIsInstance(self.ask()[0], Away)
-            # One look whether it is back, for which no page waits. Looks become rare.
+            # One probe, for which no page waits. Probes become rare.
             self.assertEqual(len(self.http.sent), sent + 1)
             for _ in range(300):
                 self.clock.advance(1)
@@ -146,21 +146,21 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(got[0]["id"], "a")
         self.assertEqual([line.split(":")[0] for line in log.output], ["WARNING", "INFO"])
 
-    def test_all_who_wait_are_told_that_the_service_is_away(self):
+    def test_all_waiting_pages_fail_when_the_service_is_away(self):
         slow = Deferred()
         self.http.replies = [slow]
         got = [self.ask("1")]
         self.clock.advance(BATCH_SECONDS)
         got.append(self.ask("2"))
-        # More than patience allows is asked for.
+        # The service asks for more time than patience allows.
         with self.assertLogs("scrapy_twinprint", "WARNING"):
             slow.callback(reply(503, retry_after=30.0))
         self.assertTrue(all(isinstance(each[0], Away) for each in got))
         self.clock.advance(29)
         self.ask()
-        self.assertEqual(len(self.http.sent), 1, "asked before the time that the service named")
+        self.assertEqual(len(self.http.sent), 1, "the service is probed before the time that it named")
 
-    def test_what_the_settings_have_wrong_ends_all_questions(self):
+    def test_wrong_settings_fail_all_pages(self):
         for code in (401, 403, 404, 302):
             self.client = self.make()
             self.http.replies = [reply(code)]
@@ -171,7 +171,7 @@ class ClientTest(unittest.TestCase):
             self.assertIsInstance(self.ask()[0], Misused)
             self.assertEqual(len(self.http.sent), sent)
 
-    def test_what_is_no_twinprint_service_is_told(self):
+    def test_a_reply_of_another_service_is_an_error(self):
         for body in ({}, {"items": []}, []):
             self.client = self.make()
             self.http.replies = [Reply(200, 0.0, json.dumps(body).encode())]
@@ -179,7 +179,7 @@ class ClientTest(unittest.TestCase):
             self.clock.advance(BATCH_SECONDS)
             self.assertIsInstance(got[0], Misused)
 
-    def test_a_collection_is_made_only_where_that_is_asked_for(self):
+    def test_a_collection_is_created_only_with_create(self):
         self.client = self.make(create=True)
         self.http.replies = [reply(404), reply(201)]
         got = self.ask()
@@ -188,13 +188,13 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(got[0]["id"], "a")
 
 
-class LikenessTest(unittest.TestCase):
-    def test_an_update_is_judged_as_it_would_be_new(self):
-        def of(verdict, as_new=None):
-            return likeness({"verdict": verdict, **({"as_new": as_new} if as_new else {})})
+class DuplicateKindTest(unittest.TestCase):
+    def test_an_update_is_judged_like_a_new_page(self):
+        def kind(verdict, as_new=None):
+            return duplicate_kind({"verdict": verdict, **({"as_new": as_new} if as_new else {})})
 
-        self.assertEqual([of("new"), of("exact"), of("near")], [None, "exact", "near"])
-        self.assertEqual([of("updated", as_new) for as_new in ("new", "exact", "near")], [None, "exact", "near"])
+        self.assertEqual([kind("new"), kind("exact"), kind("near")], [None, "exact", "near"])
+        self.assertEqual([kind("updated", as_new) for as_new in ("new", "exact", "near")], [None, "exact", "near"])
 
 
 if __name__ == "__main__":

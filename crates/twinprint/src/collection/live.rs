@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use twinprint_index::PrefixIndex;
 use twinprint_text::Measure;
 
-use super::near::{Near, near};
+use super::near::LeaderIndex;
 use super::row::Row;
 
 /// Sets arranged anew when more of them are gone than this, and than are left.
@@ -20,7 +20,7 @@ pub(crate) struct Live {
     rows: FxHashMap<u64, Row>,
     ids: FxHashMap<u128, u64>,
     texts: FxHashMap<u128, Same>,
-    near: Box<dyn Near>,
+    near: LeaderIndex,
     sets: [Sets; 2],
     expiring: BTreeSet<(i64, u64)>,
     /// Stories that are now part of others, and of which.
@@ -48,7 +48,7 @@ impl Live {
             rows: FxHashMap::default(),
             ids: FxHashMap::default(),
             texts: FxHashMap::default(),
-            near: near(bits, k),
+            near: LeaderIndex::new(bits, k),
             sets: [Sets::new(threshold), Sets::new(threshold)],
             expiring: BTreeSet::new(),
             redirects: FxHashMap::default(),
@@ -198,7 +198,7 @@ impl Live {
 
     /// Arranges what has grown.
     pub(crate) fn tidy(&mut self) {
-        self.near.tidy();
+        self.near.maintain_in_background();
         for measure in [Measure::WordGrams, Measure::CharGrams] {
             let sets = &mut self.sets[place(measure)];
             sets.index.seal();
@@ -216,7 +216,7 @@ impl Live {
 
     /// Arranges everything, after many rows have been added.
     pub(crate) fn arrange(&mut self) {
-        self.near.arrange();
+        self.near.merge();
         self.tidy();
     }
 }

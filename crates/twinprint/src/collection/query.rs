@@ -17,7 +17,8 @@ use super::row::Row;
 use super::settings::Store;
 use super::store::{CHANGES, GROUPS, GroupRecord, MEMBERS};
 use super::{Collection, Inner};
-use crate::compare::{Comparison, compare, hex};
+use twinprint_text::compare::{Comparison, compare};
+use twinprint_text::fingerprint_hex;
 
 /// Times a question is asked again while commits come in between.
 const ATTEMPTS: usize = 50;
@@ -343,7 +344,7 @@ impl Inner {
             id: record.id,
             details: record.details,
             text,
-            fingerprint: (!self.settings.keyed).then(|| hex(row.fingerprint, bits)),
+            fingerprint: (!self.settings.keyed).then(|| fingerprint_hex(row.fingerprint, bits)),
             group_id: row.group,
             story_id,
             leads: row.leads,

@@ -4,12 +4,12 @@ use super::{
     ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
     Report, SearchCounts,
 };
-use crate::compare::hex;
 use crate::error::DedupError;
 use crate::near_misses::band;
 use crate::output::Run;
 use crate::source::{Damage, FileIntake};
 use crate::spool::Spool;
+use twinprint_text::fingerprint_hex;
 
 /// Hot rows named.
 const HOT_ROWS: usize = 20;
@@ -176,7 +176,7 @@ fn search(run: &Run<'_>) -> SearchCounts {
 fn hot_rows(run: &Run<'_>) -> Vec<HotRowReport> {
     let hot = run.candidates.hot.iter().take(HOT_ROWS);
     hot.map(|row| HotRowReport {
-        fingerprint: hex(row.fingerprint, run.radius.bits),
+        fingerprint: fingerprint_hex(row.fingerprint, run.radius.bits),
         texts: row.classes,
         neighbors: row.neighbors,
         example: run

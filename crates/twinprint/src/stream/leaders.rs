@@ -14,12 +14,13 @@ use twinprint_cluster::Similarity;
 use twinprint_cluster::groups::{Near, Space};
 use twinprint_fingerprint::{HashKey, Width};
 use twinprint_index::PrefixIndex;
+use twinprint_index::growing::{GrowingIndex, Neighbor};
 use twinprint_text::Measure;
 use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
 
 use super::packed::{Packed, Packer};
 use super::prepare::Content;
-use super::search::{Search, split_crowd};
+use super::search::{MERGE_POLICY, split_crowd};
 use crate::options::MIN_FEATURES;
 
 /// Texts of fewer features are found by their shingles as well: so few that duplicates on either side of [`MIN_FEATURES`] meet.
@@ -119,11 +120,14 @@ pub(super) struct Leaders {
     held: BTreeMap<u32, Leader>,
     centres: BTreeMap<u64, u128>,
     threshold: f64,
-    search: Search,
-    /// What the rows of the search are, and where a leader or centre has its row.
-    rows: HashMap<u32, Near>,
-    row_of_leader: HashMap<u32, u32>,
-    row_of_centre: HashMap<u64, u32>,
+    radius: u32,
+    index: GrowingIndex<u128>,
+    /// The number of the next row of the index.
+    next_row: u64,
+    /// The leader or centre of each row of the index, and the row of each leader and centre.
+    rows: HashMap<u64, Near>,
+    row_of_leader: HashMap<u32, u64>,
+    row_of_centre: HashMap<u64, u64>,
     /// Leaders of few features, by words and by characters.
     few: [PrefixIndex; 2],
     /// Retired leaders that are still in `few`.
@@ -148,7 +152,9 @@ impl Leaders {
             held: BTreeMap::new(),
             centres: BTreeMap::new(),
             threshold,
-            search: Search::new(radius),
+            radius,
+            index: GrowingIndex::with_policy(radius, MERGE_POLICY),
+            next_row: 0,
             rows: HashMap::new(),
             row_of_leader: HashMap::new(),
             row_of_centre: HashMap::new(),
@@ -194,7 +200,10 @@ impl Leaders {
     }
 
     fn put(&mut self, what: Near, fingerprint: u128) {
-        let row = self.search.insert(fingerprint);
+        let row = self.next_row;
+        self.next_row += 1;
+        self.index.insert(row, fingerprint);
+        self.index.maintain();
         self.rows.insert(row, what);
         match what {
             Near::Leader(leader) => self.row_of_leader.insert(leader, row),
@@ -202,10 +211,11 @@ impl Leaders {
         };
     }
 
-    fn take(&mut self, row: Option<u32>) {
+    fn take(&mut self, row: Option<u64>) {
         if let Some(row) = row {
             self.rows.remove(&row);
-            self.search.remove(row);
+            self.index.remove(row);
+            self.index.maintain();
         }
     }
 
@@ -304,8 +314,9 @@ impl Space for Around<'_> {
             return 0;
         }
         let mut rows = Vec::new();
-        self.leaders.search.near(self.item.fingerprint, &mut rows);
-        let what = |&(distance, row): &(u32, u32)| Some((*self.leaders.rows.get(&row)?, distance));
+        let (index, radius) = (&self.leaders.index, self.leaders.radius);
+        index.lookup(self.item.fingerprint, radius, &mut rows);
+        let what = |row: &Neighbor| Some((*self.leaders.rows.get(&row.id)?, row.distance));
         let (near, far) = split_crowd(&mut rows, CROWD.saturating_mul(most));
         out.extend(near.iter().filter_map(what));
         let leaders = out.iter().filter(|(near, _)| matches!(near, Near::Leader(_)));

@@ -1,0 +1,72 @@
+//! The thread of one merge.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use twinprint_fingerprint::Width;
+
+use super::level::Level;
+
+/// A merge on a thread of its own.
+pub(super) struct MergeThread<W> {
+    /// In a mutex because a receiver cannot be shared between the threads that look up.
+    merged: Mutex<Receiver<Level<W>>>,
+    /// Takes the levels that were replaced: freeing hundreds of megabytes takes long.
+    replaced: SyncSender<Vec<Arc<Level<W>>>>,
+}
+
+/// The state of a merge.
+pub(super) enum Progress<W> {
+    Running,
+    Merged(Level<W>),
+    /// The thread ended without a result.
+    Lost,
+}
+
+impl<W: Width> MergeThread<W> {
+    /// Starts a thread that merges.
+    pub(super) fn start(merge: impl FnOnce() -> Level<W> + Send + 'static) -> io::Result<Self> {
+        let (sender, merged) = sync_channel(1);
+        let (replaced, to_free) = sync_channel(1);
+        let thread = std::thread::Builder::new().name("twinprint-merge".to_owned());
+        thread.spawn(move || {
+            lower_priority();
+            // Fails if the index has been dropped meanwhile.
+            let _index_dropped = sender.send(merge());
+            // Dropped here, or by the index if this thread has ended.
+            let _replaced = to_free.recv();
+        })?;
+        Ok(Self {
+            merged: Mutex::new(merged),
+            replaced,
+        })
+    }
+
+    /// The state now, without waiting.
+    pub(super) fn progress(&self) -> Progress<W> {
+        let merged = self.merged.lock();
+        match merged.map_or(Err(TryRecvError::Disconnected), |merged| merged.try_recv()) {
+            Ok(level) => Progress::Merged(level),
+            Err(TryRecvError::Empty) => Progress::Running,
+            Err(TryRecvError::Disconnected) => Progress::Lost,
+        }
+    }
+
+    /// Waits for the result; `None` if the thread ended without one.
+    pub(super) fn wait(&self) -> Option<Level<W>> {
+        self.merged.lock().ok()?.recv().ok()
+    }
+
+    /// Frees levels on the thread.
+    pub(super) fn release(&self, levels: Vec<Arc<Level<W>>>) {
+        let _thread_ended = self.replaced.send(levels);
+    }
+}
+
+/// Lowers the priority of this thread below that of the threads that answer lookups: a merge takes long.
+fn lower_priority() {
+    // Only Linux has a priority for each thread. If it cannot be changed, the thread runs with the priority of the others.
+    #[cfg(target_os = "linux")]
+    let _unchanged = rustix::process::setpriority_process(None, 10);
+}

@@ -1,0 +1,193 @@
+//! The growing index against a map that is scanned.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::{Random, Shape, rows, shape};
+
+/// One change or lookup. Numbers choose an id or a row modulo what there is.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Insert(usize),
+    Remove(usize),
+    /// Inserts an id again that was removed.
+    Return(usize),
+    Maintain,
+    MaintainInBackground,
+    Merge,
+    Lookup(usize, u32),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => any::<usize>().prop_map(Step::Insert),
+        4 => any::<usize>().prop_map(Step::Remove),
+        2 => any::<usize>().prop_map(Step::Return),
+        3 => Just(Step::Maintain),
+        5 => Just(Step::MaintainInBackground),
+        1 => Just(Step::Merge),
+        5 => (any::<usize>(), 0u32..16).prop_map(|(row, k)| Step::Lookup(row, k)),
+    ]
+}
+
+/// A growing index and its twin: a map of ids to fingerprints.
+struct Twins<W> {
+    index: GrowingIndex<W>,
+    rows: BTreeMap<u64, W>,
+    removed: Vec<(u64, W)>,
+    next_id: u64,
+}
+
+impl<W: Width> Twins<W> {
+    fn new(k: u32, policy: MergePolicy) -> Self {
+        Self {
+            index: GrowingIndex::with_policy(k, policy),
+            rows: BTreeMap::new(),
+            removed: Vec::new(),
+            next_id: 0,
+        }
+    }
+
+    fn insert(&mut self, row: W) {
+        self.index.insert(self.next_id, row);
+        self.rows.insert(self.next_id, row);
+        self.next_id += 1;
+    }
+
+    /// Removes the first row at or after an id.
+    fn remove_from(&mut self, id: u64) {
+        let row = self.rows.range(id..).next().map(|(&id, &row)| (id, row));
+        if let Some((id, row)) = row {
+            self.index.remove(id);
+            self.rows.remove(&id);
+            self.removed.push((id, row));
+        }
+    }
+
+    fn insert_removed(&mut self, number: usize) {
+        if !self.removed.is_empty() {
+            let (id, row) = self.removed.swap_remove(number % self.removed.len());
+            self.index.insert(id, row);
+            self.rows.insert(id, row);
+        }
+    }
+
+    /// Compares both answers; returns the number of rows.
+    fn lookup(&self, query: W, k: u32) -> usize {
+        let mut found = Vec::new();
+        self.index.lookup(query, k, &mut found);
+        found.sort_unstable();
+        let all = self.rows.iter().map(|(&id, row)| Neighbor {
+            id,
+            distance: row.distance(query),
+        });
+        let expected: Vec<Neighbor> = all.filter(|row| row.distance <= k).collect();
+        assert_eq!(found, expected, "{query:?} within {k}");
+        assert_eq!(self.index.len(), self.rows.len());
+        found.len()
+    }
+}
+
+fn check<W: Width>(shape: Shape, steps: &[Step], k: u32, policy: MergePolicy, seed: u64) {
+    let sample = rows::<W>(shape, 64, k, seed);
+    let mut twins = Twins::new(k, policy);
+    for &step in steps {
+        match step {
+            Step::Insert(row) => twins.insert(sample[row % sample.len()]),
+            Step::Remove(number) => twins.remove_from(number as u64 % (twins.next_id + 1)),
+            Step::Return(number) => twins.insert_removed(number),
+            Step::Maintain => twins.index.maintain(),
+            Step::MaintainInBackground => twins.index.maintain_in_background(),
+            Step::Merge => twins.index.merge(),
+            Step::Lookup(row, k) => {
+                twins.lookup(sample[row % sample.len()], k);
+            }
+        }
+    }
+    twins.lookup(sample[0], k);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn lookups_find_what_a_scan_finds(
+        shape in shape(),
+        steps in prop::collection::vec(step(), 0..300),
+        k in 0u32..8,
+        tail_rows in 1usize..12,
+        size_ratio in 0usize..7,
+        seed: u64,
+    ) {
+        let policy = MergePolicy { tail_rows, size_ratio };
+        check::<u64>(shape, &steps, k, policy, seed);
+        check::<u128>(shape, &steps, 2 * k, policy, seed);
+        check::<u16>(shape, &steps, k, policy, seed);
+    }
+}
+
+/// Inserts, removes and returns rows in clumps, enough of them that tables are built; returns the number of rows found.
+fn churn<W: Width>(k: u32, rows: u64, mut maintain: impl FnMut(&mut GrowingIndex<W>, u64)) -> usize {
+    let policy = MergePolicy {
+        tail_rows: 2048,
+        size_ratio: 2,
+    };
+    let mut twins = Twins::<W>::new(k, policy);
+    let mut random = Random(1);
+    let centres: Vec<W> = (0..400).map(|_| W::truncate(random.wide())).collect();
+    let mut found = 0;
+    for number in 0..rows {
+        let centre = centres[random.below(400) as usize];
+        twins.insert(random.near(centre, k));
+        if number % 3 == 0 {
+            twins.remove_from(random.below(number + 1));
+        }
+        if number % 50 == 0 {
+            twins.insert_removed(random.below(1 << 20) as usize);
+        }
+        maintain(&mut twins.index, number);
+        if number % 499 == 0 {
+            found += twins.lookup(random.near(centre, 2), k);
+        }
+    }
+    assert!(twins.index.levels.iter().any(|level| level.has_tables()));
+    found
+}
+
+#[test]
+fn large_levels_find_what_a_scan_finds() {
+    let found = churn::<u128>(12, 30_000, |index, _| index.maintain());
+    assert!(found > 1000, "{found}");
+}
+
+#[test]
+fn lookups_during_background_merges_find_what_a_scan_finds() {
+    let found = churn::<u64>(6, 30_000, |index, number| {
+        index.maintain_in_background();
+        if number == 20_000 {
+            index.merge();
+        }
+    });
+    assert!(found > 1000, "{found}");
+}
+
+#[test]
+fn rows_that_are_mostly_removed_leave_memory() {
+    let policy = MergePolicy {
+        tail_rows: 16,
+        size_ratio: 1,
+    };
+    let mut index = GrowingIndex::<u64>::with_policy(3, policy);
+    for id in 0..1000 {
+        index.insert(id, id << 20);
+        index.maintain();
+    }
+    for id in 0..990 {
+        index.remove(id);
+        index.maintain();
+    }
+    assert_eq!(index.len(), 10);
+    assert!(index.rows_stored() <= 50, "{}", index.rows_stored());
+}

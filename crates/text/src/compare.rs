@@ -1,0 +1,196 @@
+//! Comparison of two texts: every distance and similarity, and the features and bits that differ.
+//!
+//! The comparison is for people and reports. It allocates freely and computes the edit distance, which is quadratic; the engine compares
+//! documents by [`overlap`](crate::overlap) instead.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use twinprint_fingerprint::{HashKey, Width, accumulate};
+
+use crate::analyzer::{Analyzer, Feature};
+use crate::hex::fingerprint_hex;
+use crate::measures::{TermVector, chebyshev, cosine, edit_distance, euclidean, manhattan, term_jaccard};
+use crate::overlap::{Shingler, overlap};
+use crate::profile::Profile;
+use crate::script::Measure;
+
+/// The distances and similarities of two texts. For equal texts distances are 0 and similarities 1.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Comparison {
+    /// Id of the profile of the fingerprints.
+    pub profile: String,
+    /// The fingerprints, in hexadecimal.
+    pub fingerprints: [String; 2],
+    /// Hamming distance of the fingerprints.
+    pub hamming: u32,
+    /// Exact shingle Jaccard, the criterion for duplicates.
+    pub jaccard: f64,
+    /// Shingles in common over those of the smaller document.
+    pub containment: f64,
+    /// Kind of the shingles: "word 3-grams" or "character 5-grams".
+    pub shingles: &'static str,
+    /// Cosine of the term counts.
+    pub cosine: f64,
+    /// Distinct terms in common over the distinct terms of both.
+    pub term_jaccard: f64,
+    /// Edits of single characters between the canonical texts; `None` if they are too long and too different.
+    pub edit: Option<usize>,
+    /// Euclidean distance of the term counts.
+    pub euclidean: f64,
+    /// Sum of the differences of the term counts.
+    pub manhattan: f64,
+    /// Largest difference of a term count.
+    pub chebyshev: f64,
+    /// Number of distinct features of each text.
+    pub features: [u32; 2],
+    /// The features and bits that differ, if they were asked for.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub explanation: Option<Explanation>,
+}
+
+/// The features and bits in which two texts differ.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Explanation {
+    /// The bits that differ, with the sum of votes of each text. A bit with a small sum flips easily.
+    pub bits: Vec<BitVotes>,
+    /// The formula for the weights of features, such as "1 + ln tf, in sixteenths".
+    pub weight_formula: String,
+    /// Features with different weights, the largest difference first.
+    pub features: Vec<FeatureWeights>,
+}
+
+/// The votes for one bit of both fingerprints.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BitVotes {
+    /// Number of the bit; 0 is the least significant.
+    pub bit: u32,
+    /// The sum of votes in each text; the bit is 1 if the sum is positive.
+    pub sums: [i64; 2],
+}
+
+/// The weights of one feature in both texts.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FeatureWeights {
+    /// Text of the feature.
+    pub feature: String,
+    /// Its weight in each text; 0 if it does not occur.
+    pub weights: [u16; 2],
+}
+
+/// Compares two texts under a profile. With `explain` the result names the features and bits that differ.
+///
+/// ```
+/// use twinprint_text::Profile;
+/// use twinprint_text::compare::compare;
+///
+/// let profile = Profile::parse("tp1-words-lntf-64")?;
+/// let comparison = compare("one two three four five", "one two three four six", &profile, true);
+/// assert_eq!(comparison.jaccard, 0.5);
+///
+/// let explanation = comparison.explanation.ok_or("no explanation")?;
+/// assert_eq!(explanation.features[0].feature, "five");
+/// assert_eq!(explanation.bits.len() as u32, comparison.hamming);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compare(a: &str, b: &str, profile: &Profile, explain: bool) -> Comparison {
+    let mut analyzer = Analyzer::new(profile, HashKey::PUBLIC);
+    let mut analyze = |text: &str| {
+        let features = analyzer.explain(text);
+        let analysis = analyzer.analyze(text);
+        AnalyzedText {
+            canonical: analysis.canonical.to_owned(),
+            measure: analysis.measure,
+            fingerprint: analysis.fingerprint,
+            count: analysis.features,
+            features,
+        }
+    };
+    let (a, b) = (analyze(a), analyze(b));
+    let measure = a.measure.with(b.measure);
+    let mut shingler = Shingler::new(HashKey::PUBLIC);
+    let mut shingle = |side: &AnalyzedText| shingler.shingle(&side.canonical, measure);
+    let shared = overlap(&shingle(&a), &shingle(&b));
+    let (x, y) = (TermVector::new(&a.features), TermVector::new(&b.features));
+    Comparison {
+        profile: profile.id(),
+        fingerprints: [&a, &b].map(|side| fingerprint_hex(side.fingerprint, profile.bits())),
+        hamming: a.fingerprint.distance(b.fingerprint),
+        jaccard: shared.jaccard(),
+        containment: shared.containment(),
+        shingles: match measure {
+            Measure::CharGrams => "character 5-grams",
+            Measure::WordGrams => "word 3-grams",
+        },
+        cosine: cosine(&x, &y),
+        term_jaccard: term_jaccard(&x, &y),
+        edit: edit_distance(&a.canonical, &b.canonical),
+        euclidean: euclidean(&x, &y),
+        manhattan: manhattan(&x, &y),
+        chebyshev: chebyshev(&x, &y),
+        features: [a.count, b.count],
+        explanation: explain.then(|| explanation(&a, &b, profile)),
+    }
+}
+
+/// One of the two texts, analysed.
+struct AnalyzedText {
+    canonical: String,
+    measure: Measure,
+    fingerprint: u128,
+    count: u32,
+    features: Vec<Feature>,
+}
+
+fn explanation(a: &AnalyzedText, b: &AnalyzedText, profile: &Profile) -> Explanation {
+    let sums = |side: &AnalyzedText| {
+        let hashes: Vec<u128> = side.features.iter().map(|feature| feature.hash).collect();
+        let weights: Vec<i64> = side
+            .features
+            .iter()
+            .map(|feature| i64::from(feature.weight))
+            .collect();
+        accumulate(&hashes, &weights)
+    };
+    let (left, right) = (sums(a), sums(b));
+    let differing = (0..profile.bits()).filter(|&bit| a.fingerprint.bit(bit) != b.fingerprint.bit(bit));
+    let sum = |sums: &[i64], bit: u32| sums.get(bit as usize).copied().unwrap_or(0);
+    let bits = differing
+        .map(|bit| BitVotes {
+            bit,
+            sums: [sum(&left, bit), sum(&right, bit)],
+        })
+        .collect();
+    let mut weights: BTreeMap<&str, [u16; 2]> = BTreeMap::new();
+    for (i, side) in [a, b].into_iter().enumerate() {
+        for feature in &side.features {
+            weights.entry(&feature.text).or_default()[i] = feature.weight;
+        }
+    }
+    let mut features: Vec<FeatureWeights> = weights
+        .into_iter()
+        .filter(|(_, [x, y])| x != y)
+        .map(|(feature, weights)| FeatureWeights {
+            feature: feature.to_owned(),
+            weights,
+        })
+        .collect();
+    // The map is in order of the features' bytes. The sort is stable, so equal differences stay in that order.
+    features.sort_by_key(|f| Reverse(f.weights[0].abs_diff(f.weights[1])));
+    Explanation {
+        bits,
+        weight_formula: profile.weight_formula(),
+        features,
+    }
+}
+
+#[cfg(test)]
+mod tests;
