@@ -127,11 +127,11 @@ def main():
             soak = Soak(service.stdout.readline().strip(), words_of(args.source), args.stories)
             while len(soak.kept) * BATCH < args.documents:
                 soak.take_in()
-            print(f"{args.documents} documents there; from here on one goes for one that comes", flush=True)
+            print(f"{args.documents} documents present; from now on one is deleted for each one added", flush=True)
             began = time.monotonic()
             while time.monotonic() - began < args.warm_up * 60:
                 soak.turn(args.documents)
-            print(f"{soak.next} documents came in {time.monotonic() - began:.0f} s of warm-up", flush=True)
+            print(f"{soak.next} documents added in {time.monotonic() - began:.0f} s of warm-up", flush=True)
             soak.slowest = 0.0
             began, rows, turns = time.monotonic(), [], 0
             while (gone := time.monotonic() - began) < args.minutes * 60:
@@ -147,7 +147,7 @@ def main():
             half = [row[2] for row in rows[len(rows) // 2:]]
             time.sleep(5)
             documents = soak.call("GET", "/stats")["documents"]
-            print(f"{turns * BATCH} documents came and went, {documents} there; own memory in the second half {min(half):.0f} to {max(half):.0f} MB, "
+            print(f"{turns * BATCH} documents added and deleted, {documents} present; anonymous memory in the second half {min(half):.0f} to {max(half):.0f} MB, "
                   f"{slope(rows):+.1f} MB an hour; {len(rows)} samples")
         finally:
             service.terminate()

@@ -60,7 +60,7 @@ class Pages(unittest.TestCase):
         other = [row for row in truth if row["jaccard"] < 0.6]
         recall = sum(frozenset((row["a"], row["b"])) in found for row in same) / len(same)
         wrong = [row for row in other if frozenset((row["a"], row["b"])) in found]
-        print(f"{name}: {len(same)} pairs of equal content, {recall:.4f} found; {len(wrong)} of {len(other)} others")
+        print(f"{name}: {len(same)} pairs of equal content, {recall:.4f} found; {len(wrong)} of {len(other)} other pairs found")
         self.assertGreaterEqual(recall, least)
         self.assertLessEqual(len(wrong), 0.001 * len(other), wrong)
 

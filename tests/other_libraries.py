@@ -103,5 +103,5 @@ class OtherLibraries(unittest.TestCase):
 
 if __name__ == "__main__":
     if not Path(TWINPRINT).is_file():
-        sys.exit(f"no {TWINPRINT}: cargo build --release makes it")
+        sys.exit(f"{TWINPRINT} not found: build it with cargo build --release")
     unittest.main()

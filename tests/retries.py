@@ -220,7 +220,7 @@ def scenarios(size):
 # --- Kills ----------------------------------------------------------------------------------------------------------------------------
 
 class Kills:
-    """Runs the kills of one scenario, each in its own copy."""
+    """The kills of one scenario, each in its own copy."""
 
     def __init__(self, scenario, work, shim):
         self.scenario, self.work, self.shim = scenario, Path(work), shim

@@ -47,18 +47,18 @@ class Spider(scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.dropped = []
         crawler.signals.connect(spider.note, page_dropped)
-        crawler.signals.connect(spider.tell, scrapy.signals.spider_closed)
+        crawler.signals.connect(spider.write_summary, scrapy.signals.spider_closed)
         return spider
 
     def note(self, response, answer):
         self.dropped.append([response.url, answer.get("best", {}).get("id")])
 
-    def tell(self, spider, reason):
+    def write_summary(self, spider, reason):
         import json
         stats = {key: value for key, value in self.crawler.stats.get_stats().items()
                  if key.startswith("twinprint/") or key in ("log_count/ERROR", "downloader/request_count")}
-        with open("told.json", "w") as told:
-            json.dump({"reason": reason, "stats": stats, "dropped": self.dropped}, told)
+        with open("summary.json", "w") as file:
+            json.dump({"reason": reason, "stats": stats, "dropped": self.dropped}, file)
 
     def parse(self, response):
         yield {"path": response.url.split("/", 3)[3], "verdict": response.meta.get("twinprint", {}).get("verdict")}
@@ -159,7 +159,7 @@ class Crawl:
 
     def __init__(self, python, work, site, collection, token="crawler", ends=0, **settings):
         site.asked.clear()
-        for name in ("items.jsonl", "told.json"):
+        for name in ("items.jsonl", "summary.json"):
             (work / name).unlink(missing_ok=True)
         (work / "spider.py").write_text(SPIDER + f'\n    start_urls = ["{site.address}"]\n')
         settings = {"COLLECTION": collection, "TOKEN": token, "PATIENCE": 1, **settings}
@@ -168,9 +168,9 @@ class Crawl:
         run = subprocess.run(command, cwd=work, stderr=subprocess.PIPE, text=True, timeout=120)
         self.log = run.stderr
         assert run.returncode == ends, self.log
-        told = json.loads((work / "told.json").read_text())
-        self.reason, self.stats, self.asked = told["reason"], told["stats"], set(site.asked)
-        self.dropped = {url.rsplit("/", 1)[1]: best and best.rsplit("/", 1)[1] for url, best in told["dropped"]}
+        summary = json.loads((work / "summary.json").read_text())
+        self.reason, self.stats, self.asked = summary["reason"], summary["stats"], set(site.asked)
+        self.dropped = {url.rsplit("/", 1)[1]: best and best.rsplit("/", 1)[1] for url, best in summary["dropped"]}
         lines = (work / "items.jsonl").read_text().splitlines()
         self.items = {item["path"]: item["verdict"] for item in map(json.loads, lines)}
         assert not re.search("Traceback|Unhandled|twinprint.*Warning|signal.*Warning", self.log), self.log
@@ -197,7 +197,7 @@ def crawl_and_crawl_again(crawl, service):
     assert first.count("documents") == len(NEW) + COPIES > first.count("batches"), first.stats
     # robots.txt, the pages, and nothing else: requests to the service do not count as the crawl's.
     assert first.stats["downloader/request_count"] == 1 + len(NEW) + COPIES, first.stats
-    assert all(not re.search(r"\d", name) for name in first.stats), "a stat for each page"
+    assert all(not re.search(r"\d", name) for name in first.stats), "there is a stat for a single page"
     assert re.search(r"DEBUG: Dropped \S+/copy-1: near copy of \S+/page-1\b", first.log), first.log
 
     again = crawl(site_, collection)
@@ -360,12 +360,12 @@ def main():
         try:
             for part in (crawl_and_crawl_again, verdicts_chosen, busy, refused):
                 part(crawl, service)
-                print(f"{part.__name__}: as it should be", flush=True)
+                print(f"{part.__name__}: passed", flush=True)
             service = killed_in_the_middle(crawl, service, work)
         finally:
             service.end()
         away_from_the_start(crawl)
-    print("crawls with a service that is there, busy, killed and away: as they should be")
+    print("crawls with a service that is running, busy, killed and away: passed")
 
 
 if __name__ == "__main__":

@@ -106,10 +106,10 @@ def described(work):
             result = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=900)
             if result.returncode != 0:
                 print(result.stdout[-8000:], result.stderr[-2000:])
-            assert result.returncode == 0, "the service is not as it describes itself"
+            assert result.returncode == 0, "the service does not match its description"
             assert service.call("GET", "/readyz")[0] == 200
         cases = [line.strip() for line in result.stdout.splitlines() if " generated, " in line]
-        print("schemathesis," if not names else "with names of what is there,", cases[0])
+        print("schemathesis," if not names else "with names that exist,", cases[0])
 
 
 # The configuration of the client generator: lines of JSON are bytes.
@@ -193,7 +193,7 @@ def generated(work):
             assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
             assert "arning" not in result.stdout + result.stderr, result.stdout
     operations = sum(len(item) for item in description["paths"].values())
-    print(f"a valid description of {operations} operations; a client generated from it makes its calls")
+    print(f"a valid description of {operations} operations; the calls of a generated client succeeded")
 
 
 def measured(work):
@@ -338,12 +338,12 @@ def kills(work, cycles):
                 assert found in may, f"cycle {cycle}: {one} is {found!r}, and was sent as {may!r}"
                 acknowledged[one] = found
             command = [BINARY, "collection", "stories", "collections/c", "--min-size", "1", "--limit", "10000000"]
-            told = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
-            became = {part: story["story_id"] for story in told for part in [story["story_id"], *story.get("merged", [])]}
+            stories_read = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
+            became = {part: story["story_id"] for story in stories_read for part in [story["story_id"], *story.get("merged", [])]}
             for one, row in rows.items():
                 if one in stories and row["text"] == acknowledged[one]:
                     moved = became.get(stories[one]) not in (None, row["story_id"])
-                    assert not moved, f"cycle {cycle}: {one} is in another story than it was told"
+                    assert not moved, f"cycle {cycle}: {one} is in another story than the answer said"
             leaders = {row["group_id"]: one for one, row in rows.items() if row["leads"]}
             for one, row in rows.items():
                 best = row.get("best")
@@ -351,7 +351,7 @@ def kills(work, cycles):
                 assert best is None or (best["id"] == leaders[row["group_id"]] and best["jaccard"] >= 0.8), row
             subprocess.run([BINARY, "collection", "check", "collections/c"], cwd=work, check=True, capture_output=True)
     assert count, "nothing was acknowledged"
-    print(f"{cycles} kills: {count} writes acknowledged, none lost and nothing else there; slowest start {slowest:.2f} s")
+    print(f"{cycles} kills: {count} writes acknowledged, none lost, no other document present; slowest start {slowest:.2f} s")
 
 
 def main():

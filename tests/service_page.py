@@ -76,7 +76,7 @@ def soon(page, holds):
         if holds():
             return
         page.wait_for_timeout(50)
-    raise AssertionError("it never was so")
+    raise AssertionError("the condition did not hold in time")
 
 
 def visit(browser, address, documents, language, width, dark, shots):
@@ -98,7 +98,7 @@ def visit(browser, address, documents, language, width, dark, shots):
     page.wait_for_selector("#answer .verdict")
     verdict = page.locator("#answer .verdict").first.inner_text()
     assert verdict == ("近似重复" if chinese else "near-duplicate"), verdict
-    assert page.locator("#answer li").count() > 0, "nothing near it"
+    assert page.locator("#answer li").count() > 0, "no similar documents"
 
     page.fill("#size", "3")
     page.click("#filter button")
@@ -107,7 +107,7 @@ def visit(browser, address, documents, language, width, dark, shots):
     page.wait_for_selector("#groups li button")
     page.locator("#groups li button").last.click()
     page.wait_for_selector("#comparison .texts")
-    assert page.locator("#comparison mark").count() > 0, "nothing marked between two editions"
+    assert page.locator("#comparison mark").count() > 0, "no differences marked between two editions"
     if any(d["id"].startswith("copy-") for d in documents):
         page.locator("#groups button").last.click()
         members = page.locator("#groups tr:last-child li").count

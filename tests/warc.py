@@ -157,8 +157,8 @@ class Archive(unittest.TestCase):
         # Each record goes to one side with its compressed bytes. A record too long to be held is compressed again.
         sides = [members((out / side / "a.warc.gz").read_bytes()) for side in ["kept", "removed"]]
         before = collections.Counter(members(data))
-        anew = collections.Counter(sides[0] + sides[1]) - before
-        self.assertEqual([zlib.decompress(member, 31).count(bytes(2_000_000)) for member in anew], [1])
+        recompressed = collections.Counter(sides[0] + sides[1]) - before
+        self.assertEqual([zlib.decompress(member, 31).count(bytes(2_000_000)) for member in recompressed], [1])
         self.assertEqual(len(sides[1]), DOCUMENTS - KEPT)
         self.assertEqual(len(sides[0]) + len(sides[1]), before.total())
 

@@ -23,12 +23,12 @@ BITS = 128
 BLOCK = 16
 
 
-def told(*command):
+def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def fingerprints(twinprint, paths, options):
-    rows = told(twinprint, "fingerprint", *paths, "-q", *options).splitlines()
+    rows = run(twinprint, "fingerprint", *paths, "-q", *options).splitlines()
     return list({int(json.loads(row)["fingerprint"], 16) for row in rows})
 
 
@@ -56,7 +56,7 @@ def main():
     twinprint, sets = sys.argv[1], sys.argv[2:]
     with tempfile.TemporaryDirectory() as work:
         out = Path(work) / "out"
-        told(twinprint, "dedup", *sets, "-o", str(out), "-q", "--threshold", "0.5")
+        run(twinprint, "dedup", *sets, "-o", str(out), "-q", "--threshold", "0.5")
         kept = [str(path) for path in sorted((out / "kept").rglob("*.jsonl"))]
         print("| profile | fingerprints | ones, least and most | within .45 to .55 | correlation, mean and most | entropy of 16 bits, least and most |")
         print("|---|---|---|---|---|---|")

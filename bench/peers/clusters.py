@@ -72,7 +72,7 @@ def documents(path, field):
 
 
 class Half:
-    """A set: documents, their labels, and their vectors from twinprint."""
+    """One half of a labelled set: documents, labels, and their vectors from twinprint."""
 
     def __init__(self, twinprint, records, work, name):
         self.twinprint, self.path, self.work = twinprint, work / f"{name}.jsonl", work
@@ -107,8 +107,8 @@ class Half:
 
     def stories(self, cosine, *merge):
         found = self.cluster("--story-threshold", str(cosine), *(word for m in merge for word in ("--merge", str(m))))
-        told = json.loads((self.out / "agreement.json").read_text())["stories"]["bcubed"][2]
-        assert abs(told - scores(found, self.truth)["bcubed"][2]) < 1e-9, "both ways of measuring agree"
+        reported = json.loads((self.out / "agreement.json").read_text())["stories"]["bcubed"][2]
+        assert abs(reported - scores(found, self.truth)["bcubed"][2]) < 1e-9, "both ways of measuring agree"
         return found
 
     def equal_bits(self, bits):
@@ -151,7 +151,7 @@ def mean(measured):
 
 
 class Set:
-    """Returns the scores of every method on both halves of a set, with every setting."""
+    """A labelled set: its two halves, and the scores of every method with every setting."""
 
     def __init__(self, twinprint, path, field, work):
         records = documents(path, field)
@@ -161,7 +161,7 @@ class Set:
             Half(twinprint, part, work, f"{self.name}-{which}")
             for part, which in ((records[:middle], "first"), (records[middle:], "second"))
         ]
-        self.told = f"{self.name}: twice {middle} documents, {len(set(halves[1].truth))} labels"
+        self.title = f"{self.name}: twice {middle} documents, {len(set(halves[1].truth))} labels"
         self.scores = {
             (method, choice): [scores(getattr(half, method)(*choice), half.truth) for half in halves]
             for _, method, choices in METHODS
@@ -178,11 +178,11 @@ def table(heading, one, sets, wanted):
         best = lambda half: max(choices, key=lambda choice: sum(wanted(each.scores[method, choice][half]) for each in sets))
         chosen = [best(1), best(0)]
         s = mean([one.scores[method, choice][half] for half, choice in enumerate(chosen)])
-        told = [", ".join(str(x) for x in choice) or "–" for choice in chosen]
-        told = " · ".join(told if told[0] != told[1] else told[:1])
+        settings = [", ".join(str(x) for x in choice) or "–" for choice in chosen]
+        setting = " · ".join(settings if settings[0] != settings[1] else settings[:1])
         p, r, f = s["bcubed"]
         print(
-            f"| {title} | {told} | {s['clusters']:.0f} | {p:.3f} | {r:.3f} | **{f:.3f}** | {s['others'][2]:.3f} "
+            f"| {title} | {setting} | {s['clusters']:.0f} | {p:.3f} | {r:.3f} | **{f:.3f}** | {s['others'][2]:.3f} "
             f"| {s['pairs']:.3f} | {s['ari']:.3f} | {s['v']:.3f} |",
             flush=True,
         )
@@ -195,7 +195,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for path, field in zip(sys.argv[2::2], sys.argv[3::2]):
             sets.append(Set(sys.argv[1], path, field, Path(work)))
-            table(sets[-1].told, sets[-1], sets[-1:], lambda s: s["bcubed"][2])
+            table(sets[-1].title, sets[-1], sets[-1:], lambda s: s["bcubed"][2])
     for one in sets:
         table(f"{one.name}, one setting for all sets", one, sets, lambda s: s["ari"])
 

@@ -132,11 +132,13 @@ fn main() -> anyhow::Result<()> {
 /// Returns the queries: the planted ones first, with the row near each.
 fn queries(cli: &Cli) -> (Vec<u64>, Vec<u64>) {
     let mut rng = Rng::with_seed(7);
-    let beside: Vec<u64> = (0..cli.planted).map(|_| rng.u64(..cli.n)).collect();
-    let planted = beside.iter().map(|&i| rows::planted(row(i), cli.k, &mut rng));
+    let planted_rows: Vec<u64> = (0..cli.planted).map(|_| rng.u64(..cli.n)).collect();
+    let planted = planted_rows
+        .iter()
+        .map(|&i| rows::planted(row(i), cli.k, &mut rng));
     let mut queries: Vec<u64> = planted.collect();
     queries.extend((cli.planted..cli.queries).map(|_| rng.u64(..)));
-    (queries, beside)
+    (queries, planted_rows)
 }
 
 fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
@@ -147,7 +149,7 @@ fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
         Segment::load(path)?
     };
     println!("opened in {:.1} s", clock.elapsed().as_secs_f64());
-    let (queries, beside) = queries(cli);
+    let (queries, planted_rows) = queries(cli);
     let mut scratch = Scratch::default();
     let mut singles = Vec::new();
     for &query in queries.iter().take(cli.singles) {
@@ -162,12 +164,12 @@ fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
         first.iter().sum::<f64>() / first.len().max(1) as f64
     );
     for round in 0..3 {
-        let mut found = vec![false; beside.len()];
+        let mut found = vec![false; planted_rows.len()];
         let mut matches = 0u64;
         let clock = Clock::start();
         let stats = segment.lookup_batch(&queries, cli.k, &mut scratch, |q, id, _, _| {
             matches += 1;
-            if beside.get(q) == Some(&id) {
+            if planted_rows.get(q) == Some(&id) {
                 found[q] = true;
             }
         })?;
@@ -177,7 +179,7 @@ fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
             queries.len() as f64 / took.wall,
             queries.len() as f64 / took.own,
             found.iter().filter(|&&f| f).count(),
-            beside.len(),
+            planted_rows.len(),
             stats.probes as f64 / queries.len() as f64,
             stats.candidates as f64 / queries.len() as f64,
         );
@@ -189,13 +191,13 @@ fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
     const CHUNK: usize = 1 << 22;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let segment = Segment::<u64>::open(path)?;
-    let (queries, beside) = queries(cli);
+    let (queries, planted_rows) = queries(cli);
     let clock = Clock::start();
     let mut join = pool.install(|| Between::new(&queries, CHUNK, cli.k))?;
     let made = clock.elapsed().wall;
     let mut rows = Vec::with_capacity(CHUNK);
     let (mut matches, mut scanned) = (0u64, 0u64);
-    let mut found = vec![false; beside.len()];
+    let mut found = vec![false; planted_rows.len()];
     let limit = cli.limit.unwrap_or(u64::MAX);
     let clock = Clock::start();
     let mut flush = |rows: &mut Vec<u64>, first: u64| -> anyhow::Result<()> {
@@ -204,7 +206,7 @@ fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
         for pair in pairs {
             segment.ids_at((first + u64::from(pair.b)) as u32, |id| {
                 matches += 1;
-                if beside.get(pair.a as usize) == Some(&id) {
+                if planted_rows.get(pair.a as usize) == Some(&id) {
                     found[pair.a as usize] = true;
                 }
             })?;
@@ -232,7 +234,7 @@ fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
         scanned as f64 / took.wall / 1e6,
         scanned as f64 / took.own / 1e6,
         found.iter().filter(|&&f| f).count(),
-        beside.len(),
+        planted_rows.len(),
     );
     Ok(())
 }

@@ -224,7 +224,7 @@ impl Load {
             .and_then(|digits| digits.parse().ok())
             .expect("a number of documents");
         self.next.store(there, Ordering::Relaxed);
-        let (began, told) = (Instant::now(), AtomicU64::new(0));
+        let (began, reported) = (Instant::now(), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..self.clients {
                 scope.spawn(|| {
@@ -232,7 +232,7 @@ impl Load {
                     while self.next.load(Ordering::Relaxed) < documents {
                         connection.ask("POST", &format!("{}/documents", self.path), &self.batch());
                         let tenth = self.next.load(Ordering::Relaxed) * 10 / documents;
-                        if told.fetch_max(tenth, Ordering::Relaxed) < tenth {
+                        if reported.fetch_max(tenth, Ordering::Relaxed) < tenth {
                             let seconds = began.elapsed().as_secs_f64();
                             println!("{tenth}0 % of {documents} after {seconds:.1} s");
                         }

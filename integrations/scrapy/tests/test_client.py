@@ -30,7 +30,7 @@ def reply(code, body=None, retry_after=0.0):
 
 
 class Http:
-    """Returns the prepared replies, then answers."""
+    """A stand-in for the HTTP client: returns the prepared replies, then answers."""
 
     def __init__(self):
         self.replies, self.sent = [], []
