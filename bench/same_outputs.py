@@ -3,17 +3,20 @@
 
     bench/same_outputs.py OLD NEW [--data DIR] [--only NAME] [--quick] [--jobs N] [--work DIR] [--list]
 
-Each case is a list of commands. The script runs them with OLD and with NEW, in two directories of the same layout, so that all paths are equal. Then it
-compares every file, all of stdout and every exit code, byte by byte. It prints one line a case: `same`, or `DIFFERENT` with the first file and
-byte that differ and the text around that byte. The exit code is 1 if a case differs or a command fails.
+Each case is a list of commands. The script runs them with OLD and with NEW, in two directories of the same layout, so
+that all paths are equal. Then it compares every file, stdout and every exit code, byte by byte. It prints one line a
+case: `same`; `DIFFERENT`, with the first file and byte that differ and the text around that byte; or `FAILED`, with the
+error of the command. It exits with 1 unless all cases are the same.
 
-DIR is the directory of labelled sets (default: $TWINPRINT_SHARED/data, or ../shared/data next to the repository). `--only` takes the cases whose name
-contains NAME. `--quick` takes the first documents of each set and fewer cases. `--work` keeps the files of both sides of all differing cases.
+DIR is the directory of labelled sets (default: $TWINPRINT_SHARED/data, or ../shared/data next to the repository).
+`--only` selects the cases whose name contains NAME. `--quick` reads fewer documents of each set and runs fewer cases.
+`--work` keeps the inputs, and the files of both sides of all cases that are not the same.
 
-The cases of "crossed" write a state, an index or a collection with OLD on both sides, and read it with the binary under test.
+The "crossed" cases write a state, an index or a collection with OLD on both sides, and read it with each binary.
 
-`EXCLUDED_FILES` and `EXCLUDED_FIELDS` name what is not compared, each with its reason; stderr is not compared either. Needs zstd. The cases that read
-Parquet and Arrow need pyarrow; without it they are listed as not run.
+`EXCLUDED_FILES` and `EXCLUDED_FIELDS` in same/compare.py name what is not compared, each with its reason. stderr, a text
+for people, is not compared either. The script needs zstd. The cases that read Parquet and Arrow need pyarrow; without
+it they are reported as not run.
 """
 
 import argparse
@@ -47,7 +50,11 @@ class Side:
     commands: int = 0
 
     def run(self, command, allowed=(0, 3)):
-        """Runs a command line. Its stdout goes to a file, the end of `> FILE` or NUMBER.stdout; `< FILE` is its stdin. "old:" in front runs OLD on both sides."""
+        """Runs a command line.
+
+        It may end in `< FILE` and `> FILE`; otherwise stdin is empty and stdout goes to NUMBER.stdout. A command line
+        that begins with "old:" runs OLD on both sides.
+        """
         binary = self.binary
         if command.startswith("old:"):
             binary, command = self.old, command[4:]
@@ -63,7 +70,12 @@ class Side:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TWINPRINT")}
         with open(self.directory / stdout, "wb") as out, open(self.directory / stdin, "rb") as source:
             done = subprocess.run(
-                [binary, *arguments], cwd=self.directory, env=environment, stdin=source, stdout=out, stderr=subprocess.PIPE
+                [binary, *arguments],
+                cwd=self.directory,
+                env=environment,
+                stdin=source,
+                stdout=out,
+                stderr=subprocess.PIPE,
             )
         (self.directory / f"{self.commands:02}.code").write_text(f"{done.returncode}\n")
         if done.returncode not in allowed:
@@ -72,7 +84,7 @@ class Side:
 
 
 def judge(case, number, work, old, new):
-    """Runs a case with both binaries: a verdict, what was found, and seconds."""
+    """Runs a case with both binaries: returns the verdict, the finding, and the seconds."""
     began = time.monotonic()
     verdict, finding = "same", ""
     places = [work / name / f"case{number}" for name in ("old", "new")]
@@ -120,7 +132,10 @@ def main():
             for case, future in zip(cases, futures):
                 verdict, finding, seconds = future.result()
                 counts[verdict] += 1
-                print(f"{verdict:<9} {seconds:6.1f} s  {case.name}" + (f"\n          {finding}" if finding else ""), flush=True)
+                print(
+                    f"{verdict:<9} {seconds:6.1f} s  {case.name}" + (f"\n          {finding}" if finding else ""),
+                    flush=True,
+                )
         if not inputs.tables:
             print("not run: Parquet and Arrow as inputs, because pyarrow is not installed")
     total = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())

@@ -1,7 +1,8 @@
 """Checks the quality of the built binary on labelled data, against the exact truth of every pair of documents.
 
-Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and the directory of shared data
-(TWINPRINT_SHARED, by default ../shared, next to the repository). The Python part needs no packages.
+Needs the binary (TWINPRINT, by default target/release/twinprint) and Python without packages. With the directory of
+shared data (TWINPRINT_SHARED, by default ../shared, next to the repository) it runs on the labelled sets and needs
+zstd. Without it, it runs on corpora that corpora.py generates.
 """
 
 import json
@@ -13,23 +14,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("TWINPRINT_SHARED", ROOT.parent / "shared"))
+from corpora import MEASURED, ROOT, SHARED, corpus, require, rows
+
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 THRESHOLD = 0.8
 # The truth has four digits: a pair of 0.79995 may be rounded to 0.8, and one of 0.80004 is.
 TIE = 0.00005
-
-
-def rows(path):
-    """Returns the records of a .jsonl file, compressed or not."""
-    if path.suffix == ".zst":
-        done = subprocess.run(["zstd", "-dc", "--long=27", path], stdout=subprocess.PIPE, check=True)
-        text = done.stdout.decode()
-    else:
-        text = path.read_text(encoding="utf-8")
-    # Strings may contain other line ends.
-    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def dedup(inputs, out, *options):
@@ -39,29 +29,57 @@ def dedup(inputs, out, *options):
     return json.loads((out / "report.json").read_text())
 
 
+def judgement(labelled, out):
+    """Compares the result of a run with the truth.
+
+    `lost` counts removed documents without any kept document near them, `left_over` kept documents with an earlier kept
+    duplicate, and `ideal_removed` the documents that removal in input order by the truth removes.
+    """
+    order = {row["id"]: number for number, row in enumerate(rows(labelled.docs))}
+    key = lambda row: tuple(sorted((order[row["a"]], order[row["b"]])))
+    listed = {key(row): row["jaccard"] for row in rows(labelled.pairs)}
+    found = {key(row) for row in rows(out / "pairs.jsonl")}
+    kept = {order[row["id"]] for row in rows(out / "clusters.jsonl") if row["duplicate_of"] is None}
+
+    def neighbours(least):
+        near = {number: set() for number in order.values()}
+        for (a, b), jaccard in listed.items():
+            if jaccard >= least:
+                near[a].add(b)
+                near[b].add(a)
+        return near
+
+    true = {pair for pair, jaccard in listed.items() if jaccard >= THRESHOLD}
+    duplicates, similar = neighbours(THRESHOLD), neighbours(0.7)
+    ideal = set()
+    for number in order.values():
+        if not any(other < number and other in ideal for other in duplicates[number]):
+            ideal.add(number)
+    return {
+        "docs": len(order),
+        "true_pairs": len(true),
+        "precision": len(found & true) / max(1, len(found)),
+        "recall": len(found & true) / max(1, len(true)),
+        "ideal_removed": len(order) - len(ideal),
+        "lost": sum(not similar[number] & kept for number in order.values() if number not in kept),
+        "left_over": sum(any(other < number for other in duplicates[number] & kept) for number in kept),
+    }
+
+
 class Labelled(unittest.TestCase):
     """Sets with a complete pair file: pairs that it does not list are known to be far below the threshold."""
 
     def judge(self, name):
-        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
-        truth = SHARED / "data" / f"{name}.pairs.jsonl.zst"
+        labelled = corpus(name)
         with tempfile.TemporaryDirectory() as work:
             out = Path(work) / "out"
-            report = dedup(docs, out, "--mode", "report")
+            report = dedup(labelled.docs, out, "--mode", "report")
             found = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(out / "pairs.jsonl")}
-            answer = subprocess.run(
-                [
-                    sys.executable,
-                    SHARED / "tools/evaluate.py",
-                    "--json",
-                    *("--docs", docs, "--truth", truth),
-                    *("--clusters", out / "clusters.jsonl", "--pairs", out / "pairs.jsonl"),
-                ],
-                stdout=subprocess.PIPE,
-                check=True,
-            )
-        judged = json.loads(answer.stdout)
-        listed = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(truth)}
+            judged = judgement(labelled, out)
+            if MEASURED:
+                other = self.shared_judgement(labelled, out)
+                self.assertEqual(judged, {field: other[field] for field in judged})
+        listed = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(labelled.pairs)}
 
         wrong = [pair for pair in found if listed.get(pair, 0) < THRESHOLD - TIE]
         self.assertEqual(wrong, [], "pairs that are no duplicates")
@@ -72,7 +90,6 @@ class Labelled(unittest.TestCase):
             self.assertGreater(len(true), 10)
             recall = sum(pair in found for pair in true) / len(true)
             self.assertGreaterEqual(recall, 0.97, f"recall in [{least}, {most})")
-        self.assertEqual(judged["unknown_ids"], 0)
         self.assertEqual(judged["lost"], 0, "removed although nothing near is kept")
         self.assertLessEqual(judged["left_over"], 0.01 * judged["ideal_removed"], "kept with a near copy")
         records = report["records"]
@@ -84,17 +101,23 @@ class Labelled(unittest.TestCase):
             f"recall {judged['recall']:.4f}, lost {judged['lost']}, left over {judged['left_over']}"
         )
 
+    def shared_judgement(self, labelled, out):
+        """Returns the same figures from the evaluation script of the shared data."""
+        command = [sys.executable, SHARED / "tools/evaluate.py", "--json"]
+        command += ["--docs", labelled.docs, "--truth", labelled.pairs]
+        command += ["--clusters", out / "clusters.jsonl", "--pairs", out / "pairs.jsonl"]
+        judged = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        self.assertEqual(judged["unknown_ids"], 0)
+        return judged
+
     def lower(self, name):
         """Checks F1 of the written pairs, over all pairs, at lower thresholds than the default."""
-        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
-        listed = {
-            frozenset((row["a"], row["b"])): row["jaccard"]
-            for row in rows(SHARED / "data" / f"{name}.pairs.jsonl.zst")
-        }
+        labelled = corpus(name)
+        listed = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(labelled.pairs)}
         for threshold, least in [(0.7, 0.985), (0.5, 0.95)]:
             with tempfile.TemporaryDirectory() as work:
                 out = Path(work) / "out"
-                dedup(docs, out, "--mode", "report", "--threshold", str(threshold))
+                dedup(labelled.docs, out, "--mode", "report", "--threshold", str(threshold))
                 found = {frozenset((row["a"], row["b"])) for row in rows(out / "pairs.jsonl")}
             true = {pair for pair, jaccard in listed.items() if jaccard >= threshold}
             f1 = 2 * len(found & true) / (len(found) + len(true))
@@ -122,18 +145,18 @@ class Parts(unittest.TestCase):
     """Articles of which another page contains a share, by `--parts`; and unrelated pages."""
 
     def judge(self, name):
-        docs = SHARED / "data" / f"{name}.docs.jsonl.zst"
+        labelled = corpus(name)
         # A row represents all documents of equal text.
         first, stands_for = {}, {}
-        for row in rows(docs):
+        for row in rows(labelled.docs):
             text = re.sub(r"[\W_]+", " ", row["main"].lower())
             stands_for[row["id"]] = first.setdefault(text, row["id"])
         with tempfile.TemporaryDirectory() as work:
             out = Path(work) / "out"
-            report = dedup(docs, out, "--mode", "report", "--text-key", "main", "--parts")
+            report = dedup(labelled.docs, out, "--mode", "report", "--text-key", "main", "--parts")
             parts = {frozenset((row["a"], row["b"])): row for row in rows(out / "parts.jsonl")}
         copies, found, off, unrelated, false = 0, 0, 0, 0, 0
-        for row in rows(SHARED / "data" / f"{name}.pairs.jsonl.zst"):
+        for row in rows(labelled.pairs):
             part = parts.get(frozenset((stands_for[row["a"]], stands_for[row["b"]])))
             if row["cause"] == "copy" and row["params"]["share"] >= 0.5:
                 copies += 1
@@ -167,7 +190,7 @@ class Short(unittest.TestCase):
     def test_a_thousand_chinese_titles_are_grouped_only_with_duplicates(self):
         with tempfile.TemporaryDirectory() as work:
             titles = {}
-            for row in rows(SHARED / "data/headlines-zh.docs.jsonl.zst"):
+            for row in rows(corpus("headlines-zh").docs):
                 titles.setdefault(row["text"], row["id"])
             chosen = list(titles.items())[:1000]
             self.assertEqual(len(chosen), 1000)
@@ -178,10 +201,7 @@ class Short(unittest.TestCase):
             report = dedup(inputs, out)
             clusters = rows(out / "clusters.jsonl")
         self.assertEqual(report["search"]["short_texts"], report["search"]["texts"])
-        truth = {
-            frozenset((row["a"], row["b"])): row["jaccard"]
-            for row in rows(SHARED / "data/headlines-zh.pairs.jsonl.zst")
-        }
+        truth = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(corpus("headlines-zh").pairs)}
         ids = {id for _, id in chosen}
         merged = [(row["id"], row["duplicate_of"]) for row in clusters if row["duplicate_of"]]
         for pair in merged:
@@ -193,8 +213,5 @@ class Short(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not SHARED.is_dir():
-        message = f"skipped: tests/quality.py: {SHARED} not found"
-        print(message, file=sys.stderr)
-        sys.exit(1 if os.environ.get("CI") == "true" else 0)
+    require("tests/quality.py")
     unittest.main()

@@ -8,27 +8,24 @@ EXCLUDED_FILES = {
     "report.html": "a page for people",
     "report.md": "a text for people, with the times of the run",
     "stories.html": "a page for people",
-    "summary.txt": "the summary that dedup prints on stdout: a text for people, with times and memory; report.json has its figures",
-    "table.txt": "the table that eval prints on stdout: a text for people, with times; eval.json has its figures",
-    "collection.redb": "the store's own file holds times of arrival and secrets drawn at random; answers, exports, changes and statistics are compared",
+    "summary.txt": "stdout of dedup: a text for people, with times and memory; report.json has its figures",
+    "table.txt": "stdout of eval: a text for people, with times; eval.json has its figures",
+    "collection.redb": "times of arrival and random secrets; answers, exports, changes and statistics are compared",
 }
 
 # Fields of JSON that are not compared, by the name of the file, and why.
 EXCLUDED_FIELDS = {
-    "report.json": {
-        "run": "times, memory, and the machine's kernels and plan",
-        "version": "the version of the binary",
-    },
+    "report.json": {"run": "times, memory, and the machine's kernels and plan", "version": "the version of the binary"},
     "export.jsonl": {"added": "the time of arrival", "changed": "the time of the last change"},
     "answers.jsonl": {"added": "the time of arrival", "changed": "the time of the last change"},
     "eval.json": {"version": "the version of the binary", "*.seconds": "times of each method"},
     "calibrate.json": {"version": "the version of the binary", "*.seconds": "times"},
     "state": {
-        "groups.counts.passed_over": "the number of short texts that were not compared, which depends on a hash key drawn at random for each run",
+        "groups.counts.passed_over": "a count of texts not compared, which depends on a random hash key of each run"
     },
     "stat.json": {
-        "stats.bytes": "the size of the store's file, which depends on when its pages were freed",
-        "stats.commits": "the number and the times of commits: documents that arrive at the same time share one",
+        "stats.bytes": "the size of the store's file, which depends on when pages were freed",
+        "stats.commits": "the number and the times of commits; concurrent documents share one",
     },
 }
 
@@ -36,9 +33,11 @@ STATE_HEADER_BYTES = 8 + 4 + 8 + 16
 
 
 def without(value, names, path=""):
-    """A JSON value, read as lists of pairs, without the fields of these paths; `*.NAME` is the field NAME at any depth."""
+    """Returns a JSON value, read as lists of pairs, without the fields of these paths; `*.NAME` is any field NAME."""
     if isinstance(value, tuple) and value[0] == "object":
-        fields = [(name, field) for name, field in value[1] if f"{path}{name}" not in names and f"*.{name}" not in names]
+        fields = [
+            (name, field) for name, field in value[1] if f"{path}{name}" not in names and f"*.{name}" not in names
+        ]
         return ("object", [(name, without(field, names, f"{path}{name}.")) for name, field in fields])
     if isinstance(value, list):
         return [without(item, names, path) for item in value]
@@ -46,20 +45,22 @@ def without(value, names, path=""):
 
 
 def with_fields_removed(text, names):
-    """A JSON text without the fields of these names. Numbers stay as they are written, and fields stay in their order."""
+    """Returns a JSON text without the fields of these paths. Numbers and the order of fields do not change."""
     number = lambda written: ("number", written)
     value = json.loads(text, parse_float=number, parse_int=number, object_pairs_hook=lambda pairs: ("object", pairs))
     return json.dumps(without(value, names), ensure_ascii=False)
 
 
 def compared_bytes(path):
-    """The bytes of a file that are compared, or None if the file is excluded."""
+    """Returns the bytes of a file that are compared, or None if the file is excluded."""
     if path.name in EXCLUDED_FILES:
         return None
     content = path.read_bytes()
     if path.name == "state":
-        # Behind the header, whose checksum follows from the rest, is a JSON object packed by zstd (crates/twinprint/src/stream/state.rs).
-        content = subprocess.run(["zstd", "-dcq"], input=content[STATE_HEADER_BYTES:], stdout=subprocess.PIPE, check=True).stdout
+        # The payload, a JSON object compressed by zstd, follows a header whose checksum depends on the payload.
+        content = subprocess.run(
+            ["zstd", "-dcq"], input=content[STATE_HEADER_BYTES:], stdout=subprocess.PIPE, check=True
+        ).stdout
     if path.name in EXCLUDED_FIELDS:
         texts = content.decode().split("\n") if path.suffix == ".jsonl" else [content]
         return "\n".join(with_fields_removed(text, EXCLUDED_FIELDS[path.name]) for text in texts if text).encode()
@@ -71,7 +72,7 @@ def files_of(directory):
 
 
 def first_difference(old, new):
-    """The first file and byte that differ between two directories, as a text, or None."""
+    """Returns the first file and byte that differ between two directories, as a text, or None."""
     old_files, new_files = files_of(old), files_of(new)
     for name in sorted(old_files.keys() | new_files.keys()):
         if name not in new_files:

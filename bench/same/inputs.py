@@ -1,4 +1,4 @@
-"""The inputs of the cases: slices of the labelled sets, the same documents in every form that is read, fingerprints, empty collections."""
+"""The inputs of the cases: slices of the labelled sets, documents in every input format, fingerprints, collections."""
 
 import bz2
 import gzip
@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 from dataclasses import dataclass
+
 
 @dataclass(frozen=True)
 class LabelledSet:
@@ -45,8 +46,15 @@ SETS = [
 
 # Options of `collection create`, and whether --quick runs their case.
 COLLECTION_OPTIONS = {
-    "": True, "--stories --window 7d": True, "--profile tp1-words-lntf-64 -k 5": False, "--threshold 0.6": False, "--store shingles": True,
-    "--store none": False, "--canonical newest": False, "--canonical shortest-url --max-texts 3": False, "--empty reject --profile tp1-chars4-tf-128": False,
+    "": True,
+    "--stories --window 7d": True,
+    "--profile tp1-words-lntf-64 -k 5": False,
+    "--threshold 0.6": False,
+    "--store shingles": True,
+    "--store none": False,
+    "--canonical newest": False,
+    "--canonical shortest-url --max-texts 3": False,
+    "--empty reject --profile tp1-chars4-tf-128": False,
 }
 
 
@@ -55,7 +63,7 @@ def collection_name(options):
 
 
 class Inputs:
-    """The files that the cases read, made once for both sides in DATA; the cases name them `../../data/NAME`."""
+    """The files that the cases read, made once for both sides. The cases refer to them as `../../data/NAME`."""
 
     def __init__(self, directory, source, quick, old):
         self.directory, self.source, self.quick, self.old = directory, source, quick, old
@@ -69,7 +77,9 @@ class Inputs:
 
     def make(self):
         for labelled in SETS:
-            packed = subprocess.run(["zstd", "-dcq", "--long=27", labelled.path(self.source)], stdout=subprocess.PIPE, check=True).stdout
+            packed = subprocess.run(
+                ["zstd", "-dcq", "--long=27", labelled.path(self.source)], stdout=subprocess.PIPE, check=True
+            ).stdout
             lines = packed.split(b"\n")[:-1]
             count = labelled.quick_documents if self.quick else labelled.slice_documents
             self.write(f"{labelled.name}.jsonl", b"\n".join(lines[:count]) + b"\n")
@@ -83,7 +93,9 @@ class Inputs:
         self.fingerprints()
         for options in COLLECTION_OPTIONS:
             directory = self.directory / "collections" / collection_name(options)
-            subprocess.run([self.old, "collection", "create", directory, *options.split()], stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(
+                [self.old, "collection", "create", directory, *options.split()], stdout=subprocess.DEVNULL, check=True
+            )
 
     def dictionary(self):
         (self.directory / "dictionary").mkdir()
@@ -95,10 +107,14 @@ class Inputs:
                 target.write_bytes(packed.read_bytes())
 
     def records(self, name):
-        return [json.loads(line) for line in (self.directory / f"{name}.jsonl").read_text(encoding="utf-8").split("\n") if line]
+        return [
+            json.loads(line)
+            for line in (self.directory / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")
+            if line
+        ]
 
     def forms(self):
-        """The same documents in every form that is read: packings, JSON, CSV, lines, folders, archives, tables."""
+        """Writes the same documents in every input format: compressed, JSON, CSV, lines, folders, archives, tables."""
         records = [
             {"id": row["id"], "time": row.get("time"), "text": row["text"], "meta": {"body": row["text"]}}
             for row in self.records("revisions-zh")[:200] + self.records("newswire-en")[:200]
@@ -111,25 +127,43 @@ class Inputs:
         self.write("forms/mixed.json", json.dumps(records, ensure_ascii=False, indent=1))
         for suffix, comma in [("csv", ","), ("tsv", "\t")]:
             quote = lambda field: '"' + str(field).replace('"', '""') + '"'
-            lines = [comma.join(map(quote, fields)) for fields in [("id", "text"), *((row["id"], row["text"]) for row in records)]]
+            lines = [
+                comma.join(map(quote, fields))
+                for fields in [("id", "text"), *((row["id"], row["text"]) for row in records)]
+            ]
             self.write(f"forms/mixed.{suffix}", "\n".join(lines) + "\n")
         self.write("forms/lines.txt", "".join(row["text"].split("\n")[0] + "\n" for row in records))
         self.write("forms/gb18030.jsonl", jsonl.decode().encode("gb18030"))
         for i, row in enumerate(records[:200]):
             self.write(f"forms/folder/{i % 7}/{i}.{['txt', 'md', 'rst', 'log'][i % 4]}", row["text"])
-        subprocess.run(["zstd", "-q", self.directory / "forms/mixed.jsonl", "-o", self.directory / "forms/mixed.jsonl.zst"], check=True)
-        # Damaged input: no JSON, no text, a byte that is no UTF-8, a text without words, an id twice, a packed file cut off.
+        subprocess.run(
+            ["zstd", "-q", self.directory / "forms/mixed.jsonl", "-o", self.directory / "forms/mixed.jsonl.zst"],
+            check=True,
+        )
+        # Damaged input: not JSON, no text, not UTF-8, a text without words, a repeated id, a truncated file.
         lines = jsonl.split(b"\n")[:60]
-        bad = [b"{", b'{"id": 1}', b'{"id": 2, "text": 7}', b'{"id": 3, "text": "\xff"}', b'{"id": 4, "text": "!?"}', b"", lines[0]]
+        bad = [
+            b"{",
+            b'{"id": 1}',
+            b'{"id": 2, "text": 7}',
+            b'{"id": 3, "text": "\xff"}',
+            b'{"id": 4, "text": "!?"}',
+            b"",
+            lines[0],
+        ]
         self.write("forms/damaged.jsonl", b"\n".join(lines + bad) + b"\n")
         self.write("forms/cut.jsonl.gz", gzip.compress(jsonl, mtime=0)[:-5000])
         pages = self.records("webpages-en")
         archive = b""
         for i, row in enumerate(pages):
             body = row["html"].encode()
-            response = b"HTTP/1.1 %d OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" % (404 if i % 10 == 9 else 200) + body
+            response = (
+                b"HTTP/1.1 %d OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" % (404 if i % 10 == 9 else 200)
+                + body
+            )
             head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {row['url']}\r\nWARC-Date: 2024-05-01T00:00:00Z\r\n"
-            head += f"WARC-Record-ID: <urn:uuid:{i:032x}>\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: {len(response)}\r\n\r\n"
+            head += f"WARC-Record-ID: <urn:uuid:{i:032x}>\r\nContent-Type: application/http; msgtype=response\r\n"
+            head += f"Content-Length: {len(response)}\r\n\r\n"
             archive += head.encode() + response + b"\r\n\r\n"
             self.write(f"forms/pages/{i}.html", body)
         self.write("forms/pages.warc", archive)
@@ -151,11 +185,26 @@ class Inputs:
         self.tables = True
 
     def fingerprints(self):
-        """Files of fingerprints: those of texts, made by OLD, and random ones of which a tenth are near one of 300 centres."""
+        """Writes fingerprints: those of texts, by OLD, and random ones of which a tenth are near one of 300 centres."""
         for name in ["poems-zh", "newswire-en"]:
-            command = [self.old, "fingerprint", f"{name}.jsonl", "-q", "--profile", "tp1-words-lntf-64", "--format-out", "tsv"]
-            lines = subprocess.run(command, cwd=self.directory, stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")
-            self.write(f"{name}.u64", b"".join(struct.pack("<Q", int(line.split("\t")[0], 16)) for line in lines if line))
+            command = [
+                self.old,
+                "fingerprint",
+                f"{name}.jsonl",
+                "-q",
+                "--profile",
+                "tp1-words-lntf-64",
+                "--format-out",
+                "tsv",
+            ]
+            lines = (
+                subprocess.run(command, cwd=self.directory, stdout=subprocess.PIPE, check=True)
+                .stdout.decode()
+                .split("\n")
+            )
+            self.write(
+                f"{name}.u64", b"".join(struct.pack("<Q", int(line.split("\t")[0], 16)) for line in lines if line)
+            )
         generator = random.Random(3)
         centres = [generator.getrandbits(64) for _ in range(300)]
         for name, count in [("first", 20_000 if self.quick else 150_000), ("second", 3_000 if self.quick else 20_000)]:

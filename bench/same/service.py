@@ -11,9 +11,11 @@ from same.inputs import collection_name
 
 
 def served(side):
-    """Requests to a service, with answers, groups, stories and the feed of changes."""
+    """Runs a service, and writes the answers to requests: verdicts, groups, stories and the feed of changes."""
     for name, options in [("news", "--stories --window 7d"), ("shingles", "--store shingles")]:
-        shutil.copytree(side.directory / "../../data/collections" / collection_name(options), side.directory / "collections" / name)
+        shutil.copytree(
+            side.directory / "../../data/collections" / collection_name(options), side.directory / "collections" / name
+        )
     command = [side.binary, "serve", "collections", "--listen", "127.0.0.1:0", "--log", "quiet", "--backups", "backups"]
     service = subprocess.Popen(command, cwd=side.directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
@@ -22,11 +24,11 @@ def served(side):
         service.terminate()
         service.wait(timeout=60)
         service.stdout.close()
-    # A copy's directory is named after the second it was made in; what it holds is read back.
+    # The name of a backup contains the time. Its documents are compared instead.
     for copy in (side.directory / "backups").iterdir():
         side.run(f"collection export backups/{copy.name} > export.jsonl")
         shutil.rmtree(copy)
-    # The jobs that a service writes down have the times of their beginning and end.
+    # Names of backups are in the list of jobs, too.
     (side.directory / "collections/.jobs.json").unlink()
 
 
@@ -44,8 +46,21 @@ def requests(side, address):
             answers.write(f"{row}\n{content.strip() or 'null'}\n")
         return content
 
-    rows = [json.loads(line) for line in (side.directory / "../../data/newswire-en.jsonl").read_text(encoding="utf-8").split("\n")[:400] if line]
-    documents = [{"id": row["id"], "text": row["text"], "url": row["url"], "time": row["time"], "fields": {"title": row["title"]}} for row in rows]
+    rows = [
+        json.loads(line)
+        for line in (side.directory / "../../data/newswire-en.jsonl").read_text(encoding="utf-8").split("\n")[:400]
+        if line
+    ]
+    documents = [
+        {
+            "id": row["id"],
+            "text": row["text"],
+            "url": row["url"],
+            "time": row["time"],
+            "fields": {"title": row["title"]},
+        }
+        for row in rows
+    ]
     base = "/v1/collections/news"
     call("PUT", "/v1/collections/made", {"stories": True, "story_window": 86400})
     call("GET", "/v1/collections/made")
