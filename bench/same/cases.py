@@ -206,6 +206,8 @@ def collection_cases():
             (
                 f"collection create made {options}",
                 "collection stat made > made/stat.json",
+                "collection add made ../../data/articles-en.jsonl -q --summary",
+                "collection check made",
                 begun(options),
                 f"collection add seen {first} -q",
                 f"collection query seen {second} -q",

@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Instant;
 
 /// Ticks of `/proc` times in a second, the same on every Linux platform.
-const TICKS: f64 = 100.0;
+const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A running measurement.
 #[derive(Debug)]
@@ -88,9 +88,10 @@ fn parse(stat: &str) -> Option<(f64, f64)> {
         .map_while(|field| field.parse().ok())
         .collect();
     match *times.as_slice() {
-        [user, system, child_user, child_system] => {
-            Some(((user + system) / TICKS, (child_user + child_system) / TICKS))
-        }
+        [user, system, child_user, child_system] => Some((
+            (user + system) / TICKS_PER_SECOND,
+            (child_user + child_system) / TICKS_PER_SECOND,
+        )),
         _ => None,
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use bench::corpus::{
-    Distinct, LEAST_UNITS, MOST_UNITS, Output, Variation, crowded, distinct, edits, equal, short_variants,
-    titles,
+    DistinctOptions, MAX_UNITS, MIN_UNITS, Output, Variation, crowded, distinct, edits, equal,
+    short_variants, titles,
 };
 use bench::documents::{self, Document};
 use clap::{Args, Parser, Subcommand};
@@ -103,7 +103,7 @@ impl Common {
     /// Reads the documents as sources of others: all their sentences differ.
     fn sources(&self) -> anyhow::Result<Vec<Document>> {
         let mut documents = self.documents()?;
-        documents::keep_new_sentences(&mut documents, LEAST_UNITS, MOST_UNITS);
+        documents::keep_new_sentences(&mut documents, MIN_UNITS, MAX_UNITS);
         Ok(documents)
     }
 
@@ -142,7 +142,15 @@ fn main() -> anyhow::Result<()> {
             let sources = common.sources()?;
             let variation = Variation::new(&sources, common.seed)?;
             let (mut out, mut pairs) = (common.output()?, Output::create(&pairs)?);
-            let found = distinct(&variation, Distinct { count, near }, &mut out, &mut pairs)?;
+            let found = distinct(
+                &variation,
+                DistinctOptions {
+                    count,
+                    near_share: near,
+                },
+                &mut out,
+                &mut pairs,
+            )?;
             println!("{count} documents, {} bytes, {found} pairs", out.bytes());
             pairs.finish()?;
             out.finish()

@@ -66,7 +66,7 @@ fn main() -> anyhow::Result<()> {
     };
     let mut table = Table::new([
         "corpus",
-        "what",
+        "contender",
         "documents",
         "MB",
         "wall s",

@@ -34,7 +34,7 @@ struct Contender {
 
 /// Contenders that do the same work.
 struct Group {
-    what: &'static str,
+    features: &'static str,
     /// The contenders; the others are compared with the first.
     contenders: Vec<Contender>,
 }
@@ -71,7 +71,7 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
     let (by_window, by_word) = (gaoya(), gaoya());
     let mut groups = vec![
         Group {
-            what: "4 characters",
+            features: "4 characters",
             contenders: vec![
                 contender("gaoya SimHash", move |text| {
                     by_window.create_signature(windows(text))
@@ -82,7 +82,7 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
             ],
         },
         Group {
-            what: "words split at spaces",
+            features: "words split at spaces",
             contenders: vec![
                 contender("gaoya SimHash", move |text| {
                     by_word.create_signature(text.split_whitespace())
@@ -98,7 +98,7 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
             Language::Chinese if groups.len() == 2 => {
                 let (plain, hmm) = (Jieba::new(), Jieba::new());
                 groups.push(Group {
-                    what: "words by dictionary",
+                    features: "words by dictionary",
                     contenders: vec![
                         contender("jieba-rs cut alone", move |text| {
                             plain.cut(text, false).len() as u64
@@ -127,12 +127,12 @@ fn main() -> anyhow::Result<()> {
             documents.len(),
             bytes as f64 / 1e6
         );
-        let mut table = Table::new(["features", "what", "MB/s", "documents/s", "ratio"]);
+        let mut table = Table::new(["features", "contender", "MB/s", "documents/s", "ratio"]);
         for mut group in groups(documents[0].language)? {
             let seconds = measure(&mut group.contenders, &documents, cli.rounds);
             for (contender, &own) in group.contenders.iter().zip(&seconds) {
                 table.row([
-                    group.what.to_owned(),
+                    group.features.to_owned(),
                     contender.name.to_owned(),
                     format!("{:.1}", bytes as f64 / own / 1e6),
                     format!("{:.0}", documents.len() as f64 / own),

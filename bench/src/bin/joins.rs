@@ -54,7 +54,16 @@ fn main() -> anyhow::Result<()> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(cli.threads)
         .build_global()?;
-    let mut table = Table::new(["n", "k", "rows", "what", "wall s", "CPU s", "pairs", "wall ratio"]);
+    let mut table = Table::new([
+        "n",
+        "k",
+        "rows",
+        "contender",
+        "wall s",
+        "CPU s",
+        "pairs",
+        "wall ratio",
+    ]);
     for &shape in &cli.shape {
         let rows = rows::random(shape, cli.n, 42);
         join(&cli, shape.name(), &rows, &mut table)?;
@@ -87,12 +96,12 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
         pairs = seen.into_inner();
     }
     let ours = median(walls);
-    let mut row = |what: String, wall: f64, cpu: f64, pairs: u64| {
+    let mut row = |contender: String, wall: f64, cpu: f64, pairs: u64| {
         table.row([
             rows.len().to_string(),
             cli.k.to_string(),
             shape.to_owned(),
-            what,
+            contender,
             format!("{wall:.3}"),
             format!("{cpu:.2}"),
             pairs.to_string(),
@@ -102,13 +111,13 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
     row(format!("twinprint, {plan}"), ours, median(cpus), pairs);
     for peer in &cli.peers {
         let clock = Clock::start();
-        let (what, found) = match peer {
+        let (contender, found) = match peer {
             Peer::Gaoya => gaoya(rows, cli.k as usize, cli.gaoya_blocks),
             Peer::Mih => mih(rows, cli.k as usize)?,
         };
         let Elapsed { wall, own, .. } = clock.elapsed();
-        anyhow::ensure!(found == pairs, "{what} found {found} pairs, not {pairs}");
-        row(what, wall, own, found);
+        anyhow::ensure!(found == pairs, "{contender} found {found} pairs, not {pairs}");
+        row(contender, wall, own, found);
     }
     Ok(())
 }

@@ -77,7 +77,7 @@ fn main() -> anyhow::Result<()> {
         "rows",
         "n",
         "k",
-        "what",
+        "contender",
         "build s",
         "bytes each",
         "batch /s",
@@ -128,11 +128,11 @@ fn queries(rows: &[u64], k: u32, count: usize) -> Vec<u64> {
 struct Matches(BTreeMap<(u32, usize), u64>);
 
 impl Matches {
-    fn agree(&mut self, k: u32, queries: usize, what: &str, matches: u64) -> anyhow::Result<()> {
+    fn agree(&mut self, k: u32, queries: usize, contender: &str, matches: u64) -> anyhow::Result<()> {
         let others = *self.0.entry((k, queries)).or_insert(matches);
         anyhow::ensure!(
             others == matches,
-            "{what} found {matches} matches within {k} of {queries} queries, others {others}"
+            "{contender} found {matches} matches within {k} of {queries} queries, others {others}"
         );
         Ok(())
     }
@@ -156,7 +156,7 @@ fn ours(
     } else {
         "Elias-Fano"
     };
-    let what = format!("twinprint, {tables} tables, {form}");
+    let contender = format!("twinprint, {tables} tables, {form}");
     let options = Options {
         plan: Some(Plan::even_parts(64, 3.max(tables - 1), tables)?),
         codec: Codec::Packed(match directory {
@@ -199,8 +199,8 @@ fn ours(
                 planted.iter().step_by(2).all(|&found| found),
                 "a planted neighbour was missed"
             );
-            agreed.agree(k, queries.len(), &what, matches)?;
-            agreed.agree(k, asked, &what, of_asked)?;
+            agreed.agree(k, queries.len(), &contender, matches)?;
+            agreed.agree(k, asked, &contender, of_asked)?;
         }
         let mut singles: Vec<f64> = Vec::new();
         let mut seen = 0u64;
@@ -215,7 +215,7 @@ fn ours(
             name.to_owned(),
             rows.len().to_string(),
             k.to_string(),
-            what.clone(),
+            contender.clone(),
             format!("{built:.2}"),
             format!("{:.2}", segment.bytes() as f64 / rows.len() as f64),
             format!("{:.0}", queries.len() as f64 / median(times)),

@@ -18,10 +18,10 @@ Serves a collection in WORK, fills it up to DOCUMENTS documents in batches of 10
 In the end the service is stopped and started, and killed and started.";
 
 /// Bytes of a text.
-const LENGTH: usize = 2000;
-const BATCH: u64 = 100;
+const TEXT_BYTES: usize = 2000;
+const BATCH_DOCUMENTS: u64 = 100;
 /// Requests that a pipelining client sends before it reads the first answer.
-const AHEAD: u64 = 16;
+const PIPELINED: u64 = 16;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -42,16 +42,16 @@ fn main() {
     };
     load.fill(documents);
     let fingerprints = load.fingerprints();
-    println!("| what | a second | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|");
+    println!("| request | a second | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|");
     let checks = load.repeat(|client, turn| {
-        let place = (client * 7919 + turn * BATCH) as usize;
-        let items: Vec<String> = (0..BATCH as usize)
+        let place = (client * 7919 + turn * BATCH_DOCUMENTS) as usize;
+        let items: Vec<String> = (0..BATCH_DOCUMENTS as usize)
             .map(|i| asked(&fingerprints[(place + i) % fingerprints.len()]))
             .collect();
         (
             "checks",
             format!("{{\"documents\":[{}]}}", items.join(",")),
-            BATCH,
+            BATCH_DOCUMENTS,
         )
     });
     checks.print("/checks, 100 ready fingerprints a request");
@@ -65,9 +65,9 @@ fn main() {
         asked(&fingerprints[place])
     });
     ahead.print(&format!(
-        "/check, one ready fingerprint a request, {AHEAD} sent before the first answer is read"
+        "/check, one ready fingerprint a request, {PIPELINED} sent before the first answer is read"
     ));
-    let batches = load.repeat(|_, _| ("documents", load.batch(), BATCH));
+    let batches = load.repeat(|_, _| ("documents", load.batch(), BATCH_DOCUMENTS));
     batches.print("/documents, 100 texts of 2 kB a request, durable");
     let single = load.repeat(|_, _| {
         let number = load.next.fetch_add(1, Ordering::Relaxed);
@@ -182,9 +182,9 @@ impl Load {
             (n, false)
         };
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678;
-        let mut text = String::with_capacity(LENGTH + 32);
+        let mut text = String::with_capacity(TEXT_BYTES + 32);
         let mut count = 0;
-        while text.len() < LENGTH {
+        while text.len() < TEXT_BYTES {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -207,8 +207,10 @@ impl Load {
     }
 
     fn batch(&self) -> String {
-        let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
-        let documents: Vec<String> = (first..first + BATCH).map(|n| self.document(n)).collect();
+        let first = self.next.fetch_add(BATCH_DOCUMENTS, Ordering::Relaxed);
+        let documents: Vec<String> = (first..first + BATCH_DOCUMENTS)
+            .map(|n| self.document(n))
+            .collect();
         format!("{{\"documents\":[{}]}}", documents.join(","))
     }
 
@@ -301,17 +303,17 @@ impl Load {
             let (mut times, mut turn) = (Vec::new(), 0);
             while began.elapsed() <= self.time {
                 let path = format!("{}/check", self.path);
-                let requests: Vec<String> = (turn..turn + AHEAD)
+                let requests: Vec<String> = (turn..turn + PIPELINED)
                     .map(|turn| request("POST", &path, &make(client, turn)))
                     .collect();
                 let asked = Instant::now();
                 connection.send(&requests.concat());
-                for _ in 0..AHEAD {
+                for _ in 0..PIPELINED {
                     let (status, answer) = connection.answer();
                     assert!(status == 200, "{status} {}", String::from_utf8_lossy(&answer));
                 }
                 times.push(asked.elapsed());
-                turn += AHEAD;
+                turn += PIPELINED;
             }
             (times, turn)
         })
@@ -374,13 +376,13 @@ impl Figures {
         self.count as f64 / self.took.as_secs_f64()
     }
 
-    fn print(&self, what: &str) {
+    fn print(&self, request: &str) {
         let at = |share: f64| {
             let place = (self.times.len() as f64 * share) as usize;
             self.times[place.min(self.times.len() - 1)].as_secs_f64() * 1000.0
         };
         println!(
-            "| {what} | {:.0} | {:.2} | {:.2} | {:.2} |",
+            "| {request} | {:.0} | {:.2} | {:.2} | {:.2} |",
             self.rate(),
             at(0.5),
             at(0.99),

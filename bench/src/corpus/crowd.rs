@@ -1,18 +1,18 @@
 //! Corpora on one fingerprint: equal documents, and different ones.
 
-use super::output::{Made, Output};
+use super::output::{GeneratedDocument, Output};
 use super::variation::Variation;
 use crate::documents::{Document, Language, is_ideograph};
 
 /// The word that outvotes the rest of a document.
-const WORD: &str = "simhash";
+const DOMINANT_WORD: &str = "simhash";
 /// The most units of the rest: enough for the text not to be a short one.
-const TAIL: usize = 60;
+const TAIL_UNITS: usize = 60;
 
 /// Writes a document `count` times, each time under its own id.
 pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Result<()> {
     for i in 0..count {
-        out.write(&Made {
+        out.write(&GeneratedDocument {
             id: &format!("q{i}"),
             lang: document.language.tag(),
             base: None,
@@ -23,25 +23,25 @@ pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Resul
 }
 
 /// Writes `count` different documents that have one fingerprint if a word weighs its number of occurrences (`--profile tp1-words-tf`):
-/// [`TAIL`] units of a text generated from the sources, and one word `TAIL + 1` times. In each bit of the fingerprint the votes of that
+/// [`TAIL_UNITS`] units of a text generated from the sources, and one word `TAIL_UNITS + 1` times. In each bit of the fingerprint the votes of that
 /// word outnumber all others, so it alone decides.
 pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyhow::Result<()> {
-    let head = format!("{WORD} ").repeat(TAIL + 1);
+    let head = format!("{DOMINANT_WORD} ").repeat(TAIL_UNITS + 1);
     let mut text = String::new();
     for i in 0..count {
-        let made = variation.document(i, |_| (TAIL, 2 * TAIL));
+        let made = variation.document(i, |_| (TAIL_UNITS, 2 * TAIL_UNITS));
         text.clear();
         text.push_str(&head);
         // A unit of another script may be several features, and would have several votes.
         let single = |unit: &&str| unit.is_ascii() || unit.starts_with(is_ideograph);
         let units = made.units.iter().map(|unit| made.slice(unit));
-        for unit in units.filter(single).take(TAIL) {
+        for unit in units.filter(single).take(TAIL_UNITS) {
             text.push_str(unit);
             if made.language == Language::English {
                 text.push(' ');
             }
         }
-        out.write(&Made {
+        out.write(&GeneratedDocument {
             id: &format!("c{i}"),
             lang: made.language.tag(),
             base: None,

@@ -1,25 +1,25 @@
 //! Millions of distinct documents, and among them near-duplicates of known Jaccard.
 
 use super::TruePair;
-use super::output::{Made, Output};
+use super::output::{GeneratedDocument, Output};
 use super::variation::Variation;
 use crate::documents::{Document, Language};
 use crate::edit::{Piece, Strength, edit};
 use crate::truth::Truth;
 
 /// Least and greatest Jaccard of the near-duplicates.
-const LOW: f64 = 0.8;
-const HIGH: f64 = 0.98;
+const MIN_JACCARD: f64 = 0.8;
+const MAX_JACCARD: f64 = 0.98;
 /// Copies drawn for one base until one has such a Jaccard, and bases tried for one copy.
-const TRIES: usize = 20;
+const MAX_TRIES: usize = 20;
 
 /// Options of the corpus.
 #[derive(Clone, Copy, Debug)]
-pub struct Distinct {
+pub struct DistinctOptions {
     /// Number of documents.
     pub count: u64,
     /// Share of them that are near-duplicates of an earlier one.
-    pub near: f64,
+    pub near_share: f64,
 }
 
 /// Writes the documents, and the planted near-duplicate pairs. The pairs of the first documents of the corpus are those that name
@@ -27,14 +27,14 @@ pub struct Distinct {
 /// of pairs.
 pub fn distinct(
     variation: &Variation<'_>,
-    what: Distinct,
+    options: DistinctOptions,
     out: &mut Output,
     pairs: &mut Output,
 ) -> anyhow::Result<u64> {
     let mut truth = Truth::default();
     let mut found = 0;
-    for i in 0..what.count {
-        let (document, pair) = match copy(variation, i, what.near, &mut truth) {
+    for i in 0..options.count {
+        let (document, pair) = match copy(variation, i, options.near_share, &mut truth) {
             Some((document, pair)) => (document, Some(pair)),
             None => (variation.document(i, units), None),
         };
@@ -42,7 +42,7 @@ pub fn distinct(
             pairs.write(&pair)?;
             found += 1;
         }
-        out.write(&Made {
+        out.write(&GeneratedDocument {
             id: &document.id,
             lang: document.language.tag(),
             base: None,
@@ -71,15 +71,15 @@ fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Opti
     }
     let mut rng = variation.rng(i, 3);
     // About one document in five thousand fails with every base. It becomes a distinct one.
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let earlier = rng.u64(..i);
         if is_copy(variation, earlier, near) {
             continue;
         }
         let base = variation.document(earlier, units);
         let shingles = truth.shingles(&base.text);
-        let target = LOW + (HIGH - LOW) * rng.f64();
-        for _ in 0..TRIES {
+        let target = MIN_JACCARD + (MAX_JACCARD - MIN_JACCARD) * rng.f64();
+        for _ in 0..MAX_TRIES {
             let text = edit(
                 Piece::all(&base),
                 variation.pool(base.language),
@@ -87,7 +87,7 @@ fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Opti
                 &mut rng,
             );
             let jaccard = shingles.jaccard(&truth.shingles(&text));
-            if (LOW..=HIGH).contains(&jaccard) {
+            if (MIN_JACCARD..=MAX_JACCARD).contains(&jaccard) {
                 let pair = TruePair {
                     a: base.id,
                     b: format!("d{i}"),

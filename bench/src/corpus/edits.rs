@@ -2,12 +2,12 @@
 
 use fastrand::Rng;
 
-use super::output::{Made, Output};
+use super::output::{GeneratedDocument, Output};
 use crate::documents::{Document, Language, Pools};
 use crate::edit::{Piece, Strength, edit};
 
 /// One copy in this many is exact.
-const EXACT: u8 = 5;
+const EXACT_EVERY: u8 = 5;
 
 /// Writes copies of randomly drawn documents, until there are `bytes` bytes. A fifth are exact. In the others the share of edited
 /// units is log-uniform around the rate that leaves a Jaccard of 0.8, and in some of them sentences are moved and stretches cut or
@@ -19,7 +19,7 @@ pub fn edits(documents: &[Document], bytes: u64, seed: u64, out: &mut Output) ->
     while out.bytes() < bytes {
         let base = &documents[rng.usize(..documents.len())];
         let pool = pools.of(base.language);
-        let text = if rng.u8(..EXACT) == 0 {
+        let text = if rng.u8(..EXACT_EVERY) == 0 {
             base.text.clone()
         } else {
             edit(
@@ -29,7 +29,7 @@ pub fn edits(documents: &[Document], bytes: u64, seed: u64, out: &mut Output) ->
                 &mut rng,
             )
         };
-        out.write(&Made {
+        out.write(&GeneratedDocument {
             id: &format!("e{count}"),
             lang: base.language.tag(),
             base: Some(&base.id),

@@ -8,11 +8,11 @@ mod short;
 mod variation;
 
 pub use crowd::{crowded, equal};
-pub use distinct::{Distinct, distinct};
+pub use distinct::{DistinctOptions, distinct};
 pub use edits::edits;
 pub use output::Output;
 pub use short::{short_variants, titles};
-pub use variation::{LEAST_UNITS, MOST_UNITS, Variation};
+pub use variation::{MAX_UNITS, MIN_UNITS, Variation};
 
 /// A pair of known Jaccard.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

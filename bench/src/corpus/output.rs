@@ -49,7 +49,7 @@ impl Output {
 
 /// A generated document.
 #[derive(Serialize)]
-pub(super) struct Made<'a> {
+pub(super) struct GeneratedDocument<'a> {
     pub(super) id: &'a str,
     pub(super) lang: &'static str,
     /// The document it was made from, if it is a copy.

@@ -5,18 +5,18 @@ use std::ops::Range;
 use fastrand::Rng;
 
 use super::TruePair;
-use super::output::{Made, Output};
+use super::output::{GeneratedDocument, Output};
 use crate::documents::{Document, Pools};
 use crate::truth::{Shingles, Truth};
 
 /// Titles at or above this Jaccard with an earlier one are left out.
-const TITLES_BELOW: f64 = 0.5;
+const MAX_TITLE_JACCARD: f64 = 0.5;
 /// All pairs of variants at or above this Jaccard are listed.
-const COMPLETE_AT: f64 = 0.5;
+const MIN_LISTED_JACCARD: f64 = 0.5;
 /// Units of a base text: from a headline to a few sentences.
-const UNITS: Range<usize> = 5..70;
+const BASE_UNITS: Range<usize> = 5..70;
 /// Variants of one base, itself included, on average.
-const FAMILY: u64 = 4;
+const VARIANTS_PER_BASE: u64 = 4;
 /// Suffixes that sites and editors append to a text.
 const SUFFIXES: [&str; 8] = [" (2)", "…", " - updated", "！", "（图）", " v2", "（更新）", "?"];
 
@@ -29,7 +29,10 @@ pub fn titles(documents: &[Document], count: usize, out: &mut Output) -> anyhow:
             break;
         }
         let shingles = truth.shingles(&document.text);
-        if taken.iter().all(|other| shingles.jaccard(other) < TITLES_BELOW) {
+        if taken
+            .iter()
+            .all(|other| shingles.jaccard(other) < MAX_TITLE_JACCARD)
+        {
             write(out, &document.id, document, &document.text)?;
             taken.push(shingles);
         }
@@ -48,10 +51,10 @@ pub fn short_variants(
 ) -> anyhow::Result<u64> {
     let mut rng = Rng::with_seed(seed);
     let pools = Pools::new(documents);
-    let bases: Vec<(&Document, &str)> = (0..(count / FAMILY).max(1))
+    let bases: Vec<(&Document, &str)> = (0..(count / VARIANTS_PER_BASE).max(1))
         .map(|_| {
             let document = &documents[rng.usize(..documents.len())];
-            let units = rng.usize(UNITS).min(document.units.len());
+            let units = rng.usize(BASE_UNITS).min(document.units.len());
             let end = document.units[units - 1].end;
             (document, &document.text[..end as usize])
         })
@@ -67,7 +70,7 @@ pub fn short_variants(
         let shingles = truth.shingles(&text);
         for (earlier, other) in made.iter().enumerate() {
             let jaccard = shingles.jaccard(other);
-            if jaccard >= COMPLETE_AT {
+            if jaccard >= MIN_LISTED_JACCARD {
                 found += 1;
                 pairs.write(&TruePair {
                     a: format!("s{earlier}"),
@@ -82,7 +85,7 @@ pub fn short_variants(
 }
 
 fn write(out: &mut Output, id: &str, document: &Document, text: &str) -> anyhow::Result<()> {
-    out.write(&Made {
+    out.write(&GeneratedDocument {
         id,
         lang: document.language.tag(),
         base: None,

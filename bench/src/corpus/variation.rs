@@ -8,11 +8,11 @@ use crate::documents::{Document, Language, Pools};
 use crate::edit::{Piece, Strength, edit};
 
 /// Sentences shorter than this many units are fragments: headings, cells, lines of code.
-pub const LEAST_UNITS: usize = 6;
+pub const MIN_UNITS: usize = 6;
 /// Sentences longer than this many units are tables and listings.
-pub const MOST_UNITS: usize = 120;
+pub const MAX_UNITS: usize = 120;
 /// Share of the units exchanged, so that two documents that drew the same sentence do not share all of it.
-const RATE: f64 = 0.1;
+const EXCHANGE_RATE: f64 = 0.1;
 
 /// A generator of documents whose sentences all differ (see [`keep_new_sentences`](crate::documents::keep_new_sentences)).
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl<'d> Variation<'d> {
             total += taken;
         }
         let strength = Strength {
-            rate: RATE,
+            rate: EXCHANGE_RATE,
             ..Strength::default()
         };
         let text = edit(pieces, pool, strength, &mut rng);

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 Answer = dict[str, Any]
 
-# How long a page waits for others if no batch is in flight.
+# Seconds that a page waits for others if no batch is in flight.
 BATCH_SECONDS = 0.02
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 2_000_000
