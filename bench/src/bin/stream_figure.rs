@@ -1,4 +1,4 @@
-//! Draws the cost of a document of a stream, from the tables that the example `stream` of the crate `twinprint` prints.
+//! Draws the cost of a document of a stream, from the tables that the benchmark `stream` of the crate `twinprint` prints.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(about = "Cost of a document of a stream, live clusters and memory as the stream grows")]
 struct Cli {
-    /// A name, and a file with the output of the example `stream`.
+    /// A name, and a file with the output of the benchmark `stream`.
     #[arg(required = true, value_name = "NAME=FILE")]
     tables: Vec<String>,
     /// The figure to write.

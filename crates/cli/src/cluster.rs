@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use twinprint::stream::{
-    ClusterJob, cluster,
-    AgreementReport, ClusterRun, ClusterSummary, FieldKeys, Method, Preference, Scope, StreamOptions,
-    parse_span,
+    AgreementReport, ClusterJob, ClusterRun, ClusterSummary, FieldKeys, Method, Preference, Scope,
+    StreamOptions, cluster, parse_span,
 };
 
 use crate::dedup::{existing, profile_named};

@@ -9,12 +9,12 @@ use twinprint::collection::{
     CanonicalBy, Collection, CollectionError, Durability, NewDocument, Repaired, Settings, Store,
 };
 
-use crate::usage::UsageError;
 use crate::answers::{AnswerArgs, Purpose};
 use crate::cluster::EmptyArg;
 use crate::dedup::width_named;
 use crate::input::InputArgs;
 use crate::story_args::StoryArgs;
+use crate::usage::UsageError;
 use crate::{interrupt, stories, terminal};
 
 const EXAMPLES: &str = "\
@@ -258,9 +258,7 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         story_half_life: args.forming.half_life.map(i64::unsigned_abs),
         story_live: args.live,
     };
-    settings
-        .check()
-        .map_err(|error| UsageError(error.to_string()))?;
+    settings.check().map_err(|error| UsageError(error.to_string()))?;
     let said = format!(
         "{}: {}, k = {}\n",
         args.dir.display(),

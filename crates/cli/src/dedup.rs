@@ -8,15 +8,15 @@ use clap::ValueEnum;
 use twinprint::compat::Recipe;
 use twinprint::sink::Existing;
 use twinprint::{
-    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Profile,
-    Progress, Room, StopWords,
+    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Profile, Progress,
+    Room, StopWords,
 };
 
-use crate::usage::UsageError;
 use crate::idf::IdfArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::progress::Bars;
+use crate::usage::UsageError;
 use crate::{append, forecast, interrupt, summary, terminal};
 
 const EXAMPLES: &str = "\

@@ -9,7 +9,6 @@ use twinprint::Auto;
 use twinprint::eval::{EvalOptions, Evaluation, FurtherProfile, evaluate, page};
 use twinprint::stream::LabelledDocuments;
 
-use crate::usage::UsageError;
 use crate::cluster::agreement_rows;
 use crate::dedup::{parse_auto, profile_of, width_named};
 use crate::input::InputArgs;
@@ -17,6 +16,7 @@ use crate::intake::IntakeArgs;
 use crate::measure::MeasureArgs;
 use crate::number::{count, counted, seconds, towards_zero};
 use crate::progress::Bars;
+use crate::usage::UsageError;
 use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\

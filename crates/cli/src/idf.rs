@@ -7,12 +7,12 @@ use anyhow::Context;
 use clap::{Subcommand, ValueHint};
 use twinprint::{IdfError, IdfPower, IdfTable, Profile, build_idf};
 
-use crate::usage::UsageError;
 use crate::dedup::profile_named;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::number::{bytes, count};
 use crate::progress::Bars;
+use crate::usage::UsageError;
 use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\

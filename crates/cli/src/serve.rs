@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
 
-    /// Token file, without which others than this machine cannot be served; see docs/service.md
+    /// Token file, without which others than this machine cannot be served; see docs/guide/service.md
     #[arg(long, value_name = "FILE.toml")]
     tokens: Option<PathBuf>,
 

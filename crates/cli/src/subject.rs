@@ -8,9 +8,9 @@ use clap::ValueHint;
 use twinprint::compat::{Dictionaries, Recipe};
 use twinprint::{HashKey, Profile, Subject};
 
-use crate::usage::UsageError;
 use crate::dedup::profile_under_any_key;
 use crate::idf::IdfArgs;
+use crate::usage::UsageError;
 
 /// Parts of a profile that its id alone does not hold.
 #[derive(clap::Args)]

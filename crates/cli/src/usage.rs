@@ -95,7 +95,9 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
         _ => {}
     }
     match error.downcast_ref() {
-        Some(EvalError::Thresholds) => Some("--at: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9".into()),
+        Some(EvalError::Thresholds) => {
+            Some("--at: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9".into())
+        }
         Some(EvalError::Incomplete { .. }) => Some(format!("--at: {error} (--complete)")),
         _ => None,
     }
@@ -134,7 +136,9 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         }
         DedupError::LongRecord { .. } => Some("--max-document rejects such records"),
         DedupError::Against { problem, .. } => match problem {
-            AgainstProblem::Nothing => Some("make one with twinprint collection create or twinprint index build"),
+            AgainstProblem::Nothing => {
+                Some("make one with twinprint collection create or twinprint index build")
+            }
             AgainstProblem::NeedsTexts => Some("leave out --no-verify"),
             AgainstProblem::Threshold { .. } => Some("--threshold sets it"),
             AgainstProblem::Width { .. } => Some("leave out --bits"),

@@ -6,10 +6,12 @@ use std::sync::atomic::AtomicBool;
 use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::source::{BatchReader, Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources};
+use twinprint_io::source::{
+    BatchReader, Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources,
+};
+use twinprint_io::work::WorkDir;
 use twinprint_stream::FieldKeys;
 use twinprint_stream::fields::{Beside, records};
-use twinprint_io::work::WorkDir;
 
 /// Bytes of input read at a time.
 const BATCH: usize = 8 << 20;

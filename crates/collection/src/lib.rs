@@ -75,6 +75,8 @@ pub use runs::Objection;
 pub use settings::{CanonicalBy, Settings, Store};
 pub use stats::{SourceStats, Stats};
 pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
+pub use twinprint_stream::parse_time;
+pub use twinprint_text::compare::Comparison;
 
 /// The store's file in a collection's directory.
 const FILE: &str = "collection.redb";

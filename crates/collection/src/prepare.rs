@@ -17,8 +17,8 @@ use super::row::Row;
 use super::settings::{Settings, Store};
 use super::stories::Item;
 use twinprint_io::object_pool::ObjectPool;
-use twinprint_text::MIN_FEATURES;
 use twinprint_stream::words::WordCounts;
+use twinprint_text::MIN_FEATURES;
 
 /// Texts of fewer features than this are found by their shingles as well: so that a text of fewer than [`MIN_FEATURES`] meets every other
 /// that can be its duplicate.

@@ -26,11 +26,11 @@ use super::prepare::Prepared;
 use super::record::ChangeKind;
 use super::row::Row;
 use super::runs;
-use twinprint_io::runs::EndedRun;
 use super::stories::{self, Kept};
 use super::tables::Tables;
 use super::verify::{Asked, Found, Rule, Stored, find};
 use twinprint_io::guard::guarded;
+use twinprint_io::runs::EndedRun;
 
 /// Documents committed together at most, but for a single request of more.
 const GROUP: usize = 2000;

@@ -4,9 +4,9 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::candidates::radius::Radius;
 use crate::options::Columns;
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
-use crate::candidates::radius::Radius;
 use twinprint_io::source::SourceOptions;
 
 /// A whole number. TOML's end at 2^63; beyond that it is written as a string.

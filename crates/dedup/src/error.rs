@@ -44,7 +44,9 @@ pub enum DedupError {
         limit: u64,
     },
     /// Too many fingerprint matches to hold, and no verification to reduce them.
-    #[error("more than {limit} pairs of fingerprints lie within {k} bits, too many to hold without verification")]
+    #[error(
+        "more than {limit} pairs of fingerprints lie within {k} bits, too many to hold without verification"
+    )]
     TooManyMatches {
         /// The limit.
         limit: u64,

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use corpus_files::{Inputs, unpacked};
 use serde_json::{Value, json};
-use twinprint_io::source::{Charset, SourceOptions};
 use twinprint_dedup::{DedupOptions, dedup};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
+use twinprint_io::source::{Charset, SourceOptions};
 
 /// Texts with near copies among them; quotes, delimiters, line ends and ideographs in many.
 fn texts(count: u64) -> Vec<String> {

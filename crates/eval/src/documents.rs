@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use twinprint_io::JobError;
 use twinprint_fingerprint::HashKey;
+use twinprint_io::JobError;
 use twinprint_text::overlap::{Overlap, ShingleSet, Shingler};
 use twinprint_text::{Analyzer, Measure, Profile};
 
@@ -15,10 +15,10 @@ use super::MAX_DOCUMENTS;
 use super::error::EvalError;
 use twinprint_dedup::DedupError;
 use twinprint_io::object_pool::ObjectPool;
-use twinprint_text::MIN_FEATURES;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
+use twinprint_text::MIN_FEATURES;
 
 /// All documents, by their number in input order.
 pub(crate) struct Documents {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use twinprint_io::JobError;
 use twinprint_dedup::DedupError;
+use twinprint_io::JobError;
 use twinprint_io::source::SourceError;
 use twinprint_io::threads::ThreadsError;
 use twinprint_io::work::WorkError;
@@ -35,9 +35,7 @@ pub enum EvalError {
         what: String,
     },
     /// Two documents have one id, so that the list cannot name them.
-    #[error(
-        "two documents have the id {0:?}; labelled pairs need ids that tell documents apart"
-    )]
+    #[error("two documents have the id {0:?}; labelled pairs need ids that tell documents apart")]
     RepeatedId(String),
     /// More documents than can be compared pair by pair.
     #[error(

@@ -110,7 +110,10 @@ pub fn evaluate(
     };
     let pool = threads::pool(options.dedup.threads)?;
     pool.install(|| {
-        let profile = options.dedup.profile_at(128).map_err(twinprint_dedup::DedupError::from)?;
+        let profile = options
+            .dedup
+            .profile_at(128)
+            .map_err(twinprint_dedup::DedupError::from)?;
         let documents = Documents::read(inputs, source_options, &profile, progress, cancel)?;
         progress.stage("truth", 0, Unit::Steps);
         let truth = Truth::of(&documents, options, lowest)?;

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use super::*;
-use twinprint_io::JobError;
 use twinprint_dedup::DedupError;
+use twinprint_io::JobError;
 use twinprint_io::progress::Silent;
 
 use crate::stop_at::StopAt;
@@ -264,7 +264,10 @@ fn it_stops_when_it_is_told_to() {
             &cancel,
         );
         assert!(
-            matches!(result, Err(EvalError::Dedup(DedupError::Job(JobError::Cancelled)))),
+            matches!(
+                result,
+                Err(EvalError::Dedup(DedupError::Job(JobError::Cancelled)))
+            ),
             "{stage}"
         );
     }

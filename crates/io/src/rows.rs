@@ -29,11 +29,7 @@ impl Serialize for Ratio {
 }
 
 /// Appends a row and a line feed.
-pub fn write<R: Serialize>(
-    out: &mut OutputFile,
-    row: &R,
-    buffer: &mut Vec<u8>,
-) -> Result<(), SinkError> {
+pub fn write<R: Serialize>(out: &mut OutputFile, row: &R, buffer: &mut Vec<u8>) -> Result<(), SinkError> {
     buffer.clear();
     // Strings, numbers and nulls always serialise; a failure could only come from the buffer, which has none.
     if serde_json::to_writer(&mut *buffer, row).is_ok() {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use twinprint_io::{JobError, OptionError};
 use twinprint_io::sink::SinkError;
 use twinprint_io::source::SourceError;
 use twinprint_io::threads::ThreadsError;
 use twinprint_io::work::WorkError;
+use twinprint_io::{JobError, OptionError};
 
 use crate::StateError;
 

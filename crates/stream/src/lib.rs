@@ -41,8 +41,8 @@ use twinprint_cluster::{Similarity, groups, stories};
 use twinprint_fingerprint::HashKey;
 use twinprint_io::VERSION;
 
-pub use error::StreamError;
 pub use agreement::AgreementReport;
+pub use error::StreamError;
 pub use fields::FieldKeys;
 pub use judge::LabelledDocuments;
 pub use options::{Scope, StreamOptions};

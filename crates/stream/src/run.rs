@@ -20,12 +20,12 @@ use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
 use crate::StreamError;
+use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::rows::{Ratio, write, write_reject};
 use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir, OutputFile};
 use twinprint_io::source::{Intake, SourceError, SourceOptions, Sources, root_of};
 use twinprint_io::threads;
-use twinprint_io::JobError;
 use twinprint_io::work::{WorkDir, WorkError};
 
 /// Bytes of input prepared at a time.
@@ -218,7 +218,12 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn new(dir: &OutputDir, stream: Stream, sources: &'r Sources, vectors: bool) -> Result<Self, StreamError> {
+    fn new(
+        dir: &OutputDir,
+        stream: Stream,
+        sources: &'r Sources,
+        vectors: bool,
+    ) -> Result<Self, StreamError> {
         let places = tempfile::tempfile_in(dir.place()).map_err(|source| WorkError::Dir {
             path: dir.place().to_owned(),
             source,
@@ -247,7 +252,12 @@ impl<'r> Run<'r> {
         })
     }
 
-    fn read(&mut self, keys: &FieldKeys, how: ClusterRun, progress: &dyn Progress) -> Result<(), StreamError> {
+    fn read(
+        &mut self,
+        keys: &FieldKeys,
+        how: ClusterRun,
+        progress: &dyn Progress,
+    ) -> Result<(), StreamError> {
         progress.stage("cluster", self.sources.total_bytes(), Unit::Bytes);
         let feed = Feed::new(self.sources, keys, &self.stream, how.reject_empty);
         let mut waiting = Vec::new();

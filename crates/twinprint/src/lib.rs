@@ -15,8 +15,8 @@ pub use main_job::{dedup, forecast};
 #[cfg(feature = "collections")]
 pub use twinprint_collection as collection;
 pub use twinprint_dedup::{
-    AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupOptions, EmptyTexts, Forecast,
-    Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, radius,
+    AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupOptions, EmptyTexts,
+    Forecast, Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, radius,
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};
@@ -35,4 +35,11 @@ pub use twinprint_io::{
 #[cfg(feature = "stream")]
 pub use twinprint_stream as stream;
 pub use twinprint_text::compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
-pub use twinprint_text::{Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat};
+pub use twinprint_text::{
+    Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat,
+};
+
+/// Compiles the Rust example of the repository's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

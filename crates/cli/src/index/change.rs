@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
+use twinprint::ProfileLabel;
 use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
-use twinprint::{ProfileLabel};
 
-use crate::usage::UsageError;
 use super::Directory;
 use super::adding::{Add, Note};
 use super::build::Gather;
@@ -17,6 +16,7 @@ use super::files::IdArgs;
 use super::memory::MemoryArgs;
 use super::profile::{self, ProfileArgs};
 use super::resume::INTERRUPTED;
+use crate::usage::UsageError;
 use crate::{number, terminal};
 
 /// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
@@ -159,10 +159,9 @@ fn say_added(args: &AddArgs, files: &RawFiles, first: u64) -> anyhow::Result<()>
 
 pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
     if args.id.is_empty() && args.ids.is_none() {
-        return Err(UsageError(
-            "nothing to delete: name ids, or a file of them with --ids".to_owned(),
-        )
-        .into());
+        return Err(
+            UsageError("nothing to delete: name ids, or a file of them with --ids".to_owned()).into(),
+        );
     }
     let mut ids = args.id.clone();
     if let Some(path) = &args.ids {

@@ -10,11 +10,11 @@ use twinprint::raw::{Column, Kind, NewFile, PROFILE_NOTE, Value};
 use twinprint::segment::SegmentError;
 use twinprint::store::Committed;
 
-use crate::usage::UsageError;
 use super::Directory;
 use super::memory::{MEMORY_HELP, within_memory};
 use super::rows::{Form, RowArgs};
 use crate::progress::Bars;
+use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
 const COLUMNS: &[Column] = &[Column("id", Kind::Id), Column("fingerprint", Kind::Fingerprint)];

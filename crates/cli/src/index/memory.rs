@@ -3,8 +3,8 @@
 use twinprint::index_join::JoinError;
 use twinprint::segment::SegmentError;
 
-use crate::usage::UsageError;
 use crate::number;
+use crate::usage::UsageError;
 
 /// The help of --memory.
 pub(super) const MEMORY_HELP: &str = "Memory limit, approximate. The rest is kept on disk. A limit below the least that the work needs is refused";
@@ -28,9 +28,7 @@ pub(super) fn within_memory(error: anyhow::Error) -> anyhow::Error {
         _ => error.downcast_ref(),
     };
     match segment {
-        Some(refused @ SegmentError::Memory { .. }) => {
-            UsageError(format!("--memory: {refused}")).into()
-        }
+        Some(refused @ SegmentError::Memory { .. }) => UsageError(format!("--memory: {refused}")).into(),
         _ => error,
     }
 }

@@ -4,8 +4,8 @@ use twinprint::compat::Recipe;
 use twinprint::raw::RawFiles;
 use twinprint::{ProfileLabel, ProfilesDiffer, Subject};
 
-use crate::usage::UsageError;
 use crate::subject::{KeyArgs, PartArgs, subject};
+use crate::usage::UsageError;
 
 /// The profile of given fingerprints.
 #[derive(clap::Args)]

@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::{ValueEnum, ValueHint};
 use twinprint::raw::{Column, NewFile, RowForm, RowWriter, Value};
 
-use crate::usage::UsageError;
 use crate::terminal::STDOUT;
+use crate::usage::UsageError;
 
 #[derive(clap::Args)]
 pub(super) struct RowArgs {

@@ -1,9 +1,9 @@
-//! The examples in the help of every command are run, over made-up inputs of the names they use.
+//! The examples in the help of every command run, on generated inputs with the names that they use.
 
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// The commands that the help lists.
+/// The commands that the help lists, except `help`.
 fn commands() -> Vec<String> {
     let help = Sandbox::new().run("--help").ok().stdout;
     let listed = help.split("\nCommands:\n").nth(1).unwrap();
@@ -16,7 +16,7 @@ fn commands() -> Vec<String> {
         .collect()
 }
 
-/// Lines behind "Examples:" that are indented by two spaces; what is indented further explains them.
+/// The lines after "Examples:" that are indented by two spaces. Lines indented further explain them.
 fn examples(help: &str) -> Vec<String> {
     let listed = help.split("Examples:\n").nth(1).unwrap_or_default();
     listed
@@ -27,8 +27,8 @@ fn examples(help: &str) -> Vec<String> {
         .collect()
 }
 
-/// One of each input that an example names.
-fn inputs() -> Sandbox {
+/// A sandbox with every input that an example names.
+fn sandbox_with_inputs() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(7);
     let labelled = |row: &str| row.replacen('{', "{\"topic\":\"made up\",", 1) + "\n";
@@ -48,8 +48,8 @@ fn inputs() -> Sandbox {
     sandbox.put("new.txt", "The cat sat on a mat and looked at the rain.");
     let vector = |i: u32| format!("{{\"id\":{i},\"embedding\":[0.{i},-0.25,0.5,1]}}\n");
     for (name, first) in [("old.u64", 0u64), ("new.u64", 3)] {
-        let near = (first..first + 90).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ first);
-        sandbox.put(name, near.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+        let fingerprints = (first..first + 90).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ first);
+        sandbox.put(name, fingerprints.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
     }
     let page = "<main>The kettle whistled twice before anyone stood up.</main>";
     let record = format!(
@@ -61,8 +61,8 @@ fn inputs() -> Sandbox {
     sandbox
 }
 
-/// What makes the directory that an example of a command works on, unless it makes it itself.
-fn before(command: &str, example: &str) -> &'static [&'static str] {
+/// The commands that make the directory an example works on, unless the example makes it itself.
+fn setup_commands(command: &str, example: &str) -> &'static [&'static str] {
     match command {
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
         "dedup" if example.contains("--against") => &["collection create seen"],
@@ -80,32 +80,34 @@ fn before(command: &str, example: &str) -> &'static [&'static str] {
     }
 }
 
-/// An example as it can be run: a service is ended once it is ready, one that is sent to is there, and either has a free port.
-fn around(command: &str, example: &str) -> String {
-    let serve = |serve: &str| {
-        format!("{serve} > told &\nservice=$!\nuntil [ -s told ]; do sleep 0.1; done\naddress=$(cat told)\n")
+/// A script that runs an example. A service is stopped once it is ready; for `replay` a service is started first. Services get a free port.
+fn script(command: &str, example: &str) -> String {
+    let start = |serve: &str| {
+        format!(
+            "{serve} > ready &\nservice=$!\nuntil [ -s ready ]; do sleep 0.1; done\naddress=$(cat ready)\n"
+        )
     };
-    let end = "kill $service\nwait $service\n";
+    let stop = "kill $service\nwait $service\n";
     match command {
         "serve" => {
-            let free = if example.contains("--listen") {
+            let free_port = if example.contains("--listen") {
                 ""
             } else {
                 " --listen 127.0.0.1:0"
             };
-            format!("{}{end}echo $address", serve(&format!("{example}{free}")))
+            format!("{}{stop}echo $address", start(&format!("{example}{free_port}")))
         }
         "replay" => {
-            let serve = serve("twinprint serve collections --listen 127.0.0.1:0 --log quiet");
+            let start = start("twinprint serve collections --listen 127.0.0.1:0 --log quiet");
             let example = example.replace("http://127.0.0.1:8080", "$address");
-            format!("{serve}{example}\n{end}")
+            format!("{start}{example}\n{stop}")
         }
         _ => example.to_owned(),
     }
 }
 
 #[test]
-fn every_command_shows_examples_that_work() {
+fn examples_in_the_help_of_every_command_succeed() {
     let commands = commands();
     assert!(commands.len() >= 3, "{commands:?}");
     for command in commands {
@@ -117,15 +119,15 @@ fn every_command_shows_examples_that_work() {
                 example.contains(&format!("twinprint {command}")),
                 "{command} --help: {example}"
             );
-            let sandbox = inputs();
-            for prepare in before(&command, &example) {
+            let sandbox = sandbox_with_inputs();
+            for prepare in setup_commands(&command, &example) {
                 sandbox.run(prepare).ok();
             }
-            let run = sandbox.bash(&around(&command, &example));
+            let run = sandbox.bash(&script(&command, &example));
             assert_eq!(run.code, Some(0), "{example}\n{run:#?}");
             assert!(
                 !run.stdout.is_empty() || example.contains(" > "),
-                "{example} says nothing"
+                "{example} writes nothing"
             );
             assert!(!run.stderr.contains("error"), "{example}\n{}", run.stderr);
         }
@@ -133,7 +135,7 @@ fn every_command_shows_examples_that_work() {
 }
 
 #[test]
-fn help_and_version_need_nothing() {
+fn help_and_version_need_no_input() {
     let sandbox = Sandbox::new();
     let version = sandbox.run("--version").ok().stdout;
     assert_eq!(version, format!("twinprint {}\n", env!("CARGO_PKG_VERSION")));

@@ -1,16 +1,18 @@
-//! Fenced blocks of a Markdown file.
+//! Fenced blocks of a Markdown file, and comparison of output with a pattern.
 
 /// A block between two lines of three backticks.
 #[derive(Debug)]
 pub(crate) struct Fence {
-    /// The words behind the opening backticks.
+    /// The words after the opening backticks.
     pub(crate) info: Vec<String>,
+    /// The lines between the backticks.
     pub(crate) body: String,
     /// The line of the opening backticks, from 1.
     pub(crate) line: usize,
 }
 
 impl Fence {
+    /// Whether `word` is one of the words.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.info.iter().any(|info| info == word)
     }
@@ -23,13 +25,13 @@ impl Fence {
     }
 }
 
-/// All of them, in order.
+/// The fenced blocks of `markdown`, in order.
 pub(crate) fn fences(markdown: &str) -> Vec<Fence> {
     let mut fences: Vec<Fence> = Vec::new();
-    let mut open = false;
+    let mut is_open = false;
     for (number, line) in (1..).zip(markdown.lines()) {
-        match (line.strip_prefix("```"), open) {
-            (Some(_), true) => open = false,
+        match (line.strip_prefix("```"), is_open) {
+            (Some(_), true) => is_open = false,
             (Some(info), false) => {
                 let info = info.split_whitespace().map(str::to_owned).collect();
                 fences.push(Fence {
@@ -37,7 +39,7 @@ pub(crate) fn fences(markdown: &str) -> Vec<Fence> {
                     body: String::new(),
                     line: number,
                 });
-                open = true;
+                is_open = true;
             }
             (None, true) => {
                 if let Some(fence) = fences.last_mut() {
@@ -51,8 +53,8 @@ pub(crate) fn fences(markdown: &str) -> Vec<Fence> {
     fences
 }
 
-/// Whether `actual` is what `expected` says: line by line, `…` standing for any text within a line, a line of `…`
-/// alone for any number of lines.
+/// Whether the lines of `actual` match those of `expected`, where `…` matches any text within a line, and a line of `…`
+/// alone any number of lines.
 pub(crate) fn matches(expected: &[&str], actual: &[&str]) -> bool {
     match expected {
         [] => actual.is_empty(),
@@ -76,7 +78,7 @@ fn line_matches(expected: &str, actual: &str) -> bool {
     };
     for part in parts {
         match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+            Some(start) => rest = &rest[start + part.len()..],
             None => return false,
         }
     }

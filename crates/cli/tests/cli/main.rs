@@ -1,6 +1,6 @@
-//! The binary from outside: what it writes, what it refuses, what it promises in its help and in the README.
+//! Tests of the built binary: its output, its errors, and the examples of its help, the README and the guides.
 //!
-//! One test target, so that one binary is linked. Every module drives the `twinprint` that cargo built beside it.
+//! They are one test target, so that one test binary is linked. Every module runs the `twinprint` that cargo built for this target.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod against;
@@ -14,6 +14,7 @@ mod config;
 mod corpus;
 mod damaged;
 mod determinism;
+mod documents;
 mod empty;
 mod examples;
 mod fences;
@@ -21,14 +22,13 @@ mod forecast;
 mod generated;
 mod index;
 mod intake;
+mod library_profiles;
 mod limits;
 mod measuring;
 mod order;
 mod overwrite;
 mod pages;
 mod parts;
-mod readme;
-mod recipes;
 mod refusals;
 mod replay;
 mod report;

@@ -1,4 +1,4 @@
-//! A directory of made-up inputs in which the binary is run.
+//! A temporary directory with the inputs of a test, in which the binary runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,13 +20,13 @@ pub(crate) fn repository() -> PathBuf {
         .unwrap()
 }
 
-/// Says that a test cannot run here, past the capture of output that hides what passing tests print.
-pub(crate) fn skip(test: &str, why: &str) {
-    let line = format!("skipped: {test}: {why}\n");
+/// Reports that a test cannot run on this system. It writes to stderr directly, because the harness hides the prints of passing tests.
+pub(crate) fn skip(test: &str, reason: &str) {
+    let line = format!("skipped: {test}: {reason}\n");
     io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// A fresh directory that goes away with the test.
+/// A fresh directory, deleted with the value.
 pub(crate) struct Sandbox {
     dir: TempDir,
 }
@@ -83,7 +83,7 @@ impl Sandbox {
         files
     }
 
-    /// A program in this directory.
+    /// A command whose working directory is this one, without standard input.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir.path()).stdin(Stdio::null());
@@ -108,7 +108,7 @@ impl Sandbox {
     }
 }
 
-/// How a run ended.
+/// The exit status and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -125,19 +125,19 @@ impl Run {
         }
     }
 
-    /// Asserts that all went well.
+    /// Asserts exit code 0.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:#?}");
         self
     }
 
-    /// Asserts that all was written, but that input was damaged or too much of it rejected.
+    /// Asserts exit code 3: everything is written, but input was damaged or too many records were rejected.
     pub(crate) fn incomplete(self) -> Self {
         assert_eq!(self.code, Some(3), "{self:#?}");
         self
     }
 
-    /// Asserts the exit status, and that stderr says all of `parts`.
+    /// Asserts the exit code, and that stderr contains all of `parts`.
     pub(crate) fn fails(self, code: i32, parts: &[&str]) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         for part in parts {

@@ -89,9 +89,16 @@ mod tests {
             number: u64::MAX,
         }];
         let mut run = PastRun::default();
-        for part in [Part::answers(&answers), Part::recognised(&[3, 4]), Part::added(&added)] {
+        for part in [
+            Part::answers(&answers),
+            Part::recognised(&[3, 4]),
+            Part::added(&added),
+        ] {
             Part::decode(&part.encode().unwrap()).unwrap().take_back(&mut run);
         }
-        assert_eq!((run.answers, run.recognised, run.added), (answers, vec![3, 4], added));
+        assert_eq!(
+            (run.answers, run.recognised, run.added),
+            (answers, vec![3, 4], added)
+        );
     }
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use twinprint_io::guard::catches_panics;
 use crate::{
     Collection, CollectionError, Content, Details, Document, Durability, FILE, NewDocument, Repaired,
     Settings,
 };
+use twinprint_io::guard::catches_panics;
 
 /// Bytes of a page of the store.
 const PAGE: usize = 4096;

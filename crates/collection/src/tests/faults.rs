@@ -7,9 +7,7 @@ use std::path::Path;
 
 use super::damage::{panics_let_out, watch_panics};
 use super::faulty_store::FaultyStore;
-use crate::{
-    Collection, CollectionError, Content, Details, Durability, NewDocument, Settings, Verdict,
-};
+use crate::{Collection, CollectionError, Content, Details, Durability, NewDocument, Settings, Verdict};
 
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -25,13 +25,13 @@ use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
+use crate::candidates::radius::Radius;
+use crate::candidates::set_join::SetJoin;
 use crate::corpus::Classes;
+use crate::corpus::shingle_sets::Sets;
 use crate::error::DedupError;
 use crate::memory::AN_EDGE;
 use crate::options::DedupOptions;
-use crate::candidates::radius::Radius;
-use crate::candidates::set_join::SetJoin;
-use crate::corpus::shingle_sets::Sets;
 
 /// Classes on one fingerprint from which on it is hot.
 pub(crate) const HOT_ROW: usize = 64;

@@ -12,8 +12,8 @@ use twinprint_index::set::{PrefixIndex, TokenOrder};
 use twinprint_text::Measure;
 
 use crate::candidates::edge::Edge;
-use crate::error::DedupError;
 use crate::corpus::shingle_sets::{Set, SetKey, Sets};
+use crate::error::DedupError;
 
 /// Members handled at a time.
 const SLICE: usize = 8192;

@@ -12,18 +12,18 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::known::{Against, DocumentStores};
 use crate::candidates::most_edges;
+use crate::candidates::radius::{self, Radius};
 use crate::error::DedupError;
+use crate::known::{Against, DocumentStores};
 use crate::memory::{self, Budget};
 use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
+use sample::Sample;
 use twinprint_io::progress::{Progress, Unit, peak_memory};
-use crate::candidates::radius::{self, Radius};
 use twinprint_io::source::{SourceOptions, Sources};
-use twinprint_io::work::{DiskSpace, disk_space};
 use twinprint_io::threads;
 use twinprint_io::work::WorkDir;
-use sample::Sample;
+use twinprint_io::work::{DiskSpace, disk_space};
 
 /// Bytes of a row of `clusters.jsonl` beside its id, source and fingerprint.
 const CLUSTER_ROW: f64 = 180.0;

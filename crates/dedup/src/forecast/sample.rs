@@ -7,14 +7,14 @@ use std::path::Path;
 
 use twinprint_text::Measure;
 
-use crate::known::Against;
 use crate::candidates::is_joined;
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
+use crate::known::Against;
 use crate::memory;
 use crate::options::DedupOptions;
-use twinprint_io::progress::{Progress, Silent};
 use crate::read::{self, Counts, Read};
+use twinprint_io::progress::{Progress, Silent};
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;

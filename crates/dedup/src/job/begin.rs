@@ -6,10 +6,10 @@ use std::sync::Arc;
 use twinprint_index::storage::folder;
 
 use super::Job;
-use crate::known::append::Append;
 use crate::error::DedupError;
-use twinprint_io::progress::Unit;
+use crate::known::append::Append;
 use crate::read::{self, Read, Reading};
+use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir};
 use twinprint_io::source::{Sources, root_of};

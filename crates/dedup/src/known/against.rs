@@ -48,7 +48,11 @@ impl Against {
         if path.is_file() {
             return Err(refuse(AgainstProblem::IsFile));
         }
-        let access = if options.append { Access::Append } else { Access::Read };
+        let access = if options.append {
+            Access::Append
+        } else {
+            Access::Read
+        };
         let store = stores.open(path, access);
         if let Some(store) = store.map_err(|error| refuse(AgainstProblem::Failed(error.to_string())))? {
             if !options.verify {
@@ -127,7 +131,8 @@ impl Against {
         let too_long = asking.too_long.into_inner();
         if too_long > 0 {
             progress.warn(&format!(
-                "{}: {too_long} texts are longer than it takes and were not looked up", path.display()
+                "{}: {too_long} texts are longer than it takes and were not looked up",
+                path.display()
             ));
         }
         Ok(KnownClasses(known))
@@ -183,7 +188,13 @@ impl Asking<'_> {
             }
         };
         let mut answers = answers.into_iter();
-        let next = |class: &u32| if is_asked(class) { answers.next().and_then(known) } else { None };
+        let next = |class: &u32| {
+            if is_asked(class) {
+                answers.next().and_then(known)
+            } else {
+                None
+            }
+        };
         Ok(classes.iter().map(next).collect())
     }
 

@@ -208,7 +208,10 @@ impl DedupOptions {
         if !(self.threshold > 0.0 && self.threshold <= 1.0) {
             return refuse(
                 "threshold",
-                format!("{} is not a Jaccard; give one above 0 and at most 1", self.threshold),
+                format!(
+                    "{} is not a Jaccard; give one above 0 and at most 1",
+                    self.threshold
+                ),
             );
         }
         if let Some(least) = self.parts {
@@ -226,7 +229,10 @@ impl DedupOptions {
             }
         }
         if self.order == Order::Similar && self.mode == Mode::Report {
-            return refuse("order", "a run that only reports writes no records to put in order".to_owned());
+            return refuse(
+                "order",
+                "a run that only reports writes no records to put in order".to_owned(),
+            );
         }
         self.check_append()?;
         let width = match self.bits {
@@ -245,7 +251,9 @@ impl DedupOptions {
             if k > most {
                 return refuse(
                     "hamming",
-                    format!("{k} is too wide; the join is exact up to {narrow} at 64 bits and up to {wide} at 128"),
+                    format!(
+                        "{k} is too wide; the join is exact up to {narrow} at 64 bits and up to {wide} at 128"
+                    ),
                 );
             }
         }
@@ -258,7 +266,9 @@ impl DedupOptions {
             return refuse("name the collection to compare with");
         }
         if self.append && self.mode != Mode::Remove {
-            return refuse("the documents in kept/ are added, and only a run that removes duplicates writes kept/");
+            return refuse(
+                "the documents in kept/ are added, and only a run that removes duplicates writes kept/",
+            );
         }
         Ok(())
     }

@@ -36,13 +36,13 @@ use self::places::Requests;
 use self::postings::Postings;
 use self::rows::Found;
 use self::texts::Texts;
-use twinprint_io::results::PartsReport;
 use crate::corpus::Corpus;
-use crate::error::DedupError;
-use crate::corpus::keep_order::KeepOrder;
-use crate::memory::Budget;
 use crate::corpus::Names;
+use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets;
+use crate::error::DedupError;
+use crate::memory::Budget;
+use twinprint_io::results::PartsReport;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 

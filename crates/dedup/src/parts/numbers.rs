@@ -1,10 +1,10 @@
 //! Numbers in a temporary file, read back in the order in which they were written: what is found waits there, so that memory does not
 //! grow with it.
 
-use twinprint_io::work::WorkError;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use twinprint_io::work::WorkError;
 
 use twinprint_index::segment::SegmentError;
 use twinprint_index::sort::Sorter;

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use twinprint_io::results::PartsReport;
 use super::holders::{FoundPassages, Holder};
 use super::numbers::NumberReader;
 use super::pairs::Pair;
 use super::places::{Place, Places, Requests};
 use super::texts::Texts;
-use crate::error::DedupError;
 use crate::corpus::Names;
+use crate::error::DedupError;
+use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
+use crate::corpus::shingle_sets;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use twinprint_io::JobError;
-use crate::corpus::shingle_sets;
 use twinprint_text::Measure;
 
 use super::holders::Holder;

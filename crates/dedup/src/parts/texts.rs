@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use twinprint_text::Measure;
 
 use crate::corpus::Classes;
-use crate::error::DedupError;
 use crate::corpus::keep_order::KeepOrder;
+use crate::error::DedupError;
 use twinprint_io::work::{BlockBuffer, Spool};
 
 /// Bytes of a text beyond which it is measured alone, so that memory grows with one long text and not with the threads.

@@ -11,16 +11,16 @@ use rayon::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_text::{Analyzer, Measure};
 
+use crate::corpus::keep_order::sort_key;
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
 use crate::error::DedupError;
-use twinprint_io::object_pool::ObjectPool;
-use twinprint_io::runs::{DigestKey, InputDigest};
-use known_texts::KnownTexts;
-use crate::corpus::keep_order::sort_key;
 use crate::known::OfferedDocument;
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, EmptyTexts};
+use known_texts::KnownTexts;
+use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::Progress;
+use twinprint_io::runs::{DigestKey, InputDigest};
 use twinprint_io::sink::OutputFile;
 use twinprint_io::source::{
     Chunk, Intake, IntegerType, RecordKind, RejectReason, SourceError, SourceOptions, Sources,

@@ -1,15 +1,15 @@
 //! Counts what a finished run knows into a [`Report`].
 
+use crate::error::DedupError;
+use crate::verify::near_misses::band;
+use crate::write::Run;
 use twinprint_io::results::{
     ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
     Report, SearchCounts,
 };
-use twinprint_text::fingerprint_hex;
-use crate::error::DedupError;
-use crate::verify::near_misses::band;
-use crate::write::Run;
 use twinprint_io::source::{Damage, FileIntake};
 use twinprint_io::work::Spool;
+use twinprint_text::fingerprint_hex;
 
 /// Hot rows named.
 const HOT_ROWS: usize = 20;

@@ -1,7 +1,7 @@
 //! The flow of records into what became of them, as bands of their breadth.
 
-use twinprint_io::results::RecordCounts;
 use twinprint_io::number::{count, percent};
+use twinprint_io::results::RecordCounts;
 
 /// Pixels of all records.
 const ALL: f64 = 200.0;

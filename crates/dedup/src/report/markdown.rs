@@ -4,12 +4,12 @@ use askama::Template;
 
 use super::chart::{Chart, Column};
 use super::difference::{Kind, Piece, Sides};
-use super::shown::Differences;
 use super::page;
-use twinprint_io::page::{filters, ticked};
-use twinprint_io::results::{PairReport, Report, StageReport};
+use super::shown::Differences;
 use twinprint_io::number::{bytes, count, percent, seconds, towards_zero};
+use twinprint_io::page::{filters, ticked};
 use twinprint_io::results::PartsReport;
+use twinprint_io::results::{PairReport, Report, StageReport};
 
 /// Characters of the longest bar.
 const BAR: usize = 44;
@@ -156,7 +156,6 @@ fn marked(pieces: &[Piece]) -> String {
     }
     text
 }
-
 
 fn row(cells: &[String; 6]) -> String {
     let [name, rest @ ..] = cells;

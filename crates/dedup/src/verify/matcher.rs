@@ -9,13 +9,13 @@ use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verif
 use twinprint_fingerprint::Width;
 use twinprint_text::Measure;
 
+use crate::candidates::set_join::SetJoin;
 use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;
-use crate::error::DedupError;
 use crate::corpus::keep_order::KeepOrder;
-use crate::verify::near_misses::NearMisses;
-use crate::candidates::set_join::SetJoin;
 use crate::corpus::shingle_sets::{SetKey, Sets};
+use crate::error::DedupError;
+use crate::verify::near_misses::NearMisses;
 
 /// Refuses so many bytes where there is no memory for them.
 pub(crate) type Fits = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;

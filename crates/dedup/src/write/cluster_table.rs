@@ -174,7 +174,8 @@ impl ClusterTable {
             rows.duplicate_of.values.push(id).map_err(failed)?;
         }
         rows.hamming.push(row.hamming.cast_signed());
-        rows.jaccard.push(row.jaccard.map(twinprint_io::rows::Ratio::value));
+        rows.jaccard
+            .push(row.jaccard.map(twinprint_io::rows::Ratio::value));
         rows.fingerprint.push(fingerprint);
         rows.dup_count.push(row.dup_count.cast_signed());
         rows.verified.push(row.verified);

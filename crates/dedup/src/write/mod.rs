@@ -11,30 +11,30 @@ use std::path::Path;
 
 use twinprint_cluster::{Group, Outcome};
 
-use crate::known::{Known, KnownClasses};
-use crate::options::Columns;
-use annotate::{Annotate, Annotation, Annotator};
 use crate::candidates::Candidates;
-#[cfg(feature = "tables")]
-use cluster_table::{ClusterTable, IdTypes};
-use twinprint_text::fingerprint_hex;
+use crate::candidates::radius::Radius;
 use crate::config::Config;
 use crate::corpus::Corpus;
-use crate::error::DedupError;
-use crate::corpus::keep_order::KeepOrder;
-use crate::verify::near_misses::NearMisses;
-use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Mode, Order};
-use twinprint_io::results::PartsReport;
-use twinprint_io::progress::Progress;
-use crate::candidates::radius::Radius;
-use crate::read::Counts;
-use twinprint_io::results::OrderReport;
 use crate::corpus::Names;
+use crate::corpus::keep_order::KeepOrder;
+use crate::error::DedupError;
+use crate::known::{Known, KnownClasses};
+use crate::options::Columns;
+use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Mode, Order};
+use crate::read::Counts;
+use crate::verify::near_misses::NearMisses;
+use annotate::{Annotate, Annotation, Annotator};
+#[cfg(feature = "tables")]
+use cluster_table::{ClusterTable, IdTypes};
+use twinprint_io::progress::Progress;
 use twinprint_io::results::ClusterRow;
+use twinprint_io::results::OrderReport;
+use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{self, Copying, Fate, OutputDir, OutputFile};
 use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::work::Spool;
+use twinprint_text::fingerprint_hex;
 
 /// All that a finished search knows.
 pub(crate) struct Run<'r> {

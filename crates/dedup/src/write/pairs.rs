@@ -2,15 +2,14 @@
 
 use twinprint_cluster::{Candidate, Similarity};
 
+use crate::corpus::Names;
+use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
-use crate::corpus::keep_order::KeepOrder;
 use crate::options::{DedupOptions, MAX_PAIR_ROWS, PairRows};
-use crate::corpus::Names;
 use twinprint_io::results::PairRow;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
-
 
 /// Expands pairs of classes to rows of documents.
 pub(crate) struct PairWriter<'r> {

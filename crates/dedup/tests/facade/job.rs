@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tempfile::TempDir;
-use twinprint_io::source::SourceOptions;
 use twinprint_dedup::{DedupOptions, Keep, dedup};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
+use twinprint_io::source::SourceOptions;
 
 /// A row of `clusters.jsonl`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

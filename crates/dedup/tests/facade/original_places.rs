@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use twinprint_io::source::SourceOptions;
 use twinprint_dedup::{DedupOptions, Mode, dedup};
 use twinprint_io::progress::Silent;
+use twinprint_io::source::SourceOptions;
 use twinprint_text::canonical;
 
 /// Passages of four texts each, and one of very many.

@@ -20,15 +20,15 @@ use twinprint_text::Profile;
 
 pub use background::Background;
 
+use crate::{Documents, EvalError};
 use twinprint_dedup::DedupError;
 use twinprint_dedup::config::{Matching, to_toml};
-use crate::{Documents, EvalError};
 use twinprint_dedup::{Auto, DedupOptions};
-use twinprint_text::MIN_FEATURES;
-use twinprint_io::progress::{Progress, Unit};
 use twinprint_dedup::{WIDEST, radius};
+use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{Intake, SourceOptions};
 use twinprint_io::threads;
+use twinprint_text::MIN_FEATURES;
 
 /// Texts each compared with all of the sample, at most.
 const COMPARED: usize = 4096;

@@ -101,7 +101,10 @@ fn it_stops_when_it_is_told_to() {
         let (progress, cancel) = StopAt::new(stage);
         let result = calibrate(&inputs, &source, &options, None, &progress, &cancel);
         assert!(
-            matches!(result, Err(EvalError::Dedup(DedupError::Job(JobError::Cancelled)))),
+            matches!(
+                result,
+                Err(EvalError::Dedup(DedupError::Job(JobError::Cancelled)))
+            ),
             "{stage}"
         );
     }

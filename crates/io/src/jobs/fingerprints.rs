@@ -9,12 +9,12 @@ use twinprint_fingerprint::hyperplane::fingerprint_dense;
 use twinprint_text::compat::{Dictionaries, Recipe, RecipeError, RecipeFingerprinter};
 use twinprint_text::{Analyzer, Profile};
 
-use twinprint_text::fingerprint_hex;
-use crate::{JobError, OptionError};
 use crate::object_pool::ObjectPool;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, Intake, RecordKind, RejectReason, SourceOptions, Sources};
 use crate::work::WorkDir;
+use crate::{JobError, OptionError};
+use twinprint_text::fingerprint_hex;
 
 /// What a row tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,9 @@ pub fn fingerprints<E: From<JobError>>(
     cancel: &Arc<AtomicBool>,
     mut row: impl FnMut(FingerprintRow) -> Result<(), E>,
 ) -> Result<Intake, E> {
-    let maker = || Maker::new(subject).map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())));
+    let maker = || {
+        Maker::new(subject).map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())))
+    };
     let idle = ObjectPool::new();
     // What cannot be made is told before anything is read.
     idle.give(maker()?);

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
 
-use crate::{JobError, OptionError};
 use crate::object_pool::ObjectPool;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use crate::work::WorkDir;
+use crate::{JobError, OptionError};
 
 /// Counts the features of `profile` in all documents of `inputs` and makes a table of the `most` most frequent; also the account of the
 /// input. Memory: the distinct

@@ -12,7 +12,8 @@ pub use choice::Choice;
 pub use parts::PartsReport;
 pub use read::{ResultError, RowReader};
 pub use report::{
-    ClusterCounts, DamagedFile, DocumentReport, HotRowReport, InputCounts, LargeCluster, NotTaken, OrderReport,
-    PairReport, PlanReport, RadiusReport, RecordCounts, Report, RunReport, SearchCounts, StageReport,
+    ClusterCounts, DamagedFile, DocumentReport, HotRowReport, InputCounts, LargeCluster, NotTaken,
+    OrderReport, PairReport, PlanReport, RadiusReport, RecordCounts, Report, RunReport, SearchCounts,
+    StageReport,
 };
 pub use rows::{ClusterRow, PairRow, RejectRow};

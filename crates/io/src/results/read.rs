@@ -50,7 +50,11 @@ impl Report {
             path: path.clone(),
             source,
         })?;
-        serde_json::from_slice(&json).map_err(|source| ResultError::Row { path, line: 1, source })
+        serde_json::from_slice(&json).map_err(|source| ResultError::Row {
+            path,
+            line: 1,
+            source,
+        })
     }
 }
 

@@ -74,6 +74,4 @@ pub use page::{Pages, TracedPage};
 pub use scan::{Part, Span};
 pub use split::{BOM, Piece};
 #[cfg(feature = "tables")]
-pub use table::{
-    ArrowTable, ParquetTable, Stretch, Table, WholeReader, Wholes, guarded, open as open_table,
-};
+pub use table::{ArrowTable, ParquetTable, Stretch, Table, WholeReader, Wholes, guarded, open as open_table};

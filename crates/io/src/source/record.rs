@@ -54,11 +54,7 @@ pub enum RecordKind<'a> {
 
 impl<'a> RecordKind<'a> {
     /// A document. An empty id counts as none, whatever the format: such a record goes by its file and line.
-    pub fn document(
-        text: Cow<'a, str>,
-        id: Option<Cow<'a, str>>,
-        sort_value: Option<SortValue>,
-    ) -> Self {
+    pub fn document(text: Cow<'a, str>, id: Option<Cow<'a, str>>, sort_value: Option<SortValue>) -> Self {
         let id = id.filter(|id| !id.is_empty());
         Self::Document { id, text, sort_value }
     }

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use twinprint_index::storage::{Disk, Storage};
 
 use super::WorkError;
-use crate::work::MadeDirs;
 use crate::markers::WORK_DIR;
+use crate::work::MadeDirs;
 
 /// The file that is locked.
 const LOCK: &str = "lock";

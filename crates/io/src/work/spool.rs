@@ -168,11 +168,7 @@ impl Spool {
     }
 
     /// The text at `place`; its block stays in the buffer for the next one.
-    pub fn text<'b>(
-        &self,
-        place: TextRef,
-        buffer: &'b mut BlockBuffer,
-    ) -> Result<&'b str, WorkError> {
+    pub fn text<'b>(&self, place: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
         if place.len == 0 {
             // The block it would stand in may never have been written.
             return Ok("");

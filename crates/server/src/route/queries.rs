@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use serde::Deserialize;
-use twinprint_text::compare::Comparison;
+use twinprint_collection::Comparison;
 use twinprint_collection::{Group, GroupList, Similar, Stats};
 use utoipa::IntoParams;
 

@@ -7,8 +7,8 @@
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
+use twinprint_collection::parse_time;
 use twinprint_collection::{StoryDetail, StoryList, StoryQuery};
-use twinprint_stream::parse_time;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::SharedApp;

@@ -34,10 +34,18 @@ pub(super) fn add(
     let beside = store.collection.settings().looks_beside();
     let keys = beside.then(FieldKeys::default);
     let batches = (sources, sources.reread(BATCH));
-    let read = feed_from(batches, &options, keys.as_ref(), progress, records.is_wanted, |fed| {
-        adding.take(fed)
-    })?;
-    Ok(AddedRecords { read, ..adding.outcome })
+    let read = feed_from(
+        batches,
+        &options,
+        keys.as_ref(),
+        progress,
+        records.is_wanted,
+        |fed| adding.take(fed),
+    )?;
+    Ok(AddedRecords {
+        read,
+        ..adding.outcome
+    })
 }
 
 /// The addition under way.

@@ -9,8 +9,8 @@ use twinprint_collection::{
 };
 use twinprint_dedup::DedupError;
 use twinprint_dedup::known::{
-    Access, AddedRecords, DocumentStore, DocumentStores, KeptRecords, Objection, OfferedDocument, StoreFailure,
-    TextAnswer,
+    Access, AddedRecords, DocumentStore, DocumentStores, KeptRecords, Objection, OfferedDocument,
+    StoreFailure, TextAnswer,
 };
 use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, EndedRun, KnownDocument, PastRun};
@@ -83,9 +83,9 @@ impl DocumentStore for CollectionStore {
     }
 
     fn objection(&self, document: &OfferedDocument<'_>) -> Option<Objection> {
-        let objection = self
-            .collection
-            .objection(document.id, document.text, !document.only_with_features)?;
+        let objection =
+            self.collection
+                .objection(document.id, document.text, !document.only_with_features)?;
         Some(match objection {
             twinprint_collection::Objection::Id(error) => Objection::Id(error.to_string()),
             twinprint_collection::Objection::Text(error) => Objection::Text(error.to_string()),

@@ -167,10 +167,7 @@ impl<'a> Append<'a> {
                 Objection::NoFeatures(_) => "pass --empty remove to have it removed",
             };
             let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = why;
-            Some(RejectReason::NotForCollection {
-                why,
-                fix,
-            })
+            Some(RejectReason::NotForCollection { why, fix })
         })
     }
 
@@ -199,7 +196,9 @@ impl<'a> Append<'a> {
         progress.warn(&format!(
             "{}: a run of this input has ended before{}; its answers from the collection are used again",
             self.path.display(),
-            self.store.format_time(past.first_ended).map_or_else(String::new, |at| format!(" ({at})")),
+            self.store
+                .format_time(past.first_ended)
+                .map_or_else(String::new, |at| format!(" ({at})")),
         ));
         let recognised: FxHashSet<u64> = past.recognised.iter().copied().collect();
         let documents = (0u32..).zip(corpus.documents.record_ordinals());

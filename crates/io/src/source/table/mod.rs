@@ -229,10 +229,7 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
 /// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
 /// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
 /// after a panic.
-pub fn guarded<T>(
-    format: Format,
-    f: impl FnOnce() -> Result<T, RejectReason>,
-) -> Result<T, RejectReason> {
+pub fn guarded<T>(format: Format, f: impl FnOnce() -> Result<T, RejectReason>) -> Result<T, RejectReason> {
     crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder gave up on it")))
 }
 

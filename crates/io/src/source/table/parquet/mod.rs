@@ -239,12 +239,7 @@ impl ParquetTable {
     }
 
     /// A reader of a leaf column of a row group. `input` is to be used by one thread only.
-    pub fn column(
-        &self,
-        input: &Arc<File>,
-        group: usize,
-        leaf: usize,
-    ) -> Result<ColumnReader, RejectReason> {
+    pub fn column(&self, input: &Arc<File>, group: usize, leaf: usize) -> Result<ColumnReader, RejectReason> {
         let pages = self.pages(input, group, leaf)?;
         let schema = self.metadata.file_metadata().schema_descr();
         let descriptor = schema

@@ -1,4 +1,4 @@
-//! `fingerprint --profile` with the names of other libraries, dictionaries and keys.
+//! `fingerprint --profile` with the profiles of other libraries, their dictionaries, and secret keys.
 
 use crate::sandbox::Sandbox;
 
@@ -10,7 +10,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn fingerprints_of_other_libraries() {
+fn profiles_of_other_libraries_make_their_fingerprints() {
     let sandbox = sandbox();
     for (name, row) in [
         ("mfonda", "8c3a5f7e9ecb3f35\ta"),
@@ -34,7 +34,7 @@ fn fingerprints_of_other_libraries() {
 }
 
 #[test]
-fn dictionaries_are_asked_for_and_checked() {
+fn a_missing_or_broken_dictionary_is_an_error() {
     let sandbox = sandbox();
     let run = sandbox.run("fingerprint in.jsonl --profile cppjieba-top5");
     run.fails(2, &["--profile cppjieba-top5: needs --dictionary DIR"]);
@@ -53,7 +53,7 @@ fn dictionaries_are_asked_for_and_checked() {
 }
 
 #[test]
-fn a_key_and_its_id_belong_together() {
+fn a_key_needs_its_id_and_an_id_needs_its_key() {
     let sandbox = sandbox();
     sandbox.put("key", "000102030405060708090a0b0c0d0e0f\n");
     sandbox.put("short", "00010203 this is a secret");
@@ -74,7 +74,7 @@ fn a_key_and_its_id_belong_together() {
 }
 
 #[test]
-fn other_commands_refuse_what_they_cannot_hold() {
+fn dedup_refuses_profiles_of_other_libraries_and_keys() {
     let sandbox = sandbox();
     let run = sandbox.run("dedup in.jsonl -o out --profile 1e0ng");
     run.fails(2, &["--profile 1e0ng: for `twinprint fingerprint` alone"]);

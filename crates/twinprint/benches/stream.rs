@@ -1,19 +1,21 @@
-//! Places a stream of documents, and tells what one costs as the stream grows: tab-separated rows of documents, microseconds a document
-//! since the row before (of processor time where the system tells it), live groups, live stories, and megabytes held at most so far.
+//! Measures the cost of a document as a stream grows. Prints tab-separated rows: documents, microseconds a document
+//! since the row before (processor time on Linux, else wall time), live groups, live stories, and peak memory in megabytes.
 //!
-//! cargo run --release -p twinprint --features stream --example stream -- WHAT [DOCUMENTS]
+//! ```text
+//! cargo bench -p twinprint --features stream --bench stream -- SOURCE [DOCUMENTS]
+//! ```
 //!
-//! WHAT is a file of rows with "text", or one of these, made up:
-//! * `subjects`: documents on many subjects, a new one every ten documents, each alive for some days; a fifth of the documents repeat one
+//! SOURCE is a file of rows with "text", or one of these generated streams:
+//! * `subjects`: documents on many subjects, a new one every ten documents, each live for some days; a fifth of the documents repeat one
 //!   of the last thousand with a word changed;
 //! * `alive`: documents that have little in common, none of which ends;
-//! * `template`: pages of one site, all but a few words alike;
-//! * `edge`: pages of one site of which every sixth word is another, too far from each other to be duplicates and too near to be told apart quickly;
+//! * `template`: pages of one site that differ in a few words;
+//! * `edge`: pages of one site that differ in every sixth word: too different to be duplicates and too similar to be rejected quickly;
 //! * `word`: one word, repeated; `empty`: nothing, or signs only;
 //! * `backwards`: as `subjects`, each document an hour before the last.
 //!
-//! Documents come a minute apart. Stories end after a week without news, groups after a month, as a news stream would have it.
-#![expect(clippy::print_stdout, reason = "it has nothing else to say")]
+//! Documents are a minute apart. Stories end after a week without a new document, groups after a month.
+#![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -35,7 +37,7 @@ impl Draw {
         (z ^ (z >> 31)) % n
     }
 
-    /// A word of all texts: the frequent ones come up more often.
+    /// A word common to all texts; low numbers are more frequent.
     fn common(&mut self) -> u64 {
         self.below(200) * self.below(200) + self.below(20)
     }
@@ -50,7 +52,7 @@ impl Draw {
     }
 }
 
-/// Where texts come from.
+/// A source of texts.
 enum Texts {
     File(BufReader<File>),
     Subjects { draw: Draw, recent: Vec<String> },
@@ -62,9 +64,9 @@ enum Texts {
 }
 
 impl Texts {
-    fn new(what: &str) -> std::io::Result<Self> {
+    fn new(source: &str) -> std::io::Result<Self> {
         let mut draw = Draw(1);
-        Ok(match what {
+        Ok(match source {
             "subjects" | "backwards" => Self::Subjects {
                 draw,
                 recent: Vec::new(),
@@ -84,7 +86,7 @@ impl Texts {
         })
     }
 
-    /// The text of document `i`; nothing at the end of a file.
+    /// The text of document `i`; `None` at the end of a file.
     fn next(&mut self, i: u64) -> Option<String> {
         Some(match self {
             Self::File(rows) => {
@@ -124,30 +126,32 @@ impl Texts {
     }
 }
 
-/// Nanoseconds that this thread has run, where the system tells; else those gone by.
+/// Processor time of this thread in nanoseconds on Linux; elsewhere the time since `began`.
 fn clock(began: Instant) -> u64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let run = told.and_then(|told| told.split(' ').next()?.parse().ok());
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let run = statistics.and_then(|text| text.split(' ').next()?.parse().ok());
     run.unwrap_or_else(|| began.elapsed().as_nanos() as u64)
 }
 
-/// 1, 2, 5, 10, …
-fn after(n: u64) -> u64 {
+/// The number after `n` in the series 1, 2, 5, 10, …
+fn next_row(n: u64) -> u64 {
     let leading = n / 10u64.pow(n.ilog10());
     if leading == 2 { n / 2 * 5 } else { n * 2 }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let what = std::env::args().nth(1).unwrap_or_else(|| "subjects".to_owned());
-    let documents: u64 = std::env::args().nth(2).map_or(Ok(100_000), |n| n.parse())?;
+    // `cargo bench` adds `--bench` to the arguments.
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let source = arguments.next().unwrap_or_else(|| "subjects".to_owned());
+    let documents: u64 = arguments.next().map_or(Ok(100_000), |n| n.parse())?;
     let mut options = StreamOptions::new()?;
-    if what != "alive" {
+    if source != "alive" {
         options.groups.window = Some(30 * DAY);
         options.stories.window = Some(7 * DAY);
     }
     let mut stream = Stream::new(options);
     let mut preparer = stream.preparer();
-    let mut texts = Texts::new(&what)?;
+    let mut texts = Texts::new(&source)?;
     let mut next = 1000;
     let (began, mut spent, mut last) = (Instant::now(), 0, 0);
     println!("documents\tmicroseconds\tgroups\tstories\tmegabytes");
@@ -155,7 +159,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let Some(text) = texts.next(i) else {
             break;
         };
-        let step = if what == "backwards" { -3600 } else { 60 };
+        let step = if source == "backwards" { -3600 } else { 60 };
         let before = clock(began);
         let prepared = preparer.prepare(&Document {
             name: "one",
@@ -171,7 +175,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let megabytes = peak_memory().unwrap_or(0) >> 20;
             let (groups, stories) = (stream.groups().len(), stream.stories().len());
             println!("{i}\t{micros:.1}\t{groups}\t{stories}\t{megabytes}");
-            next = after(next);
+            next = next_row(next);
             (spent, last) = (0, i);
         }
     }

@@ -1,12 +1,16 @@
-//! Reads and parses files without fingerprinting them, to time it: `time cargo run --release --example read -- FILE…`.
+//! Reads and parses files without fingerprinting them, for timing: `time cargo bench -p twinprint --bench read -- FILE…`.
 //!
-//! One thread cuts, this one parses: divide the bytes by the CPU seconds for the speed of a core.
-#![expect(clippy::print_stdout, reason = "it is what the example is for")]
+//! One thread splits the input into records, the main thread parses them: bytes divided by CPU seconds are the speed of a core.
+#![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 use twinprint::source::{RecordKind, SourceOptions, Sources};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let inputs: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo bench` adds `--bench` to the arguments.
+    let inputs: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     let options = SourceOptions::default();
     let sources = Sources::discover(&inputs, &options, &std::env::temp_dir())?;
     let (mut documents, mut rejects, mut bytes) = (0u64, 0u64, 0u64);
