@@ -10,7 +10,7 @@ use super::documents::Documents;
 use super::error::EvalError;
 use super::evaluation::{Bytes, Seconds, Setting};
 use super::{EvalOptions, Judge};
-use twinprint_dedup::{Mode, PairRows};
+use twinprint_dedup::{DedupJob, Mode, PairRows};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
 use twinprint_io::source::SourceOptions;
@@ -42,7 +42,13 @@ pub(super) fn judge(
         options.mode = Mode::Report;
         options.pairs = PairRows::All;
         let out = work.path().join(i.to_string());
-        let report = twinprint_dedup::dedup(inputs, source_options, &options, &out, &Silent, cancel)?;
+        let job = DedupJob {
+            inputs,
+            source: source_options,
+            options: &options,
+            out: &out,
+        };
+        let report = twinprint_dedup::dedup(&job, &Silent, cancel)?;
         let called = pairs(&out, judge.documents)?;
         let search = &report.search;
         let candidates = search.fingerprint_candidates + search.shingle_candidates;

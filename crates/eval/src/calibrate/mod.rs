@@ -24,7 +24,7 @@ use crate::{Documents, EvalError};
 use twinprint_dedup::DedupError;
 use twinprint_dedup::config::{Matching, to_toml};
 use twinprint_dedup::{Auto, DedupOptions};
-use twinprint_dedup::{WIDEST, radius};
+use twinprint_dedup::{MAX_RADIUS, radius};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{Intake, SourceOptions};
 use twinprint_io::threads;
@@ -191,7 +191,7 @@ impl<'d> Sample<'d> {
             .filter(|(_, jaccard)| *jaccard >= options.threshold)
             .map(|&(pair, _)| pair)
             .collect();
-        let widths: Vec<WidthCalibration> = WIDEST
+        let widths: Vec<WidthCalibration> = MAX_RADIUS
             .iter()
             .map(|&(bits, widest)| self.width(bits, widest, options.threshold, n, &at_threshold))
             .collect::<Result<_, _>>()?;
@@ -231,7 +231,7 @@ impl<'d> Sample<'d> {
 
     /// Pairs within the widest radius at 128 bits, and their Jaccard.
     fn verified_pairs(&self) -> Vec<([usize; 2], f64)> {
-        let widest = WIDEST[1].1;
+        let widest = MAX_RADIUS[1].1;
         let near = |&b: &usize| {
             let earlier = 0..if self.documents.cancelled() { 0 } else { b };
             let near = earlier.filter(move |&a| self.distance(128, [a, b]) <= widest);
@@ -329,7 +329,7 @@ impl<'d> Sample<'d> {
 
     /// The first pair at each distance.
     fn examples(&self, pairs: &[([usize; 2], f64)]) -> Vec<Example> {
-        let mut examples: Vec<Option<Example>> = vec![None; WIDEST[1].1 as usize + 1];
+        let mut examples: Vec<Option<Example>> = vec![None; MAX_RADIUS[1].1 as usize + 1];
         for &(pair, jaccard) in pairs {
             let distance = self.distance(128, pair);
             let place = &mut examples[distance as usize];

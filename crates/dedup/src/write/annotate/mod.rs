@@ -10,7 +10,6 @@ mod tests;
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::options::Columns;
@@ -19,7 +18,7 @@ use twinprint_io::sink::{Edit, Kind, SinkError, Under};
 use twinprint_io::source::{BOM, Body, Format, Part, Sources};
 
 /// Files whose beginnings are looked at before the run begins.
-const FILES_LOOKED_AT: usize = 16;
+const MAX_FILES_CHECKED: usize = 16;
 
 impl Columns {
     /// The names and what they hold, in the order in which they are written.
@@ -115,7 +114,7 @@ impl Annotator {
     /// [`SinkError::FieldClash`], or what reading meets.
     pub(crate) fn look_ahead(&self, sources: &Sources) -> Result<(), SinkError> {
         let files = sources.list().len();
-        for file in (0..files).step_by(files.div_ceil(FILES_LOOKED_AT).max(1)) {
+        for file in (0..files).step_by(files.div_ceil(MAX_FILES_CHECKED).max(1)) {
             let Some(batch) = sources.part(&[file as u32]).reread(1).next() else {
                 continue;
             };
