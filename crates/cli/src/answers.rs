@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 use twinprint::JobError;
 use twinprint::collection::{Fed, NewDocument, feed};
-use twinprint::source::{Intake, Place};
+use twinprint::source::{Intake, RecordPosition};
 
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
@@ -69,12 +69,12 @@ impl Answers {
     }
 
     /// Counts and prints a document that was not taken in.
-    pub(crate) fn refuse(&mut self, place: &Place, reason: &str) {
+    pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
         self.refused.refuse(place, "refused", reason);
         self.reject(place, reason);
     }
 
-    fn reject(&mut self, place: &Place, reason: &str) {
+    fn reject(&mut self, place: &RecordPosition, reason: &str) {
         self.count("rejected");
         if !self.quiet {
             terminal::note(&format!("rejected {place}: {reason}"));
@@ -82,7 +82,7 @@ impl Answers {
     }
 
     /// The document of a record and its place; prints the reason where there is none.
-    pub(crate) fn document(&mut self, record: Fed) -> Option<(Place, NewDocument)> {
+    pub(crate) fn document(&mut self, record: Fed) -> Option<(RecordPosition, NewDocument)> {
         let place = record.place;
         for what in record.left_out {
             let first = || (0, place.to_string());

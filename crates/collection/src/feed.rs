@@ -7,7 +7,7 @@ use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{
-    BatchReader, Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources,
+    BatchReader, Intake, RecordPosition, Record, RecordKind, SortValue, SourceOptions, Sources,
 };
 use twinprint_io::work::WorkDir;
 use twinprint_stream::FieldKeys;
@@ -26,7 +26,7 @@ pub struct Fed {
     /// Its number among the records of all inputs, documents and rejected ones, from 0.
     pub number: u64,
     /// The file and line of the record.
-    pub place: Place,
+    pub place: RecordPosition,
     /// The document, or why there is none. Its id is the record's own, or else the file's where that is one document, or else file, line and a
     /// hash of the text; an id that is a url is its url as well, where it names no other.
     pub document: Result<NewDocument, String>,
@@ -102,7 +102,7 @@ pub fn feed_from<E: From<JobError>>(
                 };
                 waiting.push(Fed {
                     number,
-                    place: Place {
+                    place: RecordPosition {
                         file: record.source,
                         source: file.label.clone(),
                         line: record.line,

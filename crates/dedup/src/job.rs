@@ -79,7 +79,7 @@ pub fn dedup_with_stores(
         let budget = Budget::new(options.memory, rayon::current_num_threads())?;
         let job = Job {
             source_options: &SourceOptions {
-                most_held: budget.longest_record(0),
+                max_held: budget.longest_record(0),
                 ..source_options.clone()
             },
             options,

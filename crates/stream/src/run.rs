@@ -24,7 +24,7 @@ use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::rows::{Ratio, write, write_reject};
 use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir, OutputFile};
-use twinprint_io::source::{Intake, SourceError, SourceOptions, Sources, root_of};
+use twinprint_io::source::{Intake, SourceError, SourceOptions, Sources, input_root};
 use twinprint_io::threads;
 use twinprint_io::work::{WorkDir, WorkError};
 
@@ -139,7 +139,7 @@ pub fn cluster(
     };
     let command = runs::command(inputs, source_options, keys, options, how);
     let result = pool.install(|| {
-        let named: Vec<_> = inputs.iter().map(|input| root_of(input)).collect();
+        let named: Vec<_> = inputs.iter().map(|input| input_root(input)).collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
         let has_ended = |open: &OpenClaim| runs::has_ended(out, open, command, state, options);
         let (dir, found) = match OutputDir::begin_or_resume(out, how.existing, has_ended)? {

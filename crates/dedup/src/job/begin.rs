@@ -12,7 +12,7 @@ use crate::read::{self, Read, Reading};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir};
-use twinprint_io::source::{Sources, root_of};
+use twinprint_io::source::{Sources, input_root};
 use twinprint_io::work::WorkDir;
 
 /// The beginning of a run.
@@ -34,7 +34,7 @@ impl Job<'_> {
         let named: Vec<_> = inputs
             .iter()
             .filter(|input| *input != "-")
-            .map(|input| root_of(input))
+            .map(|input| input_root(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
         // Inputs that are not there, and fields that no file has, are refused before anything is written. Stdin is copied to the

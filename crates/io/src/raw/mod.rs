@@ -29,7 +29,7 @@ use self::numbers::{NumberFile, Numbers};
 use self::table::TableFile;
 #[cfg(feature = "tables")]
 use crate::source::{Codec, Format};
-use crate::source::{Named, named};
+use crate::source::{NamedFormat, format_of_name};
 
 /// The key in a Parquet file's metadata under which the profile of its fingerprints stands, as [`crate::ProfileLabel`] writes it.
 pub const PROFILE_NOTE: &str = "twinprint.profile";
@@ -175,17 +175,19 @@ impl RawFile {
         )]
         ids: bool,
     ) -> Result<Self, RawError> {
-        match named(path, &[]) {
+        match format_of_name(path, &[]) {
             #[cfg(feature = "tables")]
-            Named::Known(Format::Parquet, Codec::Plain) => {
+            NamedFormat::Known(Format::Parquet, Codec::Plain) => {
                 let table = TableFile::open(path, ids)?;
                 Ok(Self::Table(Box::new(table)))
             }
             #[cfg(feature = "tables")]
-            Named::Known(Format::Parquet, _) => Err(RawError::PackedTable {
+            NamedFormat::Known(Format::Parquet, _) => Err(RawError::PackedTable {
                 path: path.to_owned(),
             }),
-            Named::Unknown(_, Some(ending)) if ending == "u64" => NumberFile::open(path).map(Self::Numbers),
+            NamedFormat::Unknown(_, Some(ending)) if ending == "u64" => {
+                NumberFile::open(path).map(Self::Numbers)
+            }
             _ => Err(RawError::Kind {
                 path: path.to_owned(),
             }),

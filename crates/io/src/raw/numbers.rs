@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::RawError;
-use crate::source::{Codec, Named, Told, Unpacking, named, unpack, unpacking_failed};
+use crate::source::{
+    Codec, NamedFormat, ReadProgress, UnpackLimits, format_of_name, open_unpacked, read_failure,
+};
 
 /// Bytes read at once; a multiple of 8.
 const BLOCK: usize = 1 << 20;
@@ -23,8 +25,8 @@ pub(super) struct NumberFile {
 impl NumberFile {
     /// Looks at the name and the length of a file, which for a packed one takes unpacking it.
     pub(super) fn open(path: &Path) -> Result<Self, RawError> {
-        let codec = match named(path, &[]) {
-            Named::Unknown(codec, Some(ending)) if ending == "u64" => codec,
+        let codec = match format_of_name(path, &[]) {
+            NamedFormat::Unknown(codec, Some(ending)) if ending == "u64" => codec,
             _ => {
                 return Err(RawError::Kind {
                     path: path.to_owned(),
@@ -86,12 +88,12 @@ impl NumberFile {
             ));
         }
         // However much comes out of it, a block at a time is held.
-        let told = Arc::new(Told::default());
-        unpack(
+        let told = Arc::new(ReadProgress::default());
+        open_unpacked(
             &self.path,
             self.codec,
             self.bytes,
-            Unpacking::of_any_length(),
+            UnpackLimits::of_any_ratio(),
             &told,
         )
         .map_err(self.failed())
@@ -119,7 +121,7 @@ impl NumberFile {
             } else {
                 RawError::Damaged {
                     path,
-                    reason: unpacking_failed(&error, self.codec),
+                    reason: read_failure(&error, self.codec),
                 }
             }
         }

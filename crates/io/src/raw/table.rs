@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{RawError, STRETCH};
-use crate::source::{Codec, Format, ParquetTable, RejectReason, SourceFile, Wholes, guarded, open_table};
+use crate::source::{
+    Codec, Format, IntegerColumn, ParquetTable, RejectReason, SourceFile, guarded, open_table,
+};
 
 /// The column of fingerprints.
 const FINGERPRINT: &str = "fingerprint";
@@ -16,8 +18,8 @@ const ID: &str = "id";
 pub(super) struct TableFile {
     file: SourceFile,
     table: ParquetTable,
-    fingerprint: Wholes,
-    id: Option<Wholes>,
+    fingerprint: IntegerColumn,
+    id: Option<IntegerColumn>,
 }
 
 impl TableFile {
@@ -39,7 +41,7 @@ impl TableFile {
             path: path.to_owned(),
             what,
         };
-        let fingerprint = match table.wholes(FINGERPRINT) {
+        let fingerprint = match table.integers(FINGERPRINT) {
             Ok(Some(wholes)) if wholes.bits == 64 => wholes,
             Ok(None) => {
                 let present = table.column_names().join(", ");
@@ -54,7 +56,7 @@ impl TableFile {
                 )));
             }
         };
-        let id = if ids { table.wholes(ID) } else { Ok(None) };
+        let id = if ids { table.integers(ID) } else { Ok(None) };
         let id = id.map_err(|found| {
             column(format!(
                 "its column \"{ID}\" holds {found}, and ids are whole numbers; take the position of each with --positions"
@@ -110,8 +112,8 @@ pub(super) struct Rows<'f> {
 
 /// The columns of one row group.
 struct Open {
-    fingerprint: crate::source::WholeReader,
-    id: Option<crate::source::WholeReader>,
+    fingerprint: crate::source::IntegerReader,
+    id: Option<crate::source::IntegerReader>,
     left: u64,
 }
 
@@ -150,10 +152,10 @@ impl Rows<'_> {
         let group = self.group;
         self.group += 1;
         let rows = table.rows_of(group);
-        let reader = |wholes: &Wholes| {
+        let reader = |wholes: &IntegerColumn| {
             // Opened for each, so that no two readers share a position in the file.
             guarded(Format::Parquet, || {
-                table.read_wholes(wholes, group, &Arc::new(open_table(&self.file.file)?))
+                table.read_integers(wholes, group, &Arc::new(open_table(&self.file.file)?))
             })
             .map_err(damaged(self.file.path()))
         };
@@ -167,7 +169,7 @@ impl Rows<'_> {
     fn column(
         &self,
         name: &'static str,
-        reader: &mut crate::source::WholeReader,
+        reader: &mut crate::source::IntegerReader,
         count: usize,
         out: &mut Vec<u64>,
     ) -> Result<(), RawError> {

@@ -24,7 +24,7 @@ use super::error::SinkError;
 use super::records::{RecordFile, place};
 #[cfg(feature = "tables")]
 use super::table::TableCopy;
-use crate::source::{Body, Chunk, Piece, SourceFile, Sources};
+use crate::source::{Chunk, ChunkContent, RecordBlock, SourceFile, Sources};
 
 /// Bytes of one batch of the second pass.
 const BATCH: usize = 8 << 20;
@@ -143,7 +143,7 @@ pub fn copy_all(
     };
     for batch in sources.reread(BATCH) {
         let mut batch = batch?;
-        let edited: Vec<Option<Piece>> = batch
+        let edited: Vec<Option<RecordBlock>> = batch
             .chunks
             .par_iter()
             .map(|chunk| how.edit.map_or(Ok(None), |edit| edited(chunk, edit)))
@@ -178,11 +178,11 @@ struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    fn chunk(&mut self, chunk: &Chunk, edited: Option<&Piece>) -> Result<(), SinkError> {
+    fn chunk(&mut self, chunk: &Chunk, edited: Option<&RecordBlock>) -> Result<(), SinkError> {
         match &chunk.body {
-            Body::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
-            Body::Rejected { source, .. } => self.counted(*source, 1)?,
-            Body::Bytes { source, piece, .. } => {
+            ChunkContent::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
+            ChunkContent::Rejected { source, .. } => self.counted(*source, 1)?,
+            ChunkContent::Bytes { source, block, .. } => {
                 self.counted(*source, chunk.records())?;
                 let mut ordinals = chunk.first_ordinal()..;
                 let Copying { fate, order, .. } = self.how;
@@ -193,15 +193,15 @@ impl<'a> Copy<'a> {
                 };
                 let mut written = std::mem::take(&mut self.written);
                 self.record_file(*source)?
-                    .split(edited.unwrap_or(piece), next, &mut written)?;
+                    .split(edited.unwrap_or(block), next, &mut written)?;
                 self.written = written;
             }
             #[cfg(feature = "tables")]
-            Body::Rows { source, stretch } => {
+            ChunkContent::Rows { source, row_range } => {
                 self.counted(*source, chunk.records())?;
                 self.table
-                    .get_or_insert_with(|| TableCopy::new(stretch.table(), self.how.edit))
-                    .note(stretch, chunk.first_ordinal(), self.how.fate);
+                    .get_or_insert_with(|| TableCopy::new(row_range.table(), self.how.edit))
+                    .note(row_range, chunk.first_ordinal(), self.how.fate);
             }
         }
         Ok(())

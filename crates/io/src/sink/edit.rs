@@ -4,7 +4,7 @@ use serde_json::Value;
 use twinprint_text::charset::Charset;
 
 use super::error::SinkError;
-use crate::source::{Body, Chunk, Header, Part, Piece, Span};
+use crate::source::{Chunk, ChunkContent, Header, RecordBlock, Span, SpanKind};
 
 /// The file that a record is of.
 #[derive(Clone, Copy)]
@@ -62,11 +62,11 @@ pub enum Kind {
 }
 
 /// The chunk's bytes with its records rewritten. None for whole files, which are not, and for tables, whose rows are no bytes.
-pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, SinkError> {
-    let Body::Bytes {
+pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<RecordBlock>, SinkError> {
+    let ChunkContent::Bytes {
         source,
         charset,
-        piece,
+        block,
     } = &chunk.body
     else {
         return Ok(None);
@@ -74,18 +74,18 @@ pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, Si
     let under = Under {
         source: *source,
         charset: *charset,
-        header: piece.header.as_deref(),
+        header: block.header.as_deref(),
     };
-    let mut data = Vec::with_capacity(piece.data.len() * 5 / 4);
-    let mut spans = Vec::with_capacity(piece.spans.len());
+    let mut data = Vec::with_capacity(block.data.len() * 5 / 4);
+    let mut spans = Vec::with_capacity(block.spans.len());
     let mut ordinal = chunk.first_ordinal();
-    for (span, bytes) in piece.parts() {
+    for (span, bytes) in block.parts() {
         match span.part {
-            Part::Record => {
+            SpanKind::Record => {
                 edit.record(under, span.line, ordinal, bytes, &mut data)?;
                 ordinal += 1;
             }
-            Part::Opening => edit.opening(under, bytes, &mut data)?,
+            SpanKind::Opening => edit.opening(under, bytes, &mut data)?,
             _ => data.extend_from_slice(bytes),
         }
         spans.push(Span {
@@ -93,12 +93,12 @@ pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, Si
             ..span
         });
     }
-    Ok(Some(Piece {
+    Ok(Some(RecordBlock {
         data,
         spans,
-        records: piece.records,
-        header: piece.header.clone(),
-        start: piece.start,
+        records: block.records,
+        header: block.header.clone(),
+        start: block.start,
         // Of web archives alone, whose records are not edited.
         members: Vec::new(),
     }))

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::changed::changed;
 use super::error::SinkError;
-use crate::source::{Member, SourceFile};
+use crate::source::{GzipMember, SourceFile};
 use twinprint_index::PositionedFile;
 
 /// A member may take so many bytes beside what it holds: more is no way to pack it.
@@ -20,7 +20,7 @@ pub(super) struct PackedInput<'a> {
     input: &'a SourceFile,
     file: PositionedFile,
     /// Those not passed yet, in order.
-    members: VecDeque<Member>,
+    members: VecDeque<GzipMember>,
 }
 
 impl<'a> PackedInput<'a> {
@@ -34,7 +34,7 @@ impl<'a> PackedInput<'a> {
     }
 
     /// Adds the members found since.
-    pub(super) fn found(&mut self, members: &[Member]) {
+    pub(super) fn found(&mut self, members: &[GzipMember]) {
         self.members.extend(members.iter().cloned());
     }
 

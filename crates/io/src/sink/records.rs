@@ -11,7 +11,7 @@ use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
 use super::packed_input::PackedInput;
-use crate::source::{Codec, Format, Part, Piece, SourceFile, to_utf16};
+use crate::source::{Codec, Format, RecordBlock, SourceFile, SpanKind, to_utf16};
 
 /// The two sides of one file. `kept/` is begun at once, `removed/` with its first record.
 pub(super) struct RecordFile<'a> {
@@ -113,21 +113,23 @@ impl<'a> RecordFile<'a> {
     /// Sends the records of a piece where `fate` says, which is asked for each in order, and tells its rank as well.
     pub(super) fn split(
         &mut self,
-        piece: &Piece,
+        block: &RecordBlock,
         mut fate: impl FnMut() -> (Fate, u32),
         written: &mut Written,
     ) -> Result<(), SinkError> {
-        let data = piece.data.as_slice();
+        let data = block.data.as_slice();
         if let Some(packed) = &mut self.packed {
-            packed.found(&piece.members);
+            packed.found(&block.members);
         }
         let mut run = Run::default();
         let mut separator = None;
         let mut start = 0;
-        for (span, bytes) in piece.parts() {
+        for (span, bytes) in block.parts() {
             let whole = start..span.end;
             start = span.end;
-            if self.input.format == Format::Warc && matches!(span.part, Part::Record | Part::Other(Some(_))) {
+            if self.input.format == Format::Warc
+                && matches!(span.part, SpanKind::Record | SpanKind::Other(Some(_)))
+            {
                 self.flush(data, &mut run)?;
                 self.kept.packed.end_record()?;
                 self.removed
@@ -135,7 +137,7 @@ impl<'a> RecordFile<'a> {
                     .map_or(Ok(()), |removed| removed.packed.end_record())?;
             }
             match span.part {
-                Part::Record => {
+                SpanKind::Record => {
                     let (fate, rank) = fate();
                     written.add(fate, bytes.len() as u64, 1);
                     if fate != Fate::Reject {
@@ -157,20 +159,20 @@ impl<'a> RecordFile<'a> {
                                 }
                             }
                         }
-                        self.send_record(piece, &mut run, removed, whole)?;
+                        self.send_record(block, &mut run, removed, whole)?;
                     }
                     separator = None;
                     self.separator.clear();
                 }
-                Part::Separator => separator = Some(whole),
-                Part::Other(Some(_)) => self.send_record(piece, &mut run, false, whole)?,
-                Part::Blank | Part::Other(None) => self.send(data, &mut run, false, whole)?,
-                Part::Opening => {
+                SpanKind::Separator => separator = Some(whole),
+                SpanKind::Other(Some(_)) => self.send_record(block, &mut run, false, whole)?,
+                SpanKind::Blank | SpanKind::Other(None) => self.send(data, &mut run, false, whole)?,
+                SpanKind::Opening => {
                     self.flush(data, &mut run)?;
                     self.opening.extend_from_slice(bytes);
                     self.kept.append(bytes)?;
                 }
-                Part::Closing => {
+                SpanKind::Closing => {
                     self.flush(data, &mut run)?;
                     self.kept.append(bytes)?;
                     if let Some(removed) = &mut self.removed {
@@ -221,22 +223,22 @@ impl<'a> RecordFile<'a> {
     /// Sends a record as it is packed where that can be, else its bytes.
     fn send_record(
         &mut self,
-        piece: &Piece,
+        block: &RecordBlock,
         run: &mut Run,
         removed: bool,
         range: Range<usize>,
     ) -> Result<(), SinkError> {
-        let unpacked = piece.start + range.start as u64..piece.start + range.end as u64;
+        let unpacked = block.start + range.start as u64..block.start + range.end as u64;
         let member = match &mut self.packed {
             Some(packed) => packed.member(&unpacked)?,
             None => None,
         };
         match member {
             Some(member) => {
-                self.flush(&piece.data, run)?;
+                self.flush(&block.data, run)?;
                 self.side(removed).packed.append_member(&member)
             }
-            None => self.send(&piece.data, run, removed, range),
+            None => self.send(&block.data, run, removed, range),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reading on a thread of its own, one batch ahead of the work.
+//! Reads the input on a separate thread, one batch ahead of processing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::chunk::{Body, Chunk};
+use super::chunk::{Chunk, ChunkContent};
 use twinprint_text::charset::Charset;
 
-use super::charset::told;
-use super::decode::{self, Told, Unpacking};
+use super::charset::detect_stream;
+use super::decode::{self, ReadProgress, UnpackLimits};
 use super::error::SourceError;
 use super::format::{Codec, Format};
-use super::longest::Longest;
 use super::loss::Loss;
+use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 use super::scan::scanner;
-use super::sources::Shared;
-use super::split::{Broken, Cut, PIECE, Splitter};
+use super::shared::Shared;
+use super::split::{BLOCK_BYTES, SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::{Planned, Table};
 
@@ -27,7 +27,7 @@ const FILES_A_CHUNK: usize = 64;
 /// Chunks of one batch at most, so that many tiny files do not pile up.
 const CHUNKS_A_BATCH: usize = 1024;
 
-/// About as many bytes as were asked for, in chunks.
+/// Consecutive chunks of the input, together about as large as requested.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The chunks in input order; each can be processed on any thread.
@@ -61,11 +61,12 @@ pub struct BatchReader {
     recording: bool,
 }
 
-/// A batch, or `None` for the regular end, which tells it from a thread that died.
+/// A batch, or `None` for the regular end, as opposed to a thread that died.
 type Message = Result<Option<Batch>, SourceError>;
 
 impl BatchReader {
-    pub fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
+    /// Starts the reading thread. `recording`: records and charsets of the files are noted, and outcomes are counted.
+    pub(super) fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
         let (sender, batches) = sync_channel(1);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -192,7 +193,7 @@ impl Reading {
         let mut bytes = 0;
         let most = usize::try_from(limit).unwrap_or(usize::MAX).min(FILES_A_CHUNK);
         let files = self.shared.files[first..].iter().take(most).take_while(|file| {
-            let takes = file.format.is_whole_file() && bytes < PIECE as u64;
+            let takes = file.format.is_whole_file() && bytes < BLOCK_BYTES as u64;
             if takes {
                 bytes += file.bytes;
             }
@@ -204,7 +205,7 @@ impl Reading {
             .finished
             .extend(range.clone().map(|source| (source, 1)));
         self.batch.input_bytes += bytes;
-        self.push(count as u64, bytes as usize, Body::Files(range))?;
+        self.push(count as u64, bytes as usize, ChunkContent::Files(range))?;
         Ok(count)
     }
 
@@ -215,32 +216,33 @@ impl Reading {
         let before = self.ordinal;
         // Records of web archives go out with their own packed bytes.
         let read = Arc::new(match file.format {
-            Format::Warc => Told::with_members(),
-            _ => Told::default(),
+            Format::Warc => ReadProgress::with_members(),
+            _ => ReadProgress::default(),
         });
         match decode::open(
             &file.path,
             file.codec,
             file.bytes,
-            Unpacking::of(&shared.options),
+            UnpackLimits::of(&shared.options),
             &read,
         ) {
             Ok(stream) => {
-                let longest = Longest::of(&shared.options);
-                let told = told(stream, file.format, &shared.options);
+                let record_limits = RecordLimits::of(&shared.options);
+                let told = detect_stream(stream, file.format, &shared.options);
                 shared.set_charset(source, told.charset);
                 let scan = scanner(file.format, told.read_as, &shared.options);
-                let mut splitter = Splitter::new(told.stream, scan, told.charset, PIECE, longest, limit);
+                let mut splitter =
+                    Splitter::new(told.stream, scan, told.charset, BLOCK_BYTES, record_limits, limit);
                 let broken = |error: &_| {
                     let reason = decode::reason(error, file.codec);
-                    Broken {
+                    StreamFailure {
                         unread_bytes: read.unread(file.bytes, &reason),
                         reason,
                     }
                 };
                 while let Some(mut cut) = splitter.next(broken) {
-                    if let Cut::Piece(piece) = &mut cut {
-                        piece.members = read.take_members();
+                    if let SplitItem::RecordBlock(block) = &mut cut {
+                        block.members = read.take_members();
                     }
                     self.batch.input_bytes += read.take_bytes();
                     self.cut(source, told.read_as, cut)?;
@@ -286,19 +288,19 @@ impl Reading {
         let mut told = 0;
         match planned {
             Ok(planned) => {
-                let stretches = planned.len() as u64;
+                let ranges = planned.len() as u64;
                 for (i, planned) in planned.into_iter().enumerate() {
                     if shared.cancelled() {
                         return Ok(());
                     }
-                    // Nothing is read here; what is told of the bytes only has to add up.
-                    let bytes = (u128::from(file.bytes) * (i as u128 + 1) / u128::from(stretches)) as u64;
+                    // No bytes are read here; the reported counts only have to add up.
+                    let bytes = (u128::from(file.bytes) * (i as u128 + 1) / u128::from(ranges)) as u64;
                     self.batch.input_bytes += bytes - told;
                     told = bytes;
                     match planned {
-                        Planned::Rows(stretch) => {
-                            let rows = stretch.rows.end - stretch.rows.start;
-                            self.push(rows, stretch.bytes, Body::Rows { source, stretch })?;
+                        Planned::Rows(row_range) => {
+                            let rows = row_range.rows.end - row_range.rows.start;
+                            self.push(rows, row_range.bytes, ChunkContent::Rows { source, row_range })?;
                         }
                         Planned::Lost(row, reason) => self.lost(source, row + 1, reason)?,
                     }
@@ -313,7 +315,7 @@ impl Reading {
 
     /// Adds a reject that stands for a part of a file which no record is cut from.
     fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), Gone> {
-        let rejected = Body::Rejected {
+        let rejected = ChunkContent::Rejected {
             source,
             line,
             raw_len: 0,
@@ -322,29 +324,29 @@ impl Reading {
         self.push(1, 0, rejected)
     }
 
-    fn cut(&mut self, source: u32, charset: Charset, cut: Cut) -> Result<(), Gone> {
+    fn cut(&mut self, source: u32, charset: Charset, cut: SplitItem) -> Result<(), Gone> {
         match cut {
-            Cut::Piece(piece) => {
+            SplitItem::RecordBlock(block) => {
                 // Spans of tiny records take more memory than the records.
-                let bytes = piece.data.len() + size_of_val(piece.spans.as_slice());
+                let bytes = block.data.len() + size_of_val(block.spans.as_slice());
                 self.push(
-                    piece.records,
+                    block.records,
                     bytes,
-                    Body::Bytes {
+                    ChunkContent::Bytes {
                         source,
                         charset,
-                        piece,
+                        block,
                     },
                 )
             }
-            Cut::Rejected {
+            SplitItem::Rejected {
                 line,
                 raw_len,
                 reason,
             } => self.push(
                 1,
                 0,
-                Body::Rejected {
+                ChunkContent::Rejected {
                     source,
                     line,
                     raw_len,
@@ -354,7 +356,7 @@ impl Reading {
         }
     }
 
-    fn push(&mut self, records: u64, bytes: usize, body: Body) -> Result<(), Gone> {
+    fn push(&mut self, records: u64, bytes: usize, body: ChunkContent) -> Result<(), Gone> {
         let shared = Arc::clone(&self.shared);
         self.batch.chunks.push(Chunk {
             shared,

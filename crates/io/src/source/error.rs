@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
+use super::field_role::FieldRole;
 use super::intake::Intake;
-use super::look::FieldRole;
 use crate::number::{self, counted};
 
 /// The formats and codecs of this version, for messages.

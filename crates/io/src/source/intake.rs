@@ -1,15 +1,15 @@
-//! The account of an input: the records that were taken, and what was not, by file.
+//! The account of an input: documents, rejects and losses by file.
 //!
-//! Counting is part of [`Chunk::documents`](super::Chunk::documents), so that no reader of documents can leave it out. Chunks are
+//! [`Chunk::documents`](super::Chunk::documents) counts, so that no reader of documents can omit it. Chunks are
 //! counted on all threads in any order; the account does not depend on it.
 
+mod checked;
 mod tally;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::SourceError;
 use super::loss::Loss;
 use crate::number;
 pub(super) use tally::Tally;
@@ -22,7 +22,7 @@ const EXAMPLES: usize = 3;
 pub struct Intake {
     /// Records that are documents.
     pub accepted: u64,
-    /// Records that are none. A part of a file in which records cannot be separated counts as one.
+    /// Rejected records. A part of a file in which records cannot be separated counts as one.
     pub rejected: u64,
     /// Rejected records by kind of reason.
     pub rejected_by: BTreeMap<String, u64>,
@@ -106,9 +106,9 @@ impl Damage {
     }
 }
 
-/// The place of a record.
+/// The position of a record: its file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordPosition {
     /// The number of its file in [`Sources::list`](super::Sources::list).
     pub file: u32,
     /// The file's name in all output.
@@ -117,7 +117,7 @@ pub struct Place {
     pub line: u64,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for RecordPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.source, self.line)
     }
@@ -158,7 +158,7 @@ impl Intake {
     }
 
     /// Counts a document that was read, but could not be used, as rejected.
-    pub fn refuse(&mut self, place: &Place, kind: &str, reason: &str) {
+    pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &str) {
         self.accepted = self.accepted.saturating_sub(1);
         self.add_example(RejectExample {
             kind: kind.to_owned(),
@@ -192,18 +192,6 @@ impl Intake {
         }
         self.add(refused);
         self.find_untaken();
-    }
-
-    /// The account itself, unless nothing in the input is a document.
-    ///
-    /// # Errors
-    /// [`SourceError::NothingAccepted`] where there are records, and none of them is a document. A web archive with nothing but a word about
-    /// itself has none.
-    pub fn checked(self) -> Result<Self, SourceError> {
-        if self.accepted == 0 && (self.rejected > 0 || self.skips_records()) {
-            return Err(SourceError::NothingAccepted(Box::new(self)));
-        }
-        Ok(self)
     }
 
     /// True if there are records that cannot be documents, beside those with which archives begin.
@@ -318,8 +306,8 @@ impl Intake {
 mod tests {
     use super::*;
 
-    fn place(file: u32, line: u64) -> Place {
-        Place {
+    fn place(file: u32, line: u64) -> RecordPosition {
+        RecordPosition {
             file,
             source: format!("{file}"),
             line,

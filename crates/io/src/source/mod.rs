@@ -18,25 +18,31 @@
 //! `max_document` is held; what is not taken of a file is counted in the [`Loss`] of a reject, and in the [`Intake`].
 
 mod batch;
+mod block;
 mod charset;
+mod check_fields;
 mod chunk;
 mod decode;
 mod delimited;
 mod discover;
 mod error;
+mod field_role;
+mod file;
 mod filter;
 mod format;
 mod intake;
 mod json;
-mod layout;
-mod longest;
-mod look;
 mod loss;
+mod lost_bytes;
 mod options;
+mod output_layout;
 mod page;
+mod probe;
 mod record;
+mod record_limits;
 mod reject;
 mod scan;
+mod shared;
 mod sniff;
 mod sources;
 mod split;
@@ -49,29 +55,27 @@ mod walk;
 mod warc;
 
 pub use batch::{Batch, BatchReader};
-pub use chunk::Chunk;
+pub use block::{BOM, RecordBlock};
+pub use charset::utf16::to_utf16;
+pub use chunk::{Chunk, ChunkContent, OriginalText};
+pub use decode::{GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure};
+pub use delimited::{DelimitedFormat, Header};
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;
-pub use format::{Codec, Format, UnknownFormat};
-pub use format::{Named, named};
-pub use intake::{Damage, FileIntake, Intake, Place, RejectExample};
-pub use look::FieldRole;
+pub use field_role::FieldRole;
+pub use file::SourceFile;
+pub use format::{Codec, Format, NamedFormat, UnknownFormat, format_of_name};
+pub use intake::{Damage, FileIntake, Intake, RecordPosition, RejectExample};
 pub use loss::Loss;
 pub use options::SourceOptions;
-pub use record::IntegerType;
-pub use record::{Record, RecordKind, SortValue};
+pub use page::{PageExtractor, TracedPage};
+pub use record::{IntegerType, Record, RecordKind, SortValue};
 pub use reject::RejectReason;
-pub use sources::{SourceFile, Sources};
-pub use twinprint_text::charset::Charset;
-pub use walk::root_of;
-
-pub use charset::utf16::to_utf16;
-pub use chunk::{Body, Original};
-pub use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
-pub use delimited::Form;
-pub use delimited::Header;
-pub use page::{Pages, TracedPage};
-pub use scan::{Part, Span};
-pub use split::{BOM, Piece};
+pub use scan::{Span, SpanKind};
+pub use sources::Sources;
 #[cfg(feature = "tables")]
-pub use table::{ArrowTable, ParquetTable, Stretch, Table, WholeReader, Wholes, guarded, open as open_table};
+pub use table::{
+    ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, guarded, open as open_table,
+};
+pub use twinprint_text::charset::Charset;
+pub use walk::input_root;

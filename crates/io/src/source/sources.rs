@@ -1,44 +1,19 @@
-//! The files found, and the ways through them.
+//! The files of an input, and reading them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use tempfile::TempPath;
 use twinprint_text::charset::Charset;
 
 use super::batch::BatchReader;
 use super::discover;
 use super::error::SourceError;
-use super::format::{Codec, Format};
-use super::intake::{Intake, Tally};
+use super::file::SourceFile;
+use super::intake::Intake;
 use super::options::SourceOptions;
-use super::reject::RejectReason;
-
-/// One file to read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SourceFile {
-    /// Where it is. For stdin, its copy in the work directory.
-    pub path: PathBuf,
-    /// How users see it, and what rows of the output carry as `source`.
-    pub label: String,
-    /// Its place under `kept/` and `removed/`.
-    pub relative: PathBuf,
-    /// How it is cut into documents.
-    pub format: Format,
-    /// How its bytes are packed.
-    pub codec: Codec,
-    /// Its size on disk in bytes when it was found.
-    pub bytes: u64,
-    /// Its extension with a dot, if that names another format or none and the file is read as text all the same.
-    pub as_text: Option<String>,
-    /// The reason for which nothing of it can be read, as it showed when it was found.
-    pub unreadable: Option<RejectReason>,
-    /// Its time of change when it was found.
-    pub modified: Option<SystemTime>,
-}
+use super::shared::{Shared, UNKNOWN};
 
 /// The files of a job, in the order in which their records are counted.
 ///
@@ -48,41 +23,6 @@ pub struct SourceFile {
 #[derive(Debug)]
 pub struct Sources {
     shared: Arc<Shared>,
-}
-
-/// What readers on other threads need.
-#[derive(Debug)]
-pub struct Shared {
-    pub files: Vec<SourceFile>,
-    pub options: SourceOptions,
-    /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
-    records: Vec<AtomicU64>,
-    /// Records follow the last one that the limit allowed.
-    cut_short: AtomicBool,
-    /// The charset of each file, once its beginning was read.
-    charsets: Vec<OnceLock<Charset>>,
-    /// The account of the records parsed so far.
-    tally: Mutex<Tally>,
-    skipped: BTreeMap<String, u64>,
-    as_text: BTreeMap<String, u64>,
-    empty: Vec<String>,
-    repeated: u64,
-    cancel: Arc<AtomicBool>,
-    /// Deletes the copy of stdin with the last user.
-    _spool: Option<TempPath>,
-}
-
-const UNKNOWN: u64 = u64::MAX;
-
-impl SourceFile {
-    /// What a record without an id of its own is known by: `label:line` (or row), or the label of a whole file.
-    pub fn name_of(&self, line: u64) -> String {
-        if self.format.is_whole_file() {
-            self.label.clone()
-        } else {
-            format!("{}:{line}", self.label)
-        }
-    }
 }
 
 impl Sources {
@@ -129,8 +69,9 @@ impl Sources {
         })
     }
 
-    /// Some of the files, given by their places in [`list`](Self::list), with the same options. A copy of stdin stays with `self`.
-    pub fn part(&self, files: &[u32]) -> Self {
+    /// A subset of the files, given by their indices in [`list`](Self::list), with the same options. `self` keeps the copy of stdin, so it
+    /// must outlive the subset.
+    pub fn subset(&self, files: &[u32]) -> Self {
         let files: Vec<SourceFile> = files
             .iter()
             .filter_map(|&file| self.shared.files.get(file as usize).cloned())
@@ -158,12 +99,13 @@ impl Sources {
         &self.shared.files
     }
 
-    /// The options they were found with.
+    /// The options with which the files were found.
     pub fn options(&self) -> &SourceOptions {
         &self.shared.options
     }
 
-    /// Files left out, counted by extension; what has none is counted in words in parentheses.
+    /// The number of skipped files by extension. Skips for another reason are counted under words in parentheses, such as
+    /// [`EXCLUDED`](super::EXCLUDED).
     pub fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.shared.skipped
     }
@@ -174,7 +116,7 @@ impl Sources {
         &self.shared.as_text
     }
 
-    /// The inputs that are folders without a file to read.
+    /// The inputs that are folders in which no file is read.
     pub fn empty_inputs(&self) -> &[String] {
         &self.shared.empty
     }
@@ -190,7 +132,7 @@ impl Sources {
         (read >= limit && left).then_some(not_begun)
     }
 
-    /// How often a file was named again by a later input, and not read again.
+    /// The number of times that a later input named a file again. The file is read once.
     pub fn repeated(&self) -> u64 {
         self.shared.repeated
     }
@@ -200,8 +142,8 @@ impl Sources {
         self.shared.files.iter().map(|f| f.bytes).sum()
     }
 
-    /// Reads all files on a thread of its own, in batches of about `batch_bytes` bytes (8 to 16 MiB serve well). Two
-    /// batches are held beside those handed out: one filling, one waiting.
+    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (8 to 16 MiB work well). At most two batches are held
+    /// besides those handed out: one that is being filled and one that waits. Starts the [account](Self::intake) again.
     pub fn read(&self, batch_bytes: usize) -> BatchReader {
         self.shared.take_tally();
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, true)
@@ -235,7 +177,7 @@ impl Sources {
         self.shared.charset(source)
     }
 
-    /// How many of the files read so far are in each charset.
+    /// The number of files read so far by charset.
     pub fn charsets(&self) -> BTreeMap<&'static str, u64> {
         let mut counts = BTreeMap::new();
         for charset in self.shared.charsets.iter().filter_map(OnceLock::get) {
@@ -244,56 +186,8 @@ impl Sources {
         counts
     }
 
+    /// True once the `cancel` flag of [`discover_cancellable`](Self::discover_cancellable) is set.
     pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
-    }
-}
-
-impl Shared {
-    /// The counts; a panic elsewhere leaves them whole.
-    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins to count again.
-    fn take_tally(&self) {
-        self.cut_short.store(false, Ordering::Relaxed);
-        *self.tally() = Tally::default();
-    }
-
-    /// Counts records.
-    pub fn count(&self, tally: Tally) {
-        self.tally().add(tally);
-    }
-
-    /// Notes that records follow the last one that the limit allows.
-    pub fn cut_short(&self) {
-        self.cut_short.store(true, Ordering::Relaxed);
-    }
-
-    pub fn charset(&self, source: u32) -> Option<Charset> {
-        self.charsets.get(source as usize)?.get().copied()
-    }
-
-    pub fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
-    }
-
-    pub fn records(&self, source: u32) -> Option<u64> {
-        let records = self.records.get(source as usize)?.load(Ordering::Relaxed);
-        (records != UNKNOWN).then_some(records)
-    }
-
-    pub fn set_charset(&self, source: u32, charset: Charset) {
-        if let Some(slot) = self.charsets.get(source as usize) {
-            // Read again, a file that did not change has the same; one that did is found out by its time.
-            let _ = slot.set(charset);
-        }
-    }
-
-    pub fn set_records(&self, source: u32, records: u64) {
-        if let Some(slot) = self.records.get(source as usize) {
-            slot.store(records, Ordering::Relaxed);
-        }
     }
 }

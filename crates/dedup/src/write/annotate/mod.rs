@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::options::Columns;
 use twinprint_io::rows::Ratio;
 use twinprint_io::sink::{Edit, Kind, SinkError, Under};
-use twinprint_io::source::{BOM, Body, Format, Part, Sources};
+use twinprint_io::source::{BOM, ChunkContent, Format, SpanKind, Sources};
 
 /// Files whose beginnings are looked at before the run begins.
 const FILES_LOOKED_AT: usize = 16;
@@ -116,29 +116,29 @@ impl Annotator {
     pub(crate) fn look_ahead(&self, sources: &Sources) -> Result<(), SinkError> {
         let files = sources.list().len();
         for file in (0..files).step_by(files.div_ceil(FILES_LOOKED_AT).max(1)) {
-            let Some(batch) = sources.part(&[file as u32]).reread(1).next() else {
+            let Some(batch) = sources.subset(&[file as u32]).reread(1).next() else {
                 continue;
             };
             let label = &sources.list()[file].label;
             for chunk in &batch?.chunks {
                 match &chunk.body {
-                    Body::Bytes { charset, piece, .. } => {
+                    ChunkContent::Bytes { charset, block, .. } => {
                         let under = Under {
                             source: file as u32,
                             charset: *charset,
-                            header: piece.header.as_deref(),
+                            header: block.header.as_deref(),
                         };
-                        for (span, record) in piece.parts() {
+                        for (span, record) in block.parts() {
                             match span.part {
-                                Part::Opening => self.check_header(under, label)?,
-                                Part::Record => self.check(under, record, label, span.line)?,
+                                SpanKind::Opening => self.check_header(under, label)?,
+                                SpanKind::Record => self.check(under, record, label, span.line)?,
                                 _ => {}
                             }
                         }
                     }
                     #[cfg(feature = "tables")]
-                    Body::Rows { stretch, .. } => {
-                        let taken = |name: &&str| stretch.table().has_column(name);
+                    ChunkContent::Rows { row_range, .. } => {
+                        let taken = |name: &&str| row_range.table().has_column(name);
                         if let Some(name) = self.names().find(taken) {
                             return Err(clash(label.clone(), name));
                         }

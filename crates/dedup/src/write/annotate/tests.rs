@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use twinprint_text::charset::Charset;
 
 use super::*;
-use twinprint_io::source::{Form, Header};
+use twinprint_io::source::{DelimitedFormat, Header};
 
 fn annotation() -> Annotation<'static> {
     Annotation {
@@ -83,7 +83,7 @@ fn fields_keep_to_the_charset_of_the_file() {
     assert_eq!(value["x_duplicate_of"], "a \"b\"é");
 
     let row = |charset, header: &[u8]| {
-        let form = Form {
+        let form = DelimitedFormat {
             usual: b',',
             given: None,
             charset,

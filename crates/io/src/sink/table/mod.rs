@@ -17,7 +17,7 @@ use super::dir::OutputDir;
 use super::edit::Edit;
 use super::error::SinkError;
 use super::records::place;
-use crate::source::{SourceFile, Sources, Stretch, Table};
+use crate::source::{RowRange, SourceFile, Sources, Table};
 
 pub use self::parquet::write_failed as parquet_failed;
 
@@ -39,12 +39,12 @@ impl<'a> TableCopy<'a> {
     }
 
     /// Notes the fates of a stretch's rows, the first of which has the ordinal `ordinal`.
-    pub(super) fn note(&mut self, stretch: &Stretch, ordinal: u64, fate: &dyn Fn(u64) -> Fate) {
-        self.fates.resize(stretch.rows.start as usize, Fate::Reject);
-        let rows = stretch.rows.end - stretch.rows.start;
+    pub(super) fn note(&mut self, row_range: &RowRange, ordinal: u64, fate: &dyn Fn(u64) -> Fate) {
+        self.fates.resize(row_range.rows.start as usize, Fate::Reject);
+        let rows = row_range.rows.end - row_range.rows.start;
         self.fates.extend((ordinal..ordinal + rows).map(fate));
         if let Some(added) = &mut self.added {
-            added.note(stretch.rows.start, ordinal);
+            added.note(row_range.rows.start, ordinal);
         }
     }
 

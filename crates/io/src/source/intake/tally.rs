@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 
 use super::{Damage, EXAMPLES, FileIntake, Intake, RejectExample};
+use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
 use crate::source::record::{Record, RecordKind};
 use crate::source::reject::RejectReason;
-use crate::source::sources::SourceFile;
 
 /// Most fields named.
 const FIELDS: usize = 16;
 
 /// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(in crate::source) struct Tally {
     /// The ordinal of the first record of the chunk that is counted.
     chunk: u64,
     documents: u64,
     /// Documents that were rejected after they were counted.
     refused: u64,
-    kinds: BTreeMap<&'static str, Kind>,
+    kinds: BTreeMap<&'static str, RejectCount>,
     /// Documents of each file, as they were counted.
     taken: BTreeMap<u32, u64>,
     /// Records that cannot be documents by their kind, by kind.
     other: BTreeMap<&'static str, u64>,
-    files: BTreeMap<u32, File>,
+    files: BTreeMap<u32, FileCount>,
 }
 
 /// Rejected records of one kind of reason.
 #[derive(Debug, Default)]
-struct Kind {
+struct RejectCount {
     count: u64,
     /// The first few, ascending.
     examples: Vec<Example>,
@@ -38,13 +38,13 @@ struct Kind {
 /// A rejected record.
 #[derive(Debug, Clone)]
 struct Example {
-    place: Place,
+    place: RejectOrder,
     reason: RejectReason,
 }
 
 /// The place of a rejected record, by which records of all chunks are in input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct RejectOrder {
     file: u32,
     /// See [`Tally::chunk`].
     chunk: u64,
@@ -55,23 +55,23 @@ struct Place {
 
 /// Rejected records of one file.
 #[derive(Debug)]
-struct File {
+struct FileCount {
     rejected: u64,
     /// Of these, documents that were counted before or after.
     refused: u64,
     first: Example,
-    damage: Option<FileDamage>,
+    damage: Option<DamageCount>,
 }
 
 #[derive(Debug)]
-struct FileDamage {
+struct DamageCount {
     rejected: u64,
     first: Example,
     loss: Loss,
 }
 
 impl Example {
-    fn place(&self) -> Place {
+    fn place(&self) -> RejectOrder {
         self.place
     }
 
@@ -85,7 +85,7 @@ impl Example {
 
 impl Tally {
     /// No counts yet of a chunk, given the ordinal of its first record.
-    pub fn of_chunk(first_ordinal: u64) -> Self {
+    pub(in crate::source) fn of_chunk(first_ordinal: u64) -> Self {
         Self {
             chunk: first_ordinal,
             ..Self::default()
@@ -93,7 +93,7 @@ impl Tally {
     }
 
     /// Counts a record. Those of one chunk come in their order.
-    pub fn count(&mut self, record: &Record<'_>) {
+    pub(in crate::source) fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
             RecordKind::Blank => return,
             RecordKind::Other { kind } => {
@@ -112,7 +112,7 @@ impl Tally {
     }
 
     /// Counts a document, counted before or after, as rejected.
-    pub fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
+    pub(in crate::source) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
         // Those of one line come in their order, behind the others.
         self.reject((source, line, u64::MAX), 0, reason);
@@ -122,7 +122,7 @@ impl Tally {
     }
 
     fn reject(&mut self, (source, line, position): (u32, u64, u64), raw_len: u64, reason: &RejectReason) {
-        let place = Place {
+        let place = RejectOrder {
             file: source,
             chunk: self.chunk,
             line,
@@ -137,7 +137,7 @@ impl Tally {
         if kind.examples.len() < EXAMPLES {
             kind.examples.push(example());
         }
-        let file = self.files.entry(source).or_insert_with(|| File {
+        let file = self.files.entry(source).or_insert_with(|| FileCount {
             rejected: 0,
             refused: 0,
             first: example(),
@@ -145,7 +145,7 @@ impl Tally {
         });
         file.rejected += 1;
         if reason.is_damage() {
-            let damage = file.damage.get_or_insert_with(|| FileDamage {
+            let damage = file.damage.get_or_insert_with(|| DamageCount {
                 rejected: 0,
                 first: example(),
                 loss: Loss::default(),
@@ -168,7 +168,7 @@ impl Tally {
     }
 
     /// Adds the counts of other records.
-    pub fn add(&mut self, other: Self) {
+    pub(in crate::source) fn add(&mut self, other: Self) {
         self.documents += other.documents;
         self.refused += other.refused;
         for (number, taken) in other.taken {
@@ -204,7 +204,7 @@ impl Tally {
     }
 
     /// The account by names.
-    pub fn intake(&self, files: &[SourceFile]) -> Intake {
+    pub(in crate::source) fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files
                 .get(file as usize)

@@ -1,13 +1,13 @@
-//! Gives every file a place of its own under `kept/` and `removed/`.
+//! Gives every file a path of its own under `kept/` and `removed/`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::sources::SourceFile;
+use super::file::SourceFile;
 
-/// Where two inputs would write to the same place, or one where the other needs a folder, every input's files go
-/// into a folder of the input's number, from 1. `origins` holds each file's input, counted from 0.
-pub(super) fn part_inputs(files: &mut [SourceFile], origins: &[usize]) {
+/// Puts the files of every input into a folder of the input's number, from 1, if two inputs would write to the same path, or if one
+/// would write a file where the other needs a folder. `origins` holds the input of each file, counted from 0.
+pub(super) fn separate_inputs(files: &mut [SourceFile], origins: &[usize]) {
     if origins.first() == origins.last() || !clashes(files) {
         return;
     }

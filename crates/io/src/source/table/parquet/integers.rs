@@ -1,4 +1,4 @@
-//! Top-level columns of whole numbers, read as they are: what fingerprints and their ids are.
+//! Top-level integer columns, as fingerprints and their ids are stored.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,18 +11,19 @@ use super::field::{Field, Scalar, names};
 use super::{ParquetTable, broken};
 use crate::source::reject::RejectReason;
 
-/// A column of whole numbers, one a row.
+/// An integer column with one number per row.
 #[derive(Debug)]
-pub struct Wholes {
+pub struct IntegerColumn {
     leaf: usize,
     max_def: i16,
-    /// 32 or 64.
+    /// The width in bits: 32 or 64.
     pub bits: u32,
+    /// True for signed integers.
     pub signed: bool,
 }
 
-/// The numbers of one row group.
-pub struct WholeReader {
+/// A reader of the integers of one row group.
+pub struct IntegerReader {
     reader: ColumnReader,
     max_def: i16,
     signed: bool,
@@ -35,8 +36,8 @@ impl ParquetTable {
     /// The column of a name, if there is one.
     ///
     /// # Errors
-    /// What it holds instead of whole numbers.
-    pub fn wholes(&self, name: &str) -> Result<Option<Wholes>, String> {
+    /// The type of the column, if it holds no integers.
+    pub fn integers(&self, name: &str) -> Result<Option<IntegerColumn>, String> {
         let schema = self.metadata().file_metadata().schema_descr();
         let Some(field) = Field::find(schema, name) else {
             return Ok(None);
@@ -48,7 +49,7 @@ impl ParquetTable {
             _ => return Err(field.describe()),
         };
         match field.meaning() {
-            Scalar::Integer { signed } if field.descriptor.max_rep_level() == 0 => Ok(Some(Wholes {
+            Scalar::Integer { signed } if field.descriptor.max_rep_level() == 0 => Ok(Some(IntegerColumn {
                 leaf: field.leaf,
                 max_def: field.descriptor.max_def_level(),
                 bits,
@@ -64,27 +65,27 @@ impl ParquetTable {
         names(self.metadata().file_metadata().schema())
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> u64 {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// How many row groups there are.
+    /// The number of row groups.
     pub fn groups(&self) -> usize {
         self.metadata().num_row_groups()
     }
 
     /// Opens a column of a row group. `input` is to be used by one thread only.
-    pub fn read_wholes(
+    pub fn read_integers(
         &self,
-        wholes: &Wholes,
+        integers: &IntegerColumn,
         group: usize,
         input: &Arc<File>,
-    ) -> Result<WholeReader, RejectReason> {
-        Ok(WholeReader {
-            reader: self.column(input, group, wholes.leaf)?,
-            max_def: wholes.max_def,
-            signed: wholes.signed,
+    ) -> Result<IntegerReader, RejectReason> {
+        Ok(IntegerReader {
+            reader: self.column(input, group, integers.leaf)?,
+            max_def: integers.max_def,
+            signed: integers.signed,
             levels: Vec::new(),
             narrow: Vec::new(),
             wide: Vec::new(),
@@ -92,7 +93,7 @@ impl ParquetTable {
     }
 }
 
-impl WholeReader {
+impl IntegerReader {
     /// Appends the next `rows` numbers, negative ones as the bits of 64; or tells which of them is null.
     pub fn fill(&mut self, rows: usize, out: &mut Vec<u64>) -> Result<Option<usize>, RejectReason> {
         self.levels.clear();

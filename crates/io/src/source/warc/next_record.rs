@@ -1,18 +1,18 @@
-//! Finds the beginning of a record in bytes that arrive piece by piece.
+//! Finds the start of the next record in bytes that arrive in parts.
 //!
 //! At the start of a line, `WARC/` and a version number begin a record. Within a line, where a record without a separator runs into
 //! the next one, the line must end there and a field of WARC must follow, so that a text about WARC/1.0 is not cut.
 
 use memchr::memmem;
 
-use super::header::MAGIC;
-
+/// The first bytes of every record.
+pub(super) const MAGIC: &[u8] = b"WARC/";
 /// The beginning of the first field behind a version.
 const FIELD: &[u8] = b"WARC-";
-/// Most bytes that decide whether a record begins.
-pub(crate) const LONGEST_BEGINNING: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
+/// The most bytes that are needed to decide if a record begins.
+pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
 /// Bytes held of those looked at: the longest unfinished beginning, and the byte before it.
-const HELD: usize = LONGEST_BEGINNING;
+const HELD: usize = MAX_BEGINNING_BYTES;
 
 /// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
 pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
@@ -28,7 +28,7 @@ pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
 }
 
 /// The largest number of bytes for which [`begins_record`] may return `None`.
-pub(crate) const TOO_FEW: usize = MAGIC.len() + 1;
+pub(crate) const UNDECIDED_BYTES: usize = MAGIC.len() + 1;
 
 /// As [`begins_record`], for bytes within a line.
 fn begins_record_in_line(bytes: &[u8]) -> Option<bool> {
