@@ -272,7 +272,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "  see rejects.jsonl".to_owned(),
         ));
     }
-    if let Some(skipped) = summary.intake.skipped_records() {
+    if let Some(skipped) = crate::usage::skipped_records(&summary.intake) {
         let (n, why) = skipped.split_once(' ').unwrap_or((&skipped, ""));
         rows.push((
             "beside",

@@ -100,7 +100,7 @@ impl IntakeArgs {
                 first.reason
             ));
         }
-        if let (false, Some(skipped)) = (quiet, intake.skipped_records()) {
+        if let (false, Some(skipped)) = (quiet, crate::usage::skipped_records(intake)) {
             terminal::note(&format!("records that are no documents: {skipped}"));
         }
         self.end(intake)

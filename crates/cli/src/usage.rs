@@ -3,7 +3,7 @@
 //! The library names what happened and never a flag. This module adds the flag.
 
 use twinprint::eval::EvalError;
-use twinprint::source::{FieldRole, SourceError};
+use twinprint::source::{FieldRole, Intake, SourceError};
 use twinprint::stream::StreamError;
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
@@ -118,6 +118,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
                 FieldRole::Sort => "name the field with --keep-key",
             });
         }
+        Some(JobError::Source(error)) => return source_fix(error),
         Some(JobError::Work(WorkError::Spool { .. } | WorkError::File { .. })) => {
             return Some("free space there or choose another place with --work-dir");
         }
@@ -148,3 +149,39 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// The fix for an error of the inputs, in flags.
+fn source_fix(error: &SourceError) -> Option<&'static str> {
+    match error {
+        SourceError::NotAFile { .. } => Some("--format names the format of stdin"),
+        SourceError::StdinFormat => Some("pass --format text, html, lines, jsonl, json, csv, tsv or warc"),
+        SourceError::NotText { .. } => Some("--format names the format of a file whose extension does not"),
+        SourceError::UnknownExtension { .. } => {
+            Some("pass --format text, html, lines, jsonl, json, csv, tsv or warc, or --any-text")
+        }
+        SourceError::LaterFormat { found, .. }
+            if !matches!(found.as_str(), "parquet" | "arrow" | "feather") =>
+        {
+            Some("--any-text takes the file as it is")
+        }
+        SourceError::NothingFound { .. } => {
+            Some("--ext adds extensions, --any-text takes every file that decodes as text")
+        }
+        SourceError::NothingAccepted(intake) if intake.skips_by_status() => Some(ANY_STATUS),
+        SourceError::Spool { .. } => Some("free space there or choose another place with --work-dir"),
+        _ => None,
+    }
+}
+
+/// The records that are no documents, with the flag that accepts more of them.
+pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
+    let skipped = intake.skipped_records()?;
+    Some(if intake.skips_by_status() {
+        format!("{skipped}; {ANY_STATUS}")
+    } else {
+        skipped
+    })
+}
+
+/// The flag for web archives whose responses were skipped because of their status.
+const ANY_STATUS: &str = "--any-status takes responses of every status";

@@ -656,7 +656,10 @@ fn an_archive_without_documents_is_an_error_that_counts_its_records() {
     each("gone.warc", "", put, |_, run, _| {
         run.fails(
             1,
-            &["none of the records is a document: 3 skipped: 3 status 4xx; --any-status takes them"],
+            &[
+                "none of the records is a document: 3 skipped: 3 status 4xx",
+                "; --any-status takes",
+            ],
         );
     });
     let sandbox = Sandbox::new();

@@ -72,7 +72,7 @@ fn names_that_tell_no_format_are_refused() {
     sandbox.put("noextension", "x");
     sandbox
         .run("dedup noextension -o out")
-        .fails(1, &["noextension", "says nothing about its format", "--any-text"]);
+        .fails(1, &["noextension", "indicates no known format", "--any-text"]);
     for name in ["noextension", "*.bin"] {
         sandbox.put("a.bin", "x");
         sandbox

@@ -199,7 +199,7 @@ impl Intake {
         self.other.keys().any(|kind| kind != "warcinfo")
     }
 
-    /// The number of records that cannot be documents by their kind, their kinds, and the option that takes them. None if there are none.
+    /// A sentence with the number of records that cannot be documents by their kind, and their kinds. `None` if there are none.
     pub fn skipped_records(&self) -> Option<String> {
         let all: u64 = self.other.values().sum();
         let kinds: Vec<String> = self
@@ -207,13 +207,13 @@ impl Intake {
             .iter()
             .map(|(kind, n)| format!("{} {kind}", number::count(*n)))
             .collect();
-        let by_status = self.other.keys().filter(|kind| kind.contains("status")).count();
-        let option = match by_status {
-            0 => "",
-            n if n == kinds.len() => "; --any-status takes them",
-            _ => "; --any-status takes those of another status",
-        };
-        (all > 0).then(|| format!("{} skipped: {}{option}", number::count(all), kinds.join(", ")))
+        (all > 0).then(|| format!("{} skipped: {}", number::count(all), kinds.join(", ")))
+    }
+
+    /// True if responses were skipped because of their status. [`SourceOptions::any_status`](super::SourceOptions::any_status) accepts
+    /// them.
+    pub fn skips_by_status(&self) -> bool {
+        self.other.keys().any(|kind| kind.contains("status"))
     }
 
     /// Notes the files of records of which no record is a document.
