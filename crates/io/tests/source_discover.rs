@@ -277,7 +277,10 @@ fn errors_name_the_file_and_the_fault() {
     };
     for (name, parts) in [
         ("a.weird", ["a.weird", "does not begin like text", "reads .txt"]),
-        ("noext", ["noext", "the name indicates no known format", "reads .txt"]),
+        (
+            "noext",
+            ["noext", "the name indicates no known format", "reads .txt"],
+        ),
     ] {
         let text = error(name);
         for part in parts {

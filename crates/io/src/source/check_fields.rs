@@ -8,9 +8,9 @@ use super::sources::Sources;
 use crate::number::counted;
 
 impl Sources {
-    /// Looks for the fields that the options name in the schemas of tables and the headers of files of rows. `hint` is called
-    /// with what the first records of other files suggest. An id field is looked for unless it is that of the defaults, which need not be
-    /// there.
+    /// Checks that the inputs have the fields that the options name, in the schemas of tables and the headers of delimited files. For
+    /// other formats the first records are checked, and `hint` is called with a message if they lack a field. The default id field is
+    /// optional and not checked.
     ///
     /// # Errors
     /// [`SourceError::NoField`] if no file has one of them.
@@ -33,7 +33,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Looks at one file after the other, up to the first that may have the field.
+    /// Checks one file after the other, up to the first that may have the field.
     fn check_field(
         &self,
         role: FieldRole,

@@ -30,6 +30,40 @@ use super::shared::Shared;
 use super::table::RowRange;
 
 /// Consecutive records of the input.
+///
+/// # Examples
+/// A chunk is parsed by the thread that processes it, here with rayon:
+/// ```
+/// use rayon::prelude::*;
+/// use twinprint_io::source::{RecordKind, SourceOptions, Sources};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("reviews.csv");
+/// std::fs::write(&file, "id,text\n1,good\n2,\"bad, really\"\n")?;
+///
+/// let options = SourceOptions::default();
+/// let sources = Sources::discover(&[file.display().to_string()], &options, folder.path())?;
+/// let mut bytes = 0;
+/// for batch in sources.read(8 << 20) {
+///     bytes += batch?
+///         .chunks
+///         .par_iter()
+///         .map(|chunk| {
+///             let mut bytes = 0;
+///             chunk.documents(&options, &mut |record| {
+///                 if let RecordKind::Document { text, .. } = &record.kind {
+///                     bytes += text.len();
+///                 }
+///             });
+///             bytes
+///         })
+///         .sum::<usize>();
+/// }
+/// assert_eq!(bytes, "good".len() + "bad, really".len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Chunk {
     pub(super) shared: Arc<Shared>,

@@ -237,7 +237,18 @@ const LATER: [&str; 3] = ["parquet", "arrow", "feather"];
 #[cfg(feature = "tables")]
 const LATER: [&str; 0] = [];
 
-/// Detects format and codec from a file name. `extra` are further extensions to be taken as text, lower case, without a dot.
+/// Detects format and codec from a file name. `extra` are further extensions of text files, in lower case, without a dot.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+/// use twinprint_io::source::{Codec, Format, NamedFormat, format_of_name};
+///
+/// let crawl = format_of_name(Path::new("crawl/part-1.warc.gz"), &[]);
+/// assert_eq!(crawl, NamedFormat::Known(Format::Warc, Codec::Gzip));
+/// let code = format_of_name(Path::new("main.rs"), &["rs".to_owned()]);
+/// assert_eq!(code, NamedFormat::Known(Format::Text, Codec::Plain));
+/// ```
 pub fn format_of_name(path: &Path, extra: &[String]) -> NamedFormat {
     let name = Path::new(path.file_name().unwrap_or(OsStr::new("")));
     let outer = extension(name);

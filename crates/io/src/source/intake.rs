@@ -14,8 +14,8 @@ use super::loss::Loss;
 use crate::number;
 pub(super) use tally::Tally;
 
-/// Examples held of each kind of reason.
-const EXAMPLES: usize = 3;
+/// The most examples of each kind of reason.
+const MAX_EXAMPLES: usize = 3;
 
 /// The account of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,7 +194,7 @@ impl Intake {
         self.find_untaken();
     }
 
-    /// True if there are records that cannot be documents, beside those with which archives begin.
+    /// True if there are records that cannot be documents, except the `warcinfo` records with which archives begin.
     fn skips_records(&self) -> bool {
         self.other.keys().any(|kind| kind != "warcinfo")
     }
@@ -216,7 +216,7 @@ impl Intake {
         self.other.keys().any(|kind| kind.contains("status"))
     }
 
-    /// Notes the files of records of which no record is a document.
+    /// Marks the files with many records of which no record is a document.
     fn find_untaken(&mut self) {
         for file in &mut self.files {
             let taken = self.taken.get(&file.file).copied().unwrap_or(0);
@@ -268,7 +268,7 @@ impl Intake {
         }
     }
 
-    /// Adds a rejected record at its place in the input, behind those of the same line.
+    /// Inserts a rejected record in input order, after those of the same line.
     fn add_example(&mut self, example: RejectExample) {
         let place = |example: &RejectExample| (example.file, example.line);
         let at = self
@@ -277,7 +277,7 @@ impl Intake {
         let kind = example.kind.clone();
         self.examples.insert(at, example);
         let mut of_kind = (0..self.examples.len()).filter(|&i| self.examples[i].kind == kind);
-        if let Some(surplus) = of_kind.nth(EXAMPLES) {
+        if let Some(surplus) = of_kind.nth(MAX_EXAMPLES) {
             self.examples.remove(surplus);
         }
     }

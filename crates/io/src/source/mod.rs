@@ -1,21 +1,21 @@
-//! Reading documents out of files, folders, globs and stdin.
+//! Reads documents from files, folders, globs and stdin.
 //!
-//! [`Sources::discover`] finds the files, [`Sources::read`] goes through them in order on a thread of its own, and
-//! [`Chunk::documents`] turns a piece of them into records on any thread. A record that cannot be a document is
-//! yielded as rejected, with its position and the reason; only what concerns an input as a whole is an error.
+//! [`Sources::discover`] finds the files, [`Sources::read`] reads them in order on a separate thread, and
+//! [`Chunk::documents`] turns a part of them into records on any thread. A record that cannot be a document is
+//! yielded as rejected, with its position and the reason. Only faults of an input as a whole are errors.
 //!
 //! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
 //! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line, `.json` an array of them, `.csv`
-//! and `.tsv` rows, the first of which is the header if not told otherwise; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
+//! and `.tsv` rows, the first of which is the header unless the options say otherwise; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
 //! number stands for its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
 //! number of members. `.parquet`, `.arrow` and `.feather` (feature `tables`) hold one document a row. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
 //! space alone, and empty rows, are no records.
 //!
-//! Adding a format whose records are bytes takes a [`scan`] for where they begin and end, and a parser in [`chunk`].
+//! A new format whose records are bytes needs a scanner in `scan`, which finds the bounds of records, and a parser in `chunk`.
 //!
 //! Invariants: records come in input order; each file yields the same records every time it is read; documents and
 //! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
-//! `max_document` is held; what is not taken of a file is counted in the [`Loss`] of a reject, and in the [`Intake`].
+//! `max_document` is held; the parts of a file that yield no document are counted in the [`Loss`] of a reject, and in the [`Intake`].
 
 mod batch;
 mod block;

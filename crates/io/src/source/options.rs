@@ -5,6 +5,20 @@ use twinprint_text::charset::Charset;
 use super::format::Format;
 
 /// Options for finding inputs, splitting them into records and reading their fields.
+///
+/// # Examples
+/// ```
+/// use twinprint_io::source::SourceOptions;
+///
+/// // Reviews in JSON Lines or CSV: the text is in `review.body`, the id in `uid`, and files of drafts are skipped.
+/// let options = SourceOptions {
+///     text_key: "review.body".into(),
+///     id_key: Some("uid".into()),
+///     exclude: vec!["drafts/".into()],
+///     ..SourceOptions::default()
+/// };
+/// assert_eq!(options.max_document, 64 << 20);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,

@@ -22,7 +22,7 @@ const BYTES: u64 = 1 << 20;
 /// The most records of a file that are parsed.
 const RECORDS: u64 = 100;
 
-/// The presence of a field, as far as the beginning of a file shows it.
+/// The presence of a field in the first records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FieldPresence {
     /// Records have it.
@@ -33,13 +33,13 @@ pub(super) enum FieldPresence {
     NotAtFirst(u64, Vec<String>),
     /// There are no records.
     Empty,
-    /// The records cannot be looked at: the first one is longer than what is looked at, or the file cannot be read.
+    /// The records are unknown: the first one is longer than [`BYTES`], or the file cannot be read.
     Unseen,
     /// The records have no fields, or are not of the format.
     Unknown,
 }
 
-/// Looks for a field at the beginning of a file. Reads at most [`BYTES`] of its records, or the frame of a table.
+/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the frame of a table.
 pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str) -> FieldPresence {
     #[cfg(feature = "tables")]
     if file.format.is_table() {
@@ -52,9 +52,9 @@ pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str)
     if !file.format.has_fields() {
         return FieldPresence::Unknown;
     }
-    let detect_stream = Arc::default();
+    let progress = Arc::default();
     let limits = UnpackLimits::of(options);
-    let Ok(stream) = decode::open(&file.path, file.codec, file.bytes, limits, &detect_stream) else {
+    let Ok(stream) = decode::open(&file.path, file.codec, file.bytes, limits, &progress) else {
         return FieldPresence::Unseen;
     };
     let mut beginning = Vec::new();
@@ -79,7 +79,12 @@ pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str)
         reason: decode::reason(error, file.codec),
         unread_bytes: 0,
     };
-    let mut lacking = Lacking::default();
+    let key_options = SourceOptions {
+        text_key: key.to_owned(),
+        raw: true,
+        ..options.clone()
+    };
+    let mut lacking = LackingRecords::default();
     while let Some(cut) = splitter.next(broken) {
         let block = match cut {
             SplitItem::RecordBlock(block) => block,
@@ -91,7 +96,7 @@ pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str)
         if let Some(header) = &block.header {
             return lacks(header, key).map_or(FieldPresence::There, FieldPresence::Missing);
         }
-        if lacking.has(&block, read_as, (options, key), whole) {
+        if lacking.has(&block, read_as, &key_options, whole) {
             return FieldPresence::There;
         }
     }
@@ -108,9 +113,9 @@ fn lacks(header: &Header, key: &str) -> Option<Vec<String>> {
     (!header.has(key)).then(|| header.first_names())
 }
 
-/// Objects without a field.
+/// Counts of the records without the field.
 #[derive(Default)]
-struct Lacking {
+struct LackingRecords {
     records: u64,
     /// The fields of the first.
     fields: Vec<String>,
@@ -118,28 +123,23 @@ struct Lacking {
     others: u64,
 }
 
-impl Lacking {
-    /// True if one of the objects in `block` has the field. Counts the objects before it, which have not. An incomplete record is not counted
-    /// unless the `whole` file was looked at.
+impl LackingRecords {
+    /// True if one of the objects in `block` has the field that `options` names as the text. Counts the objects before it, which lack the
+    /// field. An incomplete record counts only if the `whole` file was read.
     fn has(
         &mut self,
         block: &RecordBlock,
         charset: super::Charset,
-        (options, key): (&SourceOptions, &str),
+        options: &SourceOptions,
         whole: bool,
     ) -> bool {
-        let options = SourceOptions {
-            text_key: key.to_owned(),
-            raw: true,
-            ..options.clone()
-        };
         for (span, record) in block.parts() {
             if span.part != SpanKind::Record {
                 continue;
             }
-            // A character that is none spoils a text, and no name of a field.
+            // An undecodable character spoils the text of a record, but no name of a field.
             let text = charset.decode_lossy(content(record));
-            match json::pick(&text, &options) {
+            match json::pick(&text, options) {
                 Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,
                 Err(RejectReason::FieldMissing { present, .. }) => {
                     if self.records == 0 {

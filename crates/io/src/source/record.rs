@@ -63,6 +63,15 @@ impl<'a> RecordKind<'a> {
 
 /// A value to order documents by. Numbers come before strings; numbers compare exactly, strings by bytes (which is
 /// the order of time for RFC 3339 stamps in one zone).
+///
+/// # Examples
+/// ```
+/// use twinprint_io::source::SortValue;
+///
+/// assert!(SortValue::number("9") < SortValue::number("10"));
+/// assert_eq!(SortValue::number("1.0"), Some(SortValue::Integer(1)));
+/// assert!(SortValue::number("10") < Some(SortValue::Text("2026-01-31".into())));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortValue {
     /// A whole number.

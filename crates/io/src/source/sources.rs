@@ -15,11 +15,49 @@ use super::intake::Intake;
 use super::options::SourceOptions;
 use super::shared::{Shared, UNKNOWN};
 
-/// The files of a job, in the order in which their records are counted.
+/// The files of an input, in the order in which their records are numbered.
 ///
-/// Inputs come in the order given, the files of one input by the bytes of their paths. A file named twice is read
-/// once, at its first place. Among several inputs, a folder's files go into a folder of its name under `kept/`. Where two inputs would write to the same place under `kept/`, every input's files go
-/// into a folder of the input's number, from 1.
+/// Inputs keep the given order; the files of one input are ordered by the bytes of their paths. A file that is named twice is read once,
+/// at its first position. With several inputs, the files of a folder are written to a folder of its name under `kept/`. If two inputs
+/// would write to the same path under `kept/`, the files of every input are written to a folder of the input's number, from 1.
+///
+/// # Examples
+/// ```
+/// use twinprint_io::source::{RecordKind, SourceOptions, Sources};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(
+///     folder.path().join("a.jsonl"),
+///     "{\"id\": \"1\", \"text\": \"first\"}\nno JSON\n{\"id\": \"2\", \"text\": \"second\"}\n",
+/// )?;
+/// std::fs::write(folder.path().join("b.txt"), "third")?;
+///
+/// let options = SourceOptions::default();
+/// let inputs = [folder.path().display().to_string()];
+/// let work_dir = tempfile::tempdir()?;
+/// let sources = Sources::discover(&inputs, &options, work_dir.path())?;
+///
+/// let mut texts = Vec::new();
+/// for batch in sources.read(8 << 20) {
+///     // The chunks of a batch can be processed on different threads.
+///     for chunk in &batch?.chunks {
+///         chunk.documents(&options, &mut |record| {
+///             if let RecordKind::Document { text, .. } = record.kind {
+///                 texts.push(text.into_owned());
+///             }
+///         });
+///     }
+/// }
+/// assert_eq!(texts, ["first", "second", "third"]);
+///
+/// let intake = sources.intake()?;
+/// assert_eq!((intake.accepted, intake.rejected), (3, 1));
+/// let reject = intake.first_reject().ok_or("no reject")?;
+/// assert_eq!(reject.line, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Sources {
     shared: Arc<Shared>,
@@ -29,7 +67,7 @@ impl Sources {
     /// Finds the files that `inputs` name: files, folders, globs, or `-` for stdin, which is copied into `work_dir`.
     ///
     /// # Errors
-    /// An input that is missing, unreadable, of no known format, or nothing to read at all.
+    /// An input is missing, unreadable or of no known format, a pattern does not parse, or there is no file to read.
     pub fn discover(
         inputs: &[String],
         options: &SourceOptions,
@@ -38,7 +76,7 @@ impl Sources {
         Self::discover_cancellable(inputs, options, work_dir, Arc::default())
     }
 
-    /// As [`discover`](Self::discover); once `cancel` is set, finding, reading and copying stop with
+    /// As [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
     /// [`SourceError::Cancelled`].
     ///
     /// # Errors
@@ -152,12 +190,12 @@ impl Sources {
     /// The account of the last [reading](Self::read): of the records whose chunks were turned into [documents](super::Chunk::documents).
     ///
     /// # Errors
-    /// [`SourceError::NothingAccepted`] where there were records, and none of them is a document.
+    /// [`SourceError::NothingAccepted`] if there are records, but no record is a document.
     pub fn intake(&self) -> Result<Intake, SourceError> {
         self.intake_so_far().checked()
     }
 
-    /// As [`intake`](Self::intake), of a reading that is not over or covers a part of the input only.
+    /// The account so far, for a reading that has not ended or covers only a part of the input.
     pub fn intake_so_far(&self) -> Intake {
         self.shared.tally().intake(&self.shared.files)
     }
@@ -167,7 +205,7 @@ impl Sources {
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, false)
     }
 
-    /// The records of a file, once it has been read.
+    /// The number of records of a file, once it has been read.
     pub fn records(&self, source: u32) -> Option<u64> {
         self.shared.records(source)
     }

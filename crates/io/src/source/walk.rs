@@ -57,6 +57,15 @@ pub(super) fn is_pattern(input: &str) -> bool {
 }
 
 /// The path that an input names, or for a glob the folder in which its matches begin.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+/// use twinprint_io::source::input_root;
+///
+/// assert_eq!(input_root("data/2026/*.jsonl"), Path::new("data/2026"));
+/// assert_eq!(input_root("data/a.txt"), Path::new("data/a.txt"));
+/// ```
 pub fn input_root(input: &str) -> PathBuf {
     let path = Path::new(input);
     if path.exists() || !is_pattern(input) {

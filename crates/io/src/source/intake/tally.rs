@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Damage, EXAMPLES, FileIntake, Intake, RejectExample};
+use super::{Damage, FileIntake, Intake, MAX_EXAMPLES, RejectExample};
 use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
 use crate::source::record::{Record, RecordKind};
 use crate::source::reject::RejectReason;
 
-/// Most fields named.
-const FIELDS: usize = 16;
+/// The most field names that are listed.
+const MAX_FIELDS: usize = 16;
 
 /// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Example {
 }
 
 impl Tally {
-    /// No counts yet of a chunk, given the ordinal of its first record.
+    /// Empty counts of a chunk, given the ordinal of its first record.
     pub(in crate::source) fn of_chunk(first_ordinal: u64) -> Self {
         Self {
             chunk: first_ordinal,
@@ -92,7 +92,7 @@ impl Tally {
         }
     }
 
-    /// Counts a record. Those of one chunk come in their order.
+    /// Counts a record. The records of one chunk are counted in their order.
     pub(in crate::source) fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
             RecordKind::Blank => return,
@@ -108,36 +108,42 @@ impl Tally {
             RecordKind::Rejected { reason } => reason,
         };
         let position = self.kinds.values().map(|kind| kind.count).sum();
-        self.reject((record.source, record.line, position), record.raw_len, reason);
+        let position = RejectOrder {
+            file: record.source,
+            chunk: self.chunk,
+            line: record.line,
+            position,
+        };
+        self.reject(position, record.raw_len, reason);
     }
 
     /// Counts a document, counted before or after, as rejected.
     pub(in crate::source) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
-        // Those of one line come in their order, behind the others.
-        self.reject((source, line, u64::MAX), 0, reason);
+        // The largest position: after the other rejects of the line.
+        let position = RejectOrder {
+            file: source,
+            chunk: self.chunk,
+            line,
+            position: u64::MAX,
+        };
+        self.reject(position, 0, reason);
         if let Some(file) = self.files.get_mut(&source) {
             file.refused += 1;
         }
     }
 
-    fn reject(&mut self, (source, line, position): (u32, u64, u64), raw_len: u64, reason: &RejectReason) {
-        let place = RejectOrder {
-            file: source,
-            chunk: self.chunk,
-            line,
-            position,
-        };
+    fn reject(&mut self, place: RejectOrder, raw_len: u64, reason: &RejectReason) {
         let example = || Example {
             place,
             reason: reason.clone(),
         };
         let kind = self.kinds.entry(reason.kind()).or_default();
         kind.count += 1;
-        if kind.examples.len() < EXAMPLES {
+        if kind.examples.len() < MAX_EXAMPLES {
             kind.examples.push(example());
         }
-        let file = self.files.entry(source).or_insert_with(|| FileCount {
+        let file = self.files.entry(place.file).or_insert_with(|| FileCount {
             rejected: 0,
             refused: 0,
             first: example(),
@@ -182,7 +188,7 @@ impl Tally {
             all.count += kind.count;
             all.examples.extend(kind.examples);
             all.examples.sort_by_key(Example::place);
-            all.examples.truncate(EXAMPLES);
+            all.examples.truncate(MAX_EXAMPLES);
         }
         for (number, file) in other.files {
             let Some(all) = self.files.get_mut(&number) else {
@@ -203,7 +209,7 @@ impl Tally {
         }
     }
 
-    /// The account by names.
+    /// The account, with the names of the files.
     pub(in crate::source) fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files
@@ -281,7 +287,7 @@ impl Tally {
     }
 }
 
-/// True if a whole table is rejected since it has no column with the text.
+/// True if a whole table is rejected because it has no text column.
 fn lacks_column(reason: &RejectReason) -> bool {
     matches!(
         reason.cause(),
@@ -289,7 +295,7 @@ fn lacks_column(reason: &RejectReason) -> bool {
     )
 }
 
-/// The names of the fields that records have which lack the one asked for.
+/// The names of the fields of records that lack the text field.
 fn fields<'r>(reasons: impl Iterator<Item = &'r RejectReason>) -> Vec<String> {
     let mut fields: Vec<String> = Vec::new();
     for reason in reasons {
@@ -299,7 +305,7 @@ fn fields<'r>(reasons: impl Iterator<Item = &'r RejectReason>) -> Vec<String> {
             continue;
         };
         for field in present {
-            if fields.len() < FIELDS && field != "…" && !fields.contains(field) {
+            if fields.len() < MAX_FIELDS && field != "…" && !fields.contains(field) {
                 fields.push(field.clone());
             }
         }
