@@ -20,9 +20,9 @@ Examples:
   twinprint fingerprint notes/ --profile tp1-chars4-tf-64 --format-out tsv
       overlapping windows of 4 characters instead of words
   twinprint fingerprint vectors.jsonl --vector-key embedding
-      fingerprints of given vectors, by random hyperplanes
+      fingerprints of vectors, by random hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
-      as the Python package simhash makes them";
+      the fingerprints that the Python package simhash makes";
 
 /// Writes the fingerprint of every document
 #[derive(clap::Args)]
@@ -31,9 +31,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// How documents become fingerprints; the id ends in the width: 16, 32, 64 or 128. Or the library that made the fingerprints to
-    /// compare with: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie, rust-simhash, 1e0ng (PyPI simhash), seomoz or
-    /// simhash-java; with -topN behind the first two, so many keywords
+    /// Profile of the fingerprints. The id ends in the width: 16, 32, 64 or 128. Or the library whose fingerprints are reproduced: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie, rust-simhash, 1e0ng (PyPI simhash), seomoz or
+    /// simhash-java; the first two accept a suffix -topN, the number of keywords
     #[arg(long, default_value = "tp1-words-lntf-64")]
     profile: String,
 
@@ -47,11 +46,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "dictionary", "key", "stop_words", "idf"])]
     vector_key: Option<String>,
 
-    /// Form of the rows
+    /// Format of the rows
     #[arg(long, value_enum, default_value_t = Rows::Jsonl, value_name = "FORM")]
     format_out: Rows,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use twinprint::Auto;
 pub(crate) use twinprint::number::{bytes, count, counted, percent, seconds, towards_zero};
 
 /// Reads a size such as `64MiB`, `1.5 GB`, `1e9` or `4096`.
@@ -81,6 +82,16 @@ fn decimal(text: &str) -> Option<f64> {
     let plain = text.replace('_', "");
     let begins = plain.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     plain.parse().ok().filter(|_| begins)
+}
+
+/// A number, or `auto`.
+pub(crate) fn parse_auto(text: &str) -> Result<Auto, String> {
+    if text == "auto" {
+        return Ok(Auto::Auto);
+    }
+    text.parse()
+        .map(Auto::Fixed)
+        .map_err(|_| "write a number or auto".to_owned())
 }
 
 #[cfg(test)]

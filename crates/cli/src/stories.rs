@@ -22,23 +22,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     story: Option<u64>,
 
-    /// Only stories that live, or that have ended
+    /// Only live stories, or only ended ones
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<StoryState>,
 
-    /// Only stories whose last document was seen then or later, such as 2024-05-01
+    /// Only stories whose last document was seen at this time or later, such as 2024-05-01
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<i64>,
 
-    /// Only stories whose last document was seen then or before
+    /// Only stories whose last document was seen at this time or earlier
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<i64>,
 
-    /// Only stories of so many documents or more
+    /// Only stories of this number of documents or more
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     min_size: u64,
 
-    /// So many stories at most
+    /// Largest number of stories
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     limit: usize,
 }

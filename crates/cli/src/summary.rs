@@ -1,4 +1,4 @@
-//! What a run found, in a dozen lines for a person.
+//! The summary of a `dedup` run, in a dozen lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -129,7 +129,7 @@ fn reasons(report: &Report) -> String {
     reasons.join(", ")
 }
 
-/// The files and folders that were skipped: how many, and why.
+/// The numbers of skipped files and folders, with the reasons.
 pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, &'static str)> {
     let named = [
         (
@@ -239,7 +239,7 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(text, "\n{}", folded(&radius))?;
     if let Some(recall) = report.radius.expected_recall.filter(|&recall| recall < 0.85) {
         let note = format!(
-            "note: of pairs just at the threshold only about {:.0} % lie within this radius; closer pairs are found more surely",
+            "note: of pairs just at the threshold only about {:.0} % are within this radius; closer pairs are found more often",
             100.0 * recall
         );
         writeln!(text, "{}", folded(&note))?;
@@ -354,7 +354,7 @@ fn folded(sentence: &str) -> String {
     folded
 }
 
-/// The end of a name tells more than its beginning.
+/// The end of a long name, which distinguishes it better than its beginning.
 fn shorten(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {

@@ -14,12 +14,12 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     written.context(STDOUT)
 }
 
-/// A message beside the results. Where nobody reads it any more, the work goes on.
+/// Writes a message to stderr. An error is ignored, so that the work continues.
 pub(crate) fn note(text: &str) {
     let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// An error and what led to it; a cause that is told already is not told again.
+/// Prints an error and its causes. A cause that the text contains already is not repeated.
 pub(crate) fn error(error: &anyhow::Error) {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -31,7 +31,7 @@ pub(crate) fn error(error: &anyhow::Error) {
     note(&format!("error: {text}"));
 }
 
-/// Whether the reader of our output has had enough, as `head` does.
+/// True if the error is a closed pipe: the reader of the output has ended, as `head` does.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -36,15 +36,15 @@ pub(super) struct Args {
     #[command(flatten)]
     ids: IdArgs,
 
-    /// Directory for the index, made if it is not there; it must not hold files of another index
+    /// Directory for the index, made if it does not exist; it must not hold files of another index
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: PathBuf,
 
-    /// Radius that queries will mostly have; others are answered too
+    /// Radius that most queries will have; others are answered too
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: u32,
 
-    /// How fingerprints are stored; kept for what is added later
+    /// Storage format of the fingerprints; later additions use it too
     #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
     codec: CodecArg,
 
@@ -54,7 +54,7 @@ pub(super) struct Args {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
@@ -100,7 +100,7 @@ pub(super) struct Gather {
     memory: u64,
 }
 
-/// A segment of what files hold.
+/// A segment of the fingerprints in files.
 pub(super) struct Gathered {
     pub(super) segment: Segment<u64>,
     /// The digest of all fingerprints and ids.
@@ -273,7 +273,7 @@ impl Gather {
         Ok(digest.finish())
     }
 
-    /// Whether no id is there twice: it could be replaced or deleted once only.
+    /// An error if an id occurs twice, because only one of the two could be replaced or deleted.
     fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
         let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
         for (i, id) in segment.ids().enumerate() {

@@ -13,7 +13,7 @@ use super::rows::RowArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number};
 
-/// The radius where neither index nor user has one.
+/// The radius if neither the index nor the user names one.
 const RADIUS: u32 = 3;
 
 /// Rows of two fingerprints.
@@ -39,23 +39,23 @@ pub(super) struct Args {
     #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
     a: PathBuf,
 
-    /// The same; A is joined with itself where there is none
+    /// The same; without it, A is joined with itself
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     b: Option<PathBuf>,
 
-    /// Most bits that may differ; the radius that index A was built for unless given, or 3
+    /// Largest Hamming distance [default: the radius that index A was built for, or 3]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
-    /// A row for each pair of ids, also those of equal fingerprints
+    /// Write a row for each pair of ids, also of equal fingerprints
     #[arg(long)]
     all_pairs: bool,
 
-    /// Write nothing where there would be more rows; a fingerprint that many ids have counts as so many
+    /// Write nothing if there are more rows; a fingerprint counts once for each of its ids
     #[arg(long, default_value = "100000000", value_name = "N", value_parser = number::parse_count::<u64>)]
     max_rows: u64,
 
-    /// Take positions as ids though a Parquet file has a column of ids
+    /// Use positions as ids even if a Parquet file has a column of ids
     #[arg(long)]
     positions: bool,
 
@@ -65,16 +65,16 @@ pub(super) struct Args {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Where to keep what does not fit into memory; the system's place for temporary files unless given
+    /// Directory for data that does not fit into memory [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     work_dir: Option<PathBuf>,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// A side with what its index says of it.
+/// A side of the join, with the settings of its index.
 struct Named {
     side: Side,
     radius: Option<u32>,

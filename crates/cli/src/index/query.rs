@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[command(flatten)]
     profile: ProfileArgs,
 
-    /// Most bits that may differ; the radius the index was built for unless given
+    /// Largest Hamming distance [default: the radius that the index was built for]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
@@ -72,20 +72,20 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Scan::Auto, num_args = 0..=1, default_missing_value = "always", require_equals = true, value_name = "WHEN")]
     scan: Scan,
 
-    /// Say on stderr how many probes and comparisons it took
+    /// Print the numbers of probes and comparisons to stderr
     #[arg(long)]
     stats: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Scan {
-    /// Where it is cheaper than looking each of them up
+    /// If it is cheaper than a lookup of each
     Auto,
-    /// Always, as where the index is on a slow disk
+    /// Always, for example for an index on a slow disk
     Always,
     /// Never
     Never,
@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let at_once = answers.at_once();
         code = args
             .texts
-            .read((&subject, args.quiet), at_once, &cancel, |fingerprints, names| {
+            .read(&subject, args.quiet, at_once, &cancel, |fingerprints, names| {
                 answers.answer(
                     fingerprints,
                     |query| Value::Name(names.get(query).map_or("", String::as_str)),

@@ -1,4 +1,4 @@
-//! Where rows of ids go, and in which form.
+//! Rows of ids: their file and their format.
 
 use std::io::{self, Stdout, Write};
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use crate::usage::UsageError;
 
 #[derive(clap::Args)]
 pub(super) struct RowArgs {
-    /// Form of the rows; that of the ending of --output, or else jsonl
+    /// Format of the rows [default: by the extension of --output, or jsonl]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) format: Option<Form>,
 
-    /// File to write, in place of stdout
+    /// File to write instead of stdout
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Rows {
     failed: &'static str,
 }
 
-/// Where they go.
+/// The target of rows.
 #[derive(Debug)]
 enum Place {
     Stdout(Stdout),
@@ -54,10 +54,10 @@ impl RowArgs {
             return Ok(self.format.unwrap_or(Form::Jsonl));
         };
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let told = ending.and_then(|ending| Form::from_str(ending, true).ok());
-        self.format.or(told).ok_or_else(|| {
+        let named = ending.and_then(|ending| Form::from_str(ending, true).ok());
+        self.format.or(named).ok_or_else(|| {
             let refused = format!(
-                "{}: its name ends in no form of rows; say which with --format",
+                "{}: the extension is no format of rows; name one with --format",
                 path.display()
             );
             UsageError(refused).into()
@@ -92,7 +92,7 @@ impl Rows {
         self.rows.row(values).context(self.failed)
     }
 
-    /// Writes what is left, gives a file its name, and says how many rows there were.
+    /// Writes the rest, gives a file its name, and returns the number of rows.
     pub(super) fn finish(self) -> anyhow::Result<u64> {
         let rows = self.rows.rows();
         match self.rows.finish().context(self.failed)? {
