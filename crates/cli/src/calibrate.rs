@@ -24,7 +24,7 @@ Examples:
       with plots, example pairs and all figures";
 
 /// Columns of the widest bar.
-const BAR: f64 = 40.0;
+const BAR_COLUMNS: f64 = 40.0;
 
 /// Chooses the width and the radius for a corpus from a sample, and reports their recall and cost
 #[derive(clap::Args)]
@@ -116,7 +116,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
         .max()
         .unwrap_or(1)
         .max(1);
-    let length = |pairs: f64| (BAR * pairs.max(0.0).ln_1p() / (most as f64).ln_1p()).round() as usize;
+    let length = |pairs: f64| (BAR_COLUMNS * pairs.max(0.0).ln_1p() / (most as f64).ln_1p()).round() as usize;
     let last = width.histogram.iter().rposition(|&pairs| pairs > 0).unwrap_or(0);
     for (i, pairs) in width.histogram.chunks(step).enumerate().take(last / step + 1) {
         let strangers: f64 = width

@@ -277,7 +277,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
     if let Some(skipped) = summary.intake.skipped_records() {
         let (n, why) = skipped.split_once(' ').unwrap_or((&skipped, ""));
         rows.push((
-            "beside",
+            "other",
             n.to_owned(),
             format!("  records that are no documents, {why}"),
         ));

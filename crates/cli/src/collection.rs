@@ -54,18 +54,18 @@ enum Action {
     Query(FeedArgs),
     Delete(DeleteArgs),
     /// Prints counts and sizes as JSON
-    Stat(Place),
+    Stat(CollectionDir),
     /// Reads everything and compares it: pages and values with checksums, texts with fingerprints, groups with members
-    Check(Place),
+    Check(CollectionDir),
     /// Copies the present state of a collection into a new directory, and checks the copy
-    Backup(FromTo),
+    Backup(CopyArgs),
     /// Makes a collection from a backup, in a new directory
-    Restore(FromTo),
+    Restore(CopyArgs),
     /// Makes a new collection of the documents of a damaged one that can still be read, and reports the number lost
-    Repair(FromTo),
+    Repair(CopyArgs),
     Stories(stories::Args),
     /// Writes all documents to stdout, one a line
-    Export(Place),
+    Export(CollectionDir),
 }
 
 // The values of the options, by their names.
@@ -166,14 +166,14 @@ struct DeleteArgs {
 }
 
 #[derive(clap::Args)]
-struct Place {
+struct CollectionDir {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
 
 #[derive(clap::Args)]
-struct FromTo {
+struct CopyArgs {
     /// Directory to read
     #[arg(value_name = "FROM")]
     from: PathBuf,
@@ -200,15 +200,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let checked = Collection::verify_in(&place.dir)?;
             terminal::out(&format!("whole: {}\n", serde_json::to_string(&checked)?))?;
         }
-        Action::Backup(FromTo { from, to }) => {
+        Action::Backup(CopyArgs { from, to }) => {
             let checked = Collection::open_read_only(from)?.backup(to)?;
             terminal::out(&format!("backed up: {}\n", serde_json::to_string(&checked)?))?;
         }
-        Action::Restore(FromTo { from, to }) => {
+        Action::Restore(CopyArgs { from, to }) => {
             let checked = Collection::restore(from, to)?;
             terminal::out(&format!("restored: {}\n", serde_json::to_string(&checked)?))?;
         }
-        Action::Repair(FromTo { from, to }) => {
+        Action::Repair(CopyArgs { from, to }) => {
             let Repaired { saved, lost } = Collection::repair(from, to)?;
             let lost = lost.map_or_else(
                 || "; the number lost is unknown".to_owned(),
@@ -287,13 +287,13 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
 }
 
 fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
-    const AT_A_TIME: usize = 1000;
+    const BATCH_SIZE: usize = 1000;
     let collection = Collection::open(&args.dir)?;
     let mut deleted = 0;
     let mut missing = Vec::new();
     if let Some(source) = &args.source {
         loop {
-            let ids = collection.of_source(source, AT_A_TIME)?;
+            let ids = collection.of_source(source, BATCH_SIZE)?;
             if ids.is_empty() {
                 break;
             }
@@ -304,7 +304,7 @@ fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
                 .count();
         }
     }
-    for ids in args.ids.chunks(AT_A_TIME) {
+    for ids in args.ids.chunks(BATCH_SIZE) {
         for (id, gone) in ids.iter().zip(collection.delete(ids, Durability::Synced)?) {
             match gone {
                 Some(_) => deleted += 1,

@@ -245,7 +245,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     bars.finish();
     let report = result?;
     if !args.quiet {
-        terminal::out(&summary::of(&report, &args.output))?;
+        terminal::out(&summary::summary(&report, &args.output))?;
     }
     if let (Some(appended), Some(to)) = (&report.appended, &options.against) {
         append::report(appended, to, args.quiet);

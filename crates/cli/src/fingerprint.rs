@@ -47,8 +47,8 @@ pub(crate) struct Args {
     vector_key: Option<String>,
 
     /// Format of the rows
-    #[arg(long, value_enum, default_value_t = Rows::Jsonl, value_name = "FORM")]
-    format_out: Rows,
+    #[arg(long, value_enum, default_value_t = RowFormat::Jsonl, value_name = "FORM")]
+    format_out: RowFormat,
 
     /// Show no progress
     #[arg(short, long)]
@@ -59,7 +59,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Rows {
+enum RowFormat {
     /// One object a line
     Jsonl,
     /// Fingerprint, tab, id; control characters of the id become blanks. Features are not counted, which makes windows weighed by frequency
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
     let mut subject = subject(&args.profile, &args.parts, &args.keys, args.vector_key.is_some())?;
     if let Subject::Text { counted, .. } = &mut subject {
-        *counted = args.format_out == Rows::Jsonl;
+        *counted = args.format_out == RowFormat::Jsonl;
     }
     if let Some(field) = &args.vector_key {
         source.text_key.clone_from(field);
@@ -89,17 +89,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         write(&mut out, &row, args.format_out)
     })?;
-    out.flush().context(terminal::STDOUT)?;
+    out.flush().context(terminal::STDOUT_ERROR)?;
     bars.finish();
     Ok(args.intake.end_counting(&intake, args.quiet))
 }
 
-fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Result<()> {
+fn write(out: &mut impl Write, row: &FingerprintRow, form: RowFormat) -> anyhow::Result<()> {
     let Ok((fingerprint, features)) = &row.fingerprint else {
         return Ok(());
     };
     match form {
-        Rows::Jsonl => {
+        RowFormat::Jsonl => {
             let json = serde_json::json!({
                 "id": row.id,
                 "source": row.source,
@@ -109,7 +109,7 @@ fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Resu
             });
             writeln!(out, "{json}")
         }
-        Rows::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
+        RowFormat::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
     }
-    .context(terminal::STDOUT)
+    .context(terminal::STDOUT_ERROR)
 }

@@ -24,11 +24,11 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Action {
     Build(BuildArgs),
 }
 
@@ -65,7 +65,7 @@ struct BuildArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let What::Build(args) = &args.what;
+    let Action::Build(args) = &args.action;
     let stem = args.output.file_stem().unwrap_or_default().to_string_lossy();
     let name = args.name.clone().unwrap_or_else(|| stem.into_owned());
     let profile = profile_named(&args.profile, None)?;

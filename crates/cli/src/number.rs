@@ -62,7 +62,7 @@ where
 }
 
 /// The largest number up to which all whole numbers are exact as floating-point numbers.
-const EXACT: f64 = (1u64 << 53) as f64;
+const MAX_EXACT: f64 = (1u64 << 53) as f64;
 
 fn whole(text: &str) -> Result<u64, String> {
     let text = text.trim();
@@ -70,7 +70,7 @@ fn whole(text: &str) -> Result<u64, String> {
         return Ok(count);
     }
     let wide = decimal(text).ok_or("write a number such as 1000000 or 1e9")?;
-    if wide.fract() == 0.0 && (0.0..=EXACT).contains(&wide) {
+    if wide.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&wide) {
         Ok(wide as u64)
     } else {
         Err("write a whole number; with a point or an exponent, one up to 2^53".to_owned())

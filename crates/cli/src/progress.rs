@@ -10,7 +10,7 @@ use twinprint::{Progress, Unit};
 use crate::{number, terminal};
 
 /// Between two plain lines.
-const EVERY: Duration = Duration::from_secs(5);
+const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Shows the stages of a run.
 pub(crate) struct Bars {
@@ -108,7 +108,7 @@ impl Stage {
         self.done += done;
         if let Some(bar) = &self.bar {
             bar.inc(done);
-        } else if self.printed.elapsed() >= EVERY {
+        } else if self.printed.elapsed() >= PRINT_INTERVAL {
             self.printed = Instant::now();
             terminal::note(&self.line());
         }

@@ -19,8 +19,8 @@ Examples:
   twinprint replay crawl/ --to http://127.0.0.1:8080/v1/collections/crawl --summary
       sends all archives of a folder, and writes the counts of new, exact, near and updated";
 
-/// Bytes of text sent with one request, about; the smallest body that a service takes is larger.
-const BYTES: usize = 2 << 20;
+/// Bytes of text of one request, approximately. Every service accepts larger bodies.
+const BATCH_BYTES: usize = 2 << 20;
 /// Largest number of retries, one a second, while the service is overloaded.
 const MAX_RETRIES: u32 = 600;
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 bytes += size(&document);
                 batch.push(body(document));
             }
-            if batch.len() == usize::from(args.batch) || bytes > BYTES || number == last {
+            if batch.len() == usize::from(args.batch) || bytes > BATCH_BYTES || number == last {
                 bytes = 0;
                 let answered = service.add(&batch, feed.only_new)?;
                 for (place, item) in places.drain(..).zip(answered) {

@@ -8,8 +8,8 @@ use twinprint::stream::parse_time;
 
 use crate::terminal;
 
-/// Rows asked for at a time.
-const AT_A_TIME: usize = 500;
+/// Largest number of rows of one query.
+const PAGE_SIZE: usize = 500;
 
 /// Writes the stories, one a line, those with the latest document first
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(story) = args.story {
         let mut after = 0;
         loop {
-            let part = collection.story(story, after, AT_A_TIME)?;
+            let part = collection.story(story, after, PAGE_SIZE)?;
             for member in &part.members {
                 line(&|| serde_json::to_string(member))?;
             }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut left = args.limit;
     while left > 0 {
-        query.limit = left.min(AT_A_TIME);
+        query.limit = left.min(PAGE_SIZE);
         let part = collection.stories(&query)?;
         for story in &part.stories {
             line(&|| serde_json::to_string(story))?;

@@ -11,7 +11,7 @@ use crate::intake;
 use crate::number::{bytes, count, counted, percent, seconds};
 
 /// The summary of a dedup run.
-pub(crate) fn of(report: &Report, out: &Path) -> String {
+pub(crate) fn summary(report: &Report, out: &Path) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write(&mut text, report, out);
@@ -80,13 +80,13 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         let other: u64 = report.input.other_records.values().sum();
         writeln!(
             text,
-            "  beside    {:>12}  records that are no documents: {}",
+            "  other     {:>12}  records that are no documents: {}",
             count(other),
             by.join(", ")
         )?;
     }
-    for (n, what) in skipped(&report.input.skipped) {
-        writeln!(text, "  skipped   {:>12}  {what}", count(n))?;
+    for (n, reason) in skipped(&report.input.skipped) {
+        writeln!(text, "  skipped   {:>12}  {reason}", count(n))?;
     }
     reading(text, report)?;
     if let Some(order) = &report.order {
@@ -101,7 +101,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         )?;
     }
     groups(text, report)?;
-    how(text, report)?;
+    search(text, report)?;
     writeln!(
         text,
         "\n  {} shows all this and the texts side by side",
@@ -230,7 +230,7 @@ fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-fn how(text: &mut String, report: &Report) -> std::fmt::Result {
+fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     let search = &report.search;
     let radius = format!(
         "{} bits, radius {}: {}",
@@ -336,14 +336,14 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
 }
 
 /// Columns of the narrowest terminal in use.
-const COLUMNS: usize = 80;
+const TERMINAL_COLUMNS: usize = 80;
 
 /// A sentence set in by two, its further lines by four.
 fn folded(sentence: &str) -> String {
     let (mut folded, mut column) = (String::from(" "), 1);
     for word in sentence.split(' ') {
         let width = word.chars().count();
-        if column + 1 + width > COLUMNS - 1 && column > 4 {
+        if column + 1 + width > TERMINAL_COLUMNS - 1 && column > 4 {
             folded.push_str("\n   ");
             column = 3;
         }

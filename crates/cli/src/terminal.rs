@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use anyhow::Context;
 
 /// The message of an error in writing to stdout.
-pub(crate) const STDOUT: &str = "stdout cannot be written";
+pub(crate) const STDOUT_ERROR: &str = "stdout cannot be written";
 
 /// Writes to stdout; a closed pipe is an error like any other (see [`is_closed_pipe`]).
 pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.context(STDOUT)
+    written.context(STDOUT_ERROR)
 }
 
 /// Writes a message to stderr. An error is ignored, so that the work continues.

@@ -17,7 +17,7 @@ use super::codec::CodecArg;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
-use super::resume::{self, INTERRUPTED, Known, RESUMABLE, ended};
+use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
@@ -177,7 +177,7 @@ impl Gather {
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<(Segment<u64>, Known)> {
+    ) -> anyhow::Result<(Segment<u64>, InputSummary)> {
         let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
         let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
@@ -196,7 +196,7 @@ impl Gather {
         })?;
         let next = largest.map_or(Some(first), |id| id.checked_add(1));
         let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
-        let known = Known {
+        let known = InputSummary {
             digest: digest.finish(),
             next,
             ascending,
@@ -215,7 +215,7 @@ impl Gather {
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<Option<(Segment<u64>, Known)>> {
+    ) -> anyhow::Result<Option<(Segment<u64>, InputSummary)>> {
         let [_, journal] = segment::unfinished(path);
         if options.resume.is_none() || !journal.exists() {
             return Ok(None);
@@ -234,7 +234,7 @@ impl Gather {
             Resumable::Unusable(error) => return starting_over(&format!("{:#}", anyhow::Error::from(error))),
             Resumable::Tables(interrupted) => interrupted,
         };
-        let Some(known) = Known::read(interrupted.notes()) else {
+        let Some(known) = InputSummary::read(interrupted.notes()) else {
             return starting_over("another version of twinprint began it");
         };
         if interrupted.len() != files.len() || self.digest(files, first, RESUMABLE)? != known.digest {

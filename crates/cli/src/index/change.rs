@@ -10,7 +10,7 @@ use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
 
 use super::Directory;
-use super::adding::{Add, Note};
+use super::adding::{Add, NoteFile};
 use super::build::Gather;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
@@ -94,7 +94,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
     let gather = Gather::new(args.quiet, &args.memory)?;
-    let note = Note::of(&args.directory.index);
+    let note = NoteFile::in_dir(&args.directory.index);
     // Given ids replace themselves if they are added a second time.
     let takes_next = !files.has_ids() && args.first_id.is_none();
     if let Some(killed) = note.read()?

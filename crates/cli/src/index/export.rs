@@ -12,12 +12,12 @@ use twinprint::store::Committed;
 
 use super::Directory;
 use super::memory::{MEMORY_HELP, within_memory};
-use super::rows::{Form, RowArgs};
+use super::rows::{RowArgs, RowFormat};
 use crate::progress::Bars;
 use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
-const COLUMNS: &[Column] = &[Column("id", Kind::Id), Column("fingerprint", Kind::Fingerprint)];
+const EXPORT_COLUMNS: &[Column] = &[Column("id", Kind::Id), Column("fingerprint", Kind::Fingerprint)];
 
 /// Writes ids and fingerprints, ordered by id, without deleted ones
 ///
@@ -30,7 +30,7 @@ pub(super) struct Args {
 
     /// Format of the rows [default: by the extension of --output, or jsonl]
     #[arg(long, value_enum, value_name = "FORM")]
-    format: Option<Form>,
+    format: Option<RowFormat>,
 
     /// File to write instead of stdout
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -73,7 +73,7 @@ impl Args {
         let label = committed.settings.label.as_str();
         let notes = [(PROFILE_NOTE, label)];
         let notes = if label.is_empty() { &[] } else { &notes[..] };
-        let mut out = rows.open(COLUMNS, notes)?;
+        let mut out = rows.open(EXPORT_COLUMNS, notes)?;
         self.each(committed, |id, fingerprint| {
             out.row(&[id, fingerprint].map(Value::Number))
         })?;

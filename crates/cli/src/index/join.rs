@@ -14,16 +14,16 @@ use crate::progress::Bars;
 use crate::{interrupt, number};
 
 /// The radius if neither the index nor the user names one.
-const RADIUS: u32 = 3;
+const DEFAULT_RADIUS: u32 = 3;
 
 /// Rows of two fingerprints.
-const GROUPS: &[Column] = &[
+const GROUP_COLUMNS: &[Column] = &[
     Column("a", Kind::Ids),
     Column("b", Kind::Ids),
     Column("hamming", Kind::Distance),
 ];
 /// Rows of two ids.
-const PAIRS: &[Column] = &[
+const PAIR_COLUMNS: &[Column] = &[
     Column("a", Kind::Id),
     Column("b", Kind::Id),
     Column("hamming", Kind::Distance),
@@ -75,17 +75,17 @@ pub(super) struct Args {
 }
 
 /// A side of the join, with the settings of its index.
-struct Named {
+struct JoinSide {
     side: Side,
     radius: Option<u32>,
     profile: Option<ProfileLabel>,
 }
 
 impl Args {
-    fn side(&self, path: &Path) -> anyhow::Result<Named> {
+    fn side(&self, path: &Path) -> anyhow::Result<JoinSide> {
         if path.is_dir() {
             let committed = super::read(path)?;
-            return Ok(Named {
+            return Ok(JoinSide {
                 side: Side::Index(committed.snapshot),
                 radius: Some(committed.settings.radius),
                 profile: ProfileLabel::read(&committed.settings.label),
@@ -93,7 +93,7 @@ impl Args {
         }
         let ids = if self.positions { Ids::Positions } else { Ids::Own };
         let files = RawFiles::open(&[path.to_owned()], &ids)?;
-        Ok(Named {
+        Ok(JoinSide {
             profile: profile::of_files(&files)?,
             side: Side::Files(files),
             radius: None,
@@ -108,13 +108,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         profile::check_same(a.profile.as_ref(), b.profile.as_ref())?;
     }
     let options = JoinOptions {
-        k: args.hamming.or(a.radius).unwrap_or(RADIUS),
+        k: args.hamming.or(a.radius).unwrap_or(DEFAULT_RADIUS),
         all_pairs: args.all_pairs,
         max_rows: args.max_rows,
         memory: args.memory.bytes(),
         work_dir: args.work_dir.clone(),
     };
-    let columns = if args.all_pairs { PAIRS } else { GROUPS };
+    let columns = if args.all_pairs {
+        PAIR_COLUMNS
+    } else {
+        GROUP_COLUMNS
+    };
     let mut out = args.rows.open(columns, &[])?;
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;

@@ -6,8 +6,8 @@ mod change;
 mod codec;
 mod export;
 mod files;
+mod inspect;
 mod join;
-mod look;
 mod memory;
 mod profile;
 mod query;
@@ -61,8 +61,8 @@ enum Action {
     Query(query::Args),
     Join(join::Args),
     Export(export::Args),
-    Stat(look::StatArgs),
-    Check(look::CheckArgs),
+    Stat(inspect::StatArgs),
+    Check(inspect::CheckArgs),
 }
 
 /// The directory of an index.
@@ -83,8 +83,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Query(args) => return query::run(args),
         Action::Join(args) => join::run(args),
         Action::Export(args) => export::run(args),
-        Action::Stat(args) => look::stat(args),
-        Action::Check(args) => look::check(args),
+        Action::Stat(args) => inspect::stat(args),
+        Action::Check(args) => inspect::check(args),
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -23,18 +23,18 @@ use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
 /// Queries looked up together: neighbours in the index are read once.
-const BATCH: usize = 1 << 16;
+const LOOKUP_BATCH: usize = 1 << 16;
 /// Queries that one scan answers; each takes some 100 bytes of memory.
-const SCANNED: usize = 1 << 22;
+const SCAN_BATCH: usize = 1 << 22;
 
 /// What is found for fingerprints.
-const NUMBERED: &[Column] = &[
+const ID_COLUMNS: &[Column] = &[
     Column("query", Kind::Id),
     Column("id", Kind::Id),
     Column("hamming", Kind::Distance),
 ];
 /// What is found for texts.
-const NAMED: &[Column] = &[
+const NAME_COLUMNS: &[Column] = &[
     Column("query", Kind::Name),
     Column("id", Kind::Id),
     Column("hamming", Kind::Distance),
@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints to look for, as for `index build`; a query is known by its id
+    /// Files of fingerprints to look up, as for `index build`; the rows name a query by its id
     #[arg(long, required_unless_present = "text", num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
 
@@ -110,7 +110,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     if args.texts.are_given() {
         let subject = args.profile.subject(args.texts.keys(), stored.as_ref())?;
-        let mut out = args.rows.open(NAMED, &[])?;
+        let mut out = args.rows.open(NAME_COLUMNS, &[])?;
         let at_once = answers.at_once();
         code = args
             .texts
@@ -126,12 +126,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let files = args.ids.open(&args.queries)?;
         profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
         if args.scan == Scan::Auto {
-            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCANNED as u64));
-            let prices = LookupCosts::default();
+            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCAN_BATCH as u64));
+            let costs = LookupCosts::default();
             let codec = committed.settings.codec;
-            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &prices)?;
+            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &costs)?;
         }
-        let mut out = args.rows.open(NUMBERED, &[])?;
+        let mut out = args.rows.open(ID_COLUMNS, &[])?;
         let at_once = answers.at_once();
         let (mut queries, mut names) = (Vec::new(), Vec::new());
         let mut left = files.len();
@@ -151,7 +151,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     bars.finish();
     if args.stats {
-        answers.say();
+        answers.print_stats();
     }
     Ok(code)
 }
@@ -172,7 +172,7 @@ struct Answers<'a> {
 impl Answers<'_> {
     /// Queries to gather before they are answered.
     fn at_once(&self) -> usize {
-        if self.scan { SCANNED } else { BATCH }
+        if self.scan { SCAN_BATCH } else { LOOKUP_BATCH }
     }
 
     /// Writes the rows of some queries, each known by its name.
@@ -232,7 +232,7 @@ impl Answers<'_> {
         }
     }
 
-    fn say(&self) {
+    fn print_stats(&self) {
         terminal::note(&format!(
             "{} queries, {} probes, {} compared, {} fingerprints found",
             number::count(self.queries),

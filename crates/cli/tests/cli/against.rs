@@ -204,7 +204,11 @@ fn unusable_against_directories_are_refused() {
         assert!(!sandbox.path("out/kept").exists());
     };
     refused("--against nowhere", 1, "neither a collection");
-    refused("--against seen --threshold 0.7", 1, "take 0.8 or more");
+    refused(
+        "--against seen --threshold 0.7",
+        1,
+        "take a threshold of 0.8 or more",
+    );
     refused("--against seen --no-verify", 1, "leave out --no-verify");
     refused("--append", 2, "--against");
     refused("--against seen --append --mode report", 2, "kept/");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::corpus::Corpus;
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::Sandbox;
 
 /// A text of words that no other number has.
 pub(crate) fn text(n: u64) -> String {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::append::{append, collection, ids, lines, text, with_collection};
+use crate::append::{append, collection, ids, lines, with_collection};
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
 /// The arguments of a run that reads stdin, but for the output.

@@ -142,7 +142,7 @@ fn refused_by_value(sandbox: &Sandbox) {
     sandbox.put("my.toml", "threshold = 1.5\n");
     sandbox
         .run("dedup folder -o out --config my.toml")
-        .fails(2, &["--threshold 1.5"]);
+        .fails(2, &["--threshold: 1.5"]);
     // A profile with stop words goes with its own list only.
     sandbox
         .run("dedup folder -o first --stop-words stop.txt --quiet")
