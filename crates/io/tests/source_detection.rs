@@ -28,7 +28,7 @@ fn extra_extensions_and_any_text_add_files() {
     inputs.put_raw("page.asp", "<p>");
     inputs.put_raw("image.png", b"\x89PNG\x0d\x0a\x1a\x0a\0\0");
     inputs.put_raw("latin.c", b"caf\xe9");
-    // A character that straddles the bytes looked at.
+    // A character that crosses the end of the bytes that are read.
     inputs.put_raw("long.c", format!("{}é", "a".repeat((8 << 10) - 1)));
     inputs.put("packed.rs.gz", "text");
     let folder = inputs.path("");

@@ -33,7 +33,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
     prop::option::weighted(0.3, prop::sample::select(&[Fault::First, Fault::Second][..]))
 }
 
-/// A text, and what stands in it that is no character.
+/// A text, and the bytes in it that encode no character.
 #[derive(Clone, Debug)]
 struct Text {
     before: String,
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn a_character_that_is_none_costs_its_record_alone(
+    fn an_undecodable_character_rejects_only_its_record(
         texts in texts(),
         header in fault(),
         odd in prop::option::weighted(0.3, any::<u8>()),
@@ -334,7 +334,7 @@ fn the_account_does_not_depend_on_threads() {
 }
 
 #[test]
-fn arrays_that_cannot_be_cut_are_lost_whole_and_counted() {
+fn arrays_that_cannot_be_split_are_rejected_whole_and_counted() {
     for charset in NO_ARRAYS {
         let of = Charset::named(charset).expect("a charset");
         for codec in CODECS {

@@ -14,7 +14,7 @@ fn plain() -> SourceOptions {
     SourceOptions::default()
 }
 
-/// Copies a file of records by `fate`; what is kept and what is removed.
+/// Copies a file of records by `fate`. Returns the kept and the removed bytes.
 fn copied(
     inputs: &Inputs,
     sources: &Sources,
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[test]
-fn an_array_read_in_part_is_closed() {
+fn the_copy_of_a_partly_read_array_is_closed() {
     for (text, max, kept) in [
         (r#"[{"text":"x"},{"text":"y"}]"#, 1 << 20, "[{\"text\":\"x\"}]\n"),
         (r#"[{"text":"x"}]"#, 1 << 20, "[{\"text\":\"x\"}]\n"),
@@ -204,7 +204,7 @@ fn an_array_read_in_part_is_closed() {
 }
 
 #[test]
-fn a_row_knows_its_line_and_its_columns() {
+fn a_row_reports_its_line_and_its_columns() {
     let inputs = Inputs::new();
     let table = "\u{feff}key;body;when\n1;\"two\nlines\";5\n\n;plain;\n2;short\n";
     let path = inputs.put("a.csv", table);
@@ -242,7 +242,7 @@ fn a_row_knows_its_line_and_its_columns() {
 }
 
 #[test]
-fn a_bar_in_a_header_that_is_parted_otherwise_is_a_character() {
+fn a_bar_in_a_header_with_another_delimiter_is_a_character() {
     let inputs = Inputs::new();
     for (name, table, text) in [
         ("a.csv", "a;b|c;text\n1;2;three\n", "three"),
@@ -257,7 +257,7 @@ fn a_bar_in_a_header_that_is_parted_otherwise_is_a_character() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_refused() {
+fn files_that_cannot_be_split_are_rejected() {
     let inputs = Inputs::new();
     let wide = inputs.put("a.csv", format!("text{}\nx\n", ",".repeat(1 << 17)));
     assert!(matches!(
@@ -306,7 +306,7 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
 }
 
 #[test]
-fn a_broken_array_says_how_much_is_lost() {
+fn a_broken_array_reports_the_size_of_the_loss() {
     let inputs = Inputs::new();
     // Far more than is read at a time.
     let rest = format!(
@@ -328,7 +328,7 @@ fn a_broken_array_says_how_much_is_lost() {
 }
 
 #[test]
-fn what_was_joined_and_parted_by_hand_is_read() {
+fn concatenated_and_manually_split_files_are_read() {
     let inputs = Inputs::new();
     // Two files with marks, joined.
     let path = inputs.put(
@@ -342,7 +342,7 @@ fn what_was_joined_and_parted_by_hand_is_read() {
 }
 
 #[test]
-fn a_table_without_a_header_goes_by_numbers() {
+fn columns_of_a_table_without_a_header_have_numbers() {
     let inputs = Inputs::new();
     let path = inputs.put("a.csv", "1;\"one; \"\"two\"\"\"\n2;three\n3\n");
     let options = SourceOptions {
@@ -368,7 +368,7 @@ fn a_table_without_a_header_goes_by_numbers() {
 }
 
 #[test]
-fn a_file_that_is_no_array_says_what_it_holds() {
+fn a_file_that_is_no_array_is_rejected_with_its_contents() {
     let inputs = Inputs::new();
     for (text, says) in [
         (

@@ -22,10 +22,10 @@ use super::split::{BLOCK_BYTES, SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::{Planned, Table};
 
-/// Whole files of one chunk at most: small ones cost by the file, not by the byte.
-const FILES_A_CHUNK: usize = 64;
-/// Chunks of one batch at most, so that many tiny files do not pile up.
-const CHUNKS_A_BATCH: usize = 1024;
+/// The most whole files of a chunk: small files cost time per file, not per byte.
+const MAX_FILES_PER_CHUNK: usize = 64;
+/// The most chunks of a batch, so that many tiny files do not accumulate.
+const MAX_CHUNKS_PER_BATCH: usize = 1024;
 
 /// Consecutive chunks of the input, together about as large as requested.
 #[derive(Debug, Default)]
@@ -130,7 +130,7 @@ impl Iterator for BatchReader {
 
 impl Drop for BatchReader {
     fn drop(&mut self) {
-        // The thread stops at its next batch when nobody listens.
+        // The thread stops at its next batch when the receiver is gone.
         self.batches = None;
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported as ReaderStopped.
@@ -145,7 +145,7 @@ struct Reading {
     sender: SyncSender<Message>,
     batch_bytes: usize,
     batch: Batch,
-    /// Bytes the batch stands for, unpacked where they are held unpacked.
+    /// The size of the batch in bytes, unpacked where they are held unpacked.
     bytes: usize,
     /// Records so far.
     ordinal: u64,
@@ -157,7 +157,7 @@ struct Reading {
 struct Gone;
 
 impl Reading {
-    /// Reads everything; the last message, or `None` when nobody listens.
+    /// Reads all files. Returns the last message, or `None` if the receiver is gone.
     fn all(&mut self) -> Option<Message> {
         let limit = self.shared.options.limit.unwrap_or(u64::MAX);
         let shared = Arc::clone(&self.shared);
@@ -188,10 +188,12 @@ impl Reading {
         Some(Ok(None))
     }
 
-    /// Puts whole files from `first` on into one chunk; how many.
+    /// Puts whole files from `first` on into one chunk. Returns their number.
     fn whole(&mut self, first: usize, limit: u64) -> Result<usize, Gone> {
         let mut bytes = 0;
-        let most = usize::try_from(limit).unwrap_or(usize::MAX).min(FILES_A_CHUNK);
+        let most = usize::try_from(limit)
+            .unwrap_or(usize::MAX)
+            .min(MAX_FILES_PER_CHUNK);
         let files = self.shared.files[first..].iter().take(most).take_while(|file| {
             let takes = file.format.is_whole_file() && bytes < BLOCK_BYTES as u64;
             if takes {
@@ -264,7 +266,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Plans a table into stretches of rows, which are decoded where they are processed.
+    /// Plans a table into ranges of rows, which are decoded by the tasks that process them.
     #[cfg(feature = "tables")]
     fn table(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
         let shared = Arc::clone(&self.shared);
@@ -313,7 +315,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Adds a reject that stands for a part of a file which no record is cut from.
+    /// Adds a reject for a part of a file that yields no record.
     fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), Gone> {
         let rejected = ChunkContent::Rejected {
             source,
@@ -367,7 +369,7 @@ impl Reading {
         });
         self.ordinal += records;
         self.bytes += bytes;
-        let full = self.bytes >= self.batch_bytes || self.batch.chunks.len() >= CHUNKS_A_BATCH;
+        let full = self.bytes >= self.batch_bytes || self.batch.chunks.len() >= MAX_CHUNKS_PER_BATCH;
         if full { self.flush() } else { Ok(()) }
     }
 

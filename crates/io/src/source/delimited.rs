@@ -145,14 +145,14 @@ impl Fields {
         }
     }
 
-    /// A field. None if there are not so many.
+    /// A field. `None` if the row has fewer fields.
     fn get(&self, i: usize) -> Option<&str> {
         let start = match i.checked_sub(1) {
             Some(before) => self.ends[..self.count].get(before).copied()?,
             None => 0,
         };
         let end = self.ends[..self.count].get(i).copied()?;
-        // Quotes and delimiters are ASCII, so that what is left of valid text is valid text.
+        // Quotes and delimiters are ASCII, so valid text without them is valid text.
         self.bytes
             .get(start..end)
             .and_then(|field| std::str::from_utf8(field).ok())

@@ -73,7 +73,7 @@ pub(super) fn discover(
     Ok(found)
 }
 
-/// The name of a folder, under which its files go beside those of other inputs.
+/// The name of a folder. With several inputs, its files are written to a folder of this name.
 fn folder_name(input: &str) -> Option<&OsStr> {
     let path = Path::new(input);
     path.file_name().filter(|_| input != "-" && path.is_dir())
@@ -96,7 +96,7 @@ impl Discovered {
             .into_iter()
             .zip(std::mem::take(&mut self.origins));
         for (file, origin) in files {
-            // A file that cannot be resolved counts as new; reading it says what is wrong.
+            // A file that cannot be resolved counts as new; reading it reports the fault.
             if fs::canonicalize(&file.path).map_or(true, |path| seen.insert(path)) {
                 self.files.push(file);
                 self.origins.push(origin);

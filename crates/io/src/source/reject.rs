@@ -77,7 +77,7 @@ pub enum RejectReason {
         /// The position, from 1.
         column: u64,
     },
-    /// The record is JSON but for an escape that stands for no character.
+    /// The record is JSON except for an escape that encodes no character.
     #[error(
         "the \\u escape up to byte {column} is one half of a pair (a lone surrogate), which is no character; write both halves, or \\ufffd in its place"
     )]
@@ -182,7 +182,7 @@ pub enum RejectReason {
     /// A row with more or fewer fields than the header.
     #[error("the row has {} fields where the header has {expected}; put fields that hold the delimiter in quotes, or name the delimiter with --delimiter", fields(*.found, *.expected))]
     RowWidth {
-        /// Fields of the row; one more than the header's stands for any number above.
+        /// Fields of the row; one more than the header's means any larger number.
         found: usize,
         /// Fields of the header.
         expected: usize,
@@ -311,7 +311,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// The reject that stands for a part of a file, for this reason.
+    /// The reject of a part of a file, for this reason.
     pub fn losing(self, loss: Loss) -> Self {
         match self {
             lost @ Self::Lost { .. } => lost,

@@ -20,7 +20,7 @@ const SNIFF: u64 = 8 << 10;
 pub(super) enum FileHead {
     Bytes {
         bytes: Vec<u8>,
-        /// More may follow: only the first 8 KiB are looked at, or the file is packed and damaged behind them, which reading it reports.
+        /// True if more bytes may follow: only the first 8 KiB are read, or the packed file is damaged after them, which reading it reports.
         more: bool,
     },
     /// The file cannot be opened. Reading it reports why.

@@ -14,10 +14,10 @@ use super::scan::{Lines, Scan, SpanKind, content, scanner};
 use super::split::{SplitItem, Splitter, StreamFailure};
 use super::{Codec, Format, SourceError, SourceOptions};
 
-/// A line as the splitter told of it: its number and its bytes, or the length of one that was too long.
+/// A line that the splitter reported: its number, and its bytes or the length of a line that is too long.
 type SplitLine = (u64, Result<Vec<u8>, u64>);
 
-/// Bytes that a broken stream did not give.
+/// The unread bytes that a broken stream reports.
 const UNREAD: u64 = 9;
 
 fn broken(error: &io::Error) -> StreamFailure {

@@ -1,5 +1,5 @@
 //! Lists the files below a folder, or those a glob matches. Symbolic links are not followed, and folders that hold the result of an earlier
-//! run are passed over: read again, everything in them would be a duplicate of what it was copied from. So is the output directory of the run itself.
+//! run are skipped: everything in them would be a duplicate of its original. The output directory of the run itself is skipped too.
 
 use std::fs;
 use std::io;
@@ -142,8 +142,8 @@ struct Folder {
     included: bool,
 }
 
-/// Walks `root`, in no particular order. With a glob, only what it matches and what lies in folders it matches. What `filter` leaves out
-/// is met as such, and folders that it excludes are not listed.
+/// Walks `root`, in no particular order. With a glob, only files that it matches, and files in folders that it matches. Entries that
+/// `filter` skips are returned as skipped, and folders that it excludes are not listed.
 pub(super) fn walk(
     root: &Path,
     pattern: Option<&Pattern>,

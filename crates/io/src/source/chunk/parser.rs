@@ -45,7 +45,7 @@ pub(super) enum Fields<'o> {
 impl Parser<'_> {
     /// Yields line, length and kind of every record and blank line.
     pub(super) fn each(&mut self, block: &RecordBlock, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
-        // One check of all the bytes is much faster than one a record; only a piece that fails is looked at by record.
+        // One check of all the bytes is much faster than one a record; only a block that fails is checked by record.
         let valid = simdutf8::basic::from_utf8(&block.data).ok();
         let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;

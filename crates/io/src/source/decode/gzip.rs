@@ -193,7 +193,7 @@ mod tests {
                 let mut buf = vec![0; *sizes.next().expect("a cycle")];
                 let end = gzip.read(&mut buf);
                 found.extend(progress.take_members());
-                // A member is reported with its last byte, so that whoever has it all knows its place.
+                // A member is reported with its last byte, so that its range is known when all its bytes are.
                 let whole = expected.iter().take_while(|m| m.unpacked.end <= read.len() as u64).count();
                 prop_assert!(found.len() >= whole);
                 match end {

@@ -47,7 +47,7 @@ impl ReadProgress {
     /// The number of bytes of a file of `bytes` bytes that yielded nothing, when reading ended for `reason`.
     pub fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
         let gave = match reason.cause() {
-            // Only the beginning was looked at.
+            // Only the beginning was read.
             RejectReason::NotCuttable { .. } => 0,
             // The stream before it was whole, its end included.
             RejectReason::Junk => self.used.load(Ordering::Relaxed),
@@ -76,7 +76,7 @@ pub(super) struct CountedFile {
 }
 
 impl CountedFile {
-    /// Counts in `progress` what is read of `file`.
+    /// Counts the bytes read of `file` in `progress`.
     pub(super) fn new(file: File, progress: &Arc<ReadProgress>) -> Self {
         Self {
             file,

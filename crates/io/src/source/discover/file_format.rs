@@ -118,7 +118,7 @@ impl<'a> FormatRules<'a> {
             FieldPresence::Empty | FieldPresence::Unknown => head.may_be(format),
         };
         if holds_records || !head.is_utf8() {
-            // If it does not hold records either, reading it says what is wrong.
+            // If it has no records either, reading it reports the fault.
             return Ok(file);
         }
         Ok(FileFormat {

@@ -255,7 +255,7 @@ fn unreadable_file(path: &Path, relative: PathBuf, error: &io::Error) -> SourceF
     unread(path, relative, RejectReason::Unreadable { message })
 }
 
-/// One reject that stands for a file or a folder.
+/// A reject for a whole file or folder.
 fn unread(path: &Path, relative: PathBuf, reason: RejectReason) -> SourceFile {
     SourceFile {
         path: path.to_owned(),

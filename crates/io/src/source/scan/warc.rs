@@ -39,7 +39,7 @@ pub(super) struct WarcScan {
     inside: Option<u64>,
     /// Bytes behind the open record, not counted as seen, that are too few to decide whether they begin the next.
     waiting: usize,
-    /// Bytes that may still be looked at again after a wrong length; beyond them the first record met is believed.
+    /// The number of bytes that may still be scanned again after wrong lengths. After that, the first record found ends the open one.
     again: u64,
 }
 

@@ -178,7 +178,7 @@ impl RowRange {
         }
         let lost = self.decode(file, options, |rows| {
             while row < self.rows.end {
-                // Decoders may panic on damaged input; what is done with the rows stays outside the guard.
+                // Decoders may panic on damaged input; the processing of the rows stays outside the guard.
                 if !guarded(format, || rows.next_batch((self.rows.end - row) as usize))? {
                     return Err(damaged(format, "it has fewer rows than it claims"));
                 }

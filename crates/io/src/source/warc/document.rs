@@ -125,7 +125,7 @@ fn text<'a>(
     })
 }
 
-/// Decodes a text as browsers do: what is no character becomes U+FFFD.
+/// Decodes a text as browsers do: undecodable bytes become U+FFFD.
 fn lossy<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Cow<'a, str> {
     let charset = detect(bytes, hints);
     let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);

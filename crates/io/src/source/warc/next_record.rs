@@ -11,7 +11,7 @@ pub(super) const MAGIC: &[u8] = b"WARC/";
 const FIELD: &[u8] = b"WARC-";
 /// The most bytes that are needed to decide if a record begins.
 pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
-/// Bytes held of those looked at: the longest unfinished beginning, and the byte before it.
+/// Bytes kept from earlier parts: the longest unfinished beginning, and the byte before it.
 const HELD: usize = MAX_BEGINNING_BYTES;
 
 /// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
@@ -67,7 +67,7 @@ fn starts(bytes: &[u8], before: u8) -> impl Iterator<Item = usize> {
 
 /// The search for a record in a stream of bytes.
 pub(crate) struct NextRecord {
-    /// The last bytes looked at, or what stands for the byte before the first.
+    /// The last bytes searched, or the assumed byte before the first.
     held: Vec<u8>,
 }
 

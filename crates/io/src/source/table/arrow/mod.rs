@@ -47,7 +47,7 @@ pub struct ArrowTable {
     lost: Option<RejectReason>,
     /// The rows of these messages.
     row_count: u64,
-    /// The entries beside a file's schema; `None` for a stream.
+    /// The metadata in the footer of a file; `None` for a stream.
     file_metadata: Option<Vec<(String, String)>>,
     compression: Option<CompressionType>,
 }
@@ -107,7 +107,7 @@ impl ArrowTable {
         &self.schema
     }
 
-    /// The entries beside a file's schema; `None` for a stream.
+    /// The metadata in the footer of a file; `None` for a stream.
     pub fn file_metadata(&self) -> Option<&[(String, String)]> {
         self.file_metadata.as_deref()
     }

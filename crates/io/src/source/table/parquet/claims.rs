@@ -2,7 +2,7 @@
 //!
 //! The parser trusts two counts and reserves memory for them: the row groups, and the children of each schema
 //! element; and it descends the schema by recursion. This walks the footer's Thrift (compact protocol) once, linear in its
-//! bytes, and refuses lists longer than what is left, schemas with more children than elements, and deep nesting.
+//! bytes, and refuses lists longer than the remaining bytes, schemas with more children than elements, and deep nesting.
 
 /// Structs within structs of the footer, and groups within groups of the schema.
 const MAX_DEPTH: usize = 64;
@@ -12,7 +12,7 @@ const SCHEMA: i64 = 2;
 /// `SchemaElement.num_children`.
 const NUM_CHILDREN: i64 = 5;
 
-/// Says what is wrong with a footer, if anything is.
+/// Checks a footer. The error is a message about the fault.
 pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
     let mut walk = Walk {
         rest: footer,

@@ -123,7 +123,7 @@ impl IntegerReader {
     }
 }
 
-/// Reads rows until there are so many, or no more.
+/// Reads up to `rows` rows. Returns the number of rows read.
 fn all<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

@@ -27,7 +27,7 @@ pub(super) struct Checked<R> {
 /// The state of the dictionary page that a chunk may begin with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dictionary {
-    /// No page has been looked at yet.
+    /// No page has been read yet.
     Unseen,
     /// It was passed over.
     Passed,
