@@ -3,12 +3,15 @@
 //! The library names what happened and never a flag. This module adds the flag.
 
 use twinprint::eval::EvalError;
+use twinprint::index_join::JoinError;
 use twinprint::source::{FieldRole, Intake, SourceError};
 use twinprint::stream::StreamError;
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
 use twinprint_server::ServeError;
+
+use crate::terminal::with_causes;
 
 /// Wrong usage of the command line: the message names the flag. The exit code is 2.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +26,11 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 /// The error with the flag that helps.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
-        return usage(format!("{}: {}", flag(option.option), option.problem));
+        let fix = match option.option {
+            "order" => "; leave it out",
+            _ => "",
+        };
+        return usage(format!("{}: {}{fix}", flag(option.option), option.problem));
     }
     if let Some(message) = wrong_usage(&error) {
         return usage(message);
@@ -32,7 +39,7 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     match (against(&error), fix) {
         (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
         (Some(message), None) => anyhow::anyhow!(message),
-        (None, Some(fix)) => anyhow::anyhow!("{error}; {fix}"),
+        (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
         (None, None) => error,
     }
 }
@@ -129,6 +136,13 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         Some(EvalError::RepeatedId(_)) => return Some("--id-key names the field of another id"),
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
         _ => {}
+    }
+    if let Some(JoinError::TooManyRows { all_pairs, .. }) = error.downcast_ref() {
+        return Some(if *all_pairs {
+            "-k sets the radius and --max-rows the limit; without --all-pairs there are fewer rows"
+        } else {
+            "-k sets the radius and --max-rows the limit"
+        });
     }
     if let Some(ServeError::TokensRequired(_)) = error.downcast_ref() {
         return Some("name one with --tokens");
