@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueHint};
-use twinprint::{IdfError, IdfPower, IdfTable, Profile, build_idf};
+use twinprint::{IdfError, IdfPower, IdfTable, IdfTableSize, Profile, build_idf};
 
 use crate::dedup::profile_named;
 use crate::input::InputArgs;
@@ -145,7 +145,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         &args.input.inputs,
         &args.input.options(),
         &profile,
-        (&name, args.words),
+        IdfTableSize {
+            name: &name,
+            max_words: args.words,
+        },
         &bars,
         &interrupt::flag()?,
     );
