@@ -2,7 +2,6 @@
 
 #![expect(
     missing_docs,
-    unreachable_pub,
     clippy::inline_always,
     clippy::unnecessary_wraps,
     clippy::unused_self,
