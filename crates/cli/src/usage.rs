@@ -13,6 +13,8 @@ use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
 use twinprint_server::ServeError;
 
+use crate::terminal::with_causes;
+
 /// Wrong usage of the command line: the message names the flag. The exit code is 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -26,7 +28,11 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 /// The error with the flag that helps.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
-        return usage(format!("{}: {}", flag(option.option), option.problem));
+        let fix = match option.option {
+            "order" => "; leave it out",
+            _ => "",
+        };
+        return usage(format!("{}: {}{fix}", flag(option.option), option.problem));
     }
     if let Some(message) = wrong_usage(&error) {
         return usage(message);
@@ -35,7 +41,7 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     match (against(&error), fix) {
         (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
         (Some(message), None) => anyhow::anyhow!(message),
-        (None, Some(fix)) => anyhow::anyhow!("{error}; {fix}"),
+        (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
         (None, None) => error,
     }
 }
@@ -146,6 +152,13 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         Some(EvalError::RepeatedId(_)) => return Some("--id-key names the field of another id"),
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
         _ => {}
+    }
+    if let Some(JoinError::TooManyRows { all_pairs, .. }) = error.downcast_ref() {
+        return Some(if *all_pairs {
+            "-k sets the radius and --max-rows the limit; without --all-pairs there are fewer rows"
+        } else {
+            "-k sets the radius and --max-rows the limit"
+        });
     }
     if let Some(ServeError::TokensRequired(_)) = error.downcast_ref() {
         return Some("name one with --tokens");
