@@ -197,7 +197,12 @@ fn answer(
 }
 
 /// Answers the requests about one document, which come in the order of their positions.
-fn trace(original: &OriginalText<'_>, requests: &[Request], pages: &mut PageExtractor, answers: &mut Vec<Answer>) {
+fn trace(
+    original: &OriginalText<'_>,
+    requests: &[Request],
+    pages: &mut PageExtractor,
+    answers: &mut Vec<Answer>,
+) {
     let page = if original.is_page {
         match pages.traced(&original.text) {
             Some(page) => Some(page),
