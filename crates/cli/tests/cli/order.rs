@@ -1,4 +1,4 @@
-//! `--order similar`: the same records, each with its own bytes, relatives next to one another.
+//! `--order similar`: the same records, each with its own bytes, similar documents adjacent.
 
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
@@ -97,7 +97,7 @@ fn annotated_records_are_put_in_order_too() {
 }
 
 #[test]
-fn what_cannot_be_put_in_order_is_said() {
+fn files_that_cannot_be_ordered_are_reported() {
     let sandbox = inputs();
     sandbox.put("notes/a.txt", "some notes of my own");
     sandbox

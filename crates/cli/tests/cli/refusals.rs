@@ -1,4 +1,4 @@
-//! What a run refuses before it begins: with the exit status, the reason and the way out, and without leaving anything.
+//! Errors before a run begins: the exit code, the reason and the fix, and no files left.
 
 use std::fs;
 
@@ -131,7 +131,7 @@ fn an_output_directory_in_use_is_left_alone() {
 }
 
 #[test]
-fn a_file_where_a_directory_is_meant_is_named() {
+fn a_file_in_place_of_a_directory_is_named() {
     let sandbox = with_news();
     for (command, says) in [
         (
@@ -197,7 +197,7 @@ fn directories_that_a_run_made_go_with_it() {
 }
 
 #[test]
-fn what_may_not_be_read_is_named() {
+fn unreadable_paths_are_named() {
     use std::os::unix::fs::PermissionsExt;
 
     let sandbox = with_news();
@@ -222,7 +222,7 @@ fn what_may_not_be_read_is_named() {
     if probe.code != Some(0) {
         fs::set_permissions(sandbox.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
         return skip(
-            "what_may_not_be_read_is_named",
+            "unreadable_paths_are_named",
             "the binary cannot be run as another user",
         );
     }
@@ -286,7 +286,7 @@ fn a_message_says_everything_once() {
 }
 
 #[test]
-fn a_text_for_a_vector_is_not_told_whole() {
+fn a_long_text_in_place_of_a_vector_is_shortened_in_the_error() {
     let sandbox = Sandbox::new();
     let text = "word ".repeat(10_000);
     sandbox.put("in.jsonl", format!("{{\"text\":\"{text}\"}}\n"));

@@ -1,4 +1,4 @@
-//! Builds that are ended at any moment, and resumed.
+//! Builds that are interrupted at any moment, and resumed.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
     assert!(killed > 3, "only {killed} were killed on the way");
 }
 
-/// Ends builds until one of them has left whole tables; what it said.
+/// Kills builds until one has left complete tables, and returns its stderr.
 fn left_with_a_table(sandbox: &Sandbox) -> String {
     let mut after = Duration::from_millis(2);
     for _ in 0..200 {
