@@ -19,8 +19,13 @@ pub(crate) fn note(text: &str) {
     let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Prints an error and its causes. A cause that the text contains already is not repeated.
+/// Prints an error and its causes.
 pub(crate) fn error(error: &anyhow::Error) {
+    note(&format!("error: {}", with_causes(error)));
+}
+
+/// The messages of an error and its causes. A cause that the text contains already is not repeated.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -28,7 +33,7 @@ pub(crate) fn error(error: &anyhow::Error) {
             text = text + parted + &cause;
         }
     }
-    note(&format!("error: {text}"));
+    text
 }
 
 /// True if the error is a closed pipe: the reader of the output has ended, as `head` does.

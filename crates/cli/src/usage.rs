@@ -3,12 +3,17 @@
 //! The library names what happened and never a flag. This module adds the flag.
 
 use twinprint::eval::EvalError;
+use twinprint::index_join::JoinError;
+use twinprint::raw::RawError;
+use twinprint::sink::SinkError;
 use twinprint::source::{FieldRole, SourceError};
 use twinprint::stream::StreamError;
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
 use twinprint_server::ServeError;
+
+use crate::terminal::with_causes;
 
 /// Wrong usage of the command line: the message names the flag. The exit code is 2.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +28,11 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 /// The error with the flag that helps.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
-        return usage(format!("{}: {}", flag(option.option), option.problem));
+        let fix = match option.option {
+            "order" => "; leave it out",
+            _ => "",
+        };
+        return usage(format!("{}: {}{fix}", flag(option.option), option.problem));
     }
     if let Some(message) = wrong_usage(&error) {
         return usage(message);
@@ -32,7 +41,7 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     match (against(&error), fix) {
         (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
         (Some(message), None) => anyhow::anyhow!(message),
-        (None, Some(fix)) => anyhow::anyhow!("{error}; {fix}"),
+        (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
         (None, None) => error,
     }
 }
@@ -79,6 +88,20 @@ fn job_error(error: &anyhow::Error) -> Option<&JobError> {
     }
     match error.downcast_ref() {
         Some(StreamError::Job(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn sink_error(error: &anyhow::Error) -> Option<&SinkError> {
+    match job_error(error) {
+        Some(JobError::Sink(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn raw_error(error: &anyhow::Error) -> Option<&RawError> {
+    match error.downcast_ref() {
+        Some(JoinError::Raw(error)) => Some(error),
         _ => error.downcast_ref(),
     }
 }
@@ -130,6 +153,13 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
         _ => {}
     }
+    if let Some(JoinError::TooManyRows { all_pairs, .. }) = error.downcast_ref() {
+        return Some(if *all_pairs {
+            "-k sets the radius and --max-rows the limit; without --all-pairs there are fewer rows"
+        } else {
+            "-k sets the radius and --max-rows the limit"
+        });
+    }
     if let Some(ServeError::TokensRequired(_)) = error.downcast_ref() {
         return Some("name one with --tokens");
     }
@@ -146,6 +176,22 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         }
         Some(JobError::Work(WorkError::Dir { .. })) => return Some("choose another place with --work-dir"),
         _ => {}
+    }
+    match sink_error(error) {
+        Some(SinkError::NotEmpty { .. }) => {
+            return Some("--overwrite replaces a result of twinprint's own");
+        }
+        Some(SinkError::FieldClash { .. }) => return Some("--prefix dedup_ sets one"),
+        Some(SinkError::Reorder { .. }) => {
+            return Some("free space there or choose another place with --work-dir");
+        }
+        Some(SinkError::Damaged { .. }) => return Some("--mode report writes no records"),
+        _ => {}
+    }
+    if let Some(RawError::Mixed { .. } | RawError::NegativeId { .. } | RawError::IdColumn { .. }) =
+        raw_error(error)
+    {
+        return Some("--positions takes positions as ids");
     }
     match dedup_error(error)? {
         DedupError::Profile(_) => Some("see --profile and --bits"),

@@ -128,7 +128,7 @@ impl DocumentPreparer {
     }
 
     fn tools(&self) -> Tools {
-        self.idle.take().unwrap_or_else(|| Tools {
+        self.idle.get().unwrap_or_else(|| Tools {
             texts: TextPreparer::new(
                 &self.profile,
                 PreparationKeys {
@@ -186,7 +186,7 @@ impl DocumentPreparer {
         if let Some(text) = &text {
             let prepared = tools.texts.prepare(text);
             if prepared.is_empty() && self.reject_empty {
-                self.idle.give(tools);
+                self.idle.put(tools);
                 return Err(CollectionError::EmptyText);
             }
             row.fingerprint = prepared.fingerprint();
@@ -217,7 +217,7 @@ impl DocumentPreparer {
             }
             prepared_text = Some(prepared);
         }
-        self.idle.give(tools);
+        self.idle.put(tools);
         Ok(Prepared {
             id: document.id,
             details: document.details,
@@ -236,7 +236,7 @@ impl DocumentPreparer {
         }
         let mut tools = self.tools();
         let is_empty = tools.texts.analyze(text).is_empty();
-        self.idle.give(tools);
+        self.idle.put(tools);
         if is_empty {
             return Err(CollectionError::EmptyText);
         }
@@ -273,7 +273,7 @@ impl DocumentPreparer {
                 let mut tools = self.tools();
                 let canonical = twinprint_text::canonical(&text);
                 let set = tools.texts.shingle_set(&canonical, measure);
-                self.idle.give(tools);
+                self.idle.put(tools);
                 Some(set)
             }
         }

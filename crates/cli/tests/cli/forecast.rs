@@ -94,7 +94,7 @@ fn a_run_that_will_not_fit_is_refused() {
     few.fails(1, &["MiB of memory", "--memory", "split the input"]);
     sandbox
         .run("dedup in.jsonl -o out --memory 1MiB")
-        .fails(1, &["--memory allows 1 MiB"]);
+        .fails(1, &["the limit is 1 MiB"]);
     assert!(!sandbox.path("out").exists());
     // What bounds memory changes nothing in the result.
     sandbox

@@ -84,7 +84,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                     1,
                     &[
                         ":1: the record is too long for the memory allowed",
-                        "--memory allows 200 MiB",
+                        "the limit is 200 MiB",
                     ],
                 );
             assert!(!sandbox.path("refused").exists());
@@ -235,6 +235,6 @@ fn a_refused_write_is_reported() {
             "trap '' XFSZ; ulimit -f 100; exec twinprint dedup in.jsonl --quiet {options}"
         ))
     };
-    limited("-o out").fails(1, &["the work directory's spool of texts failed", "--work-dir"]);
+    limited("-o out").fails(1, &["the temporary file of texts failed", "--work-dir"]);
     assert!(!sandbox.path("out").exists());
 }

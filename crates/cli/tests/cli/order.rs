@@ -102,10 +102,10 @@ fn files_that_cannot_be_ordered_are_reported() {
     sandbox.put("notes/a.txt", "some notes of my own");
     sandbox
         .run("dedup notes -o out --order similar")
-        .fails(2, &["--order similar", ".jsonl", "leave it out"]);
+        .fails(2, &["--order:", ".jsonl", "leave it out"]);
     sandbox
         .run("dedup sites.jsonl -o out --order similar --mode report")
-        .fails(2, &["--order similar", "--mode report"]);
+        .fails(2, &["--order:", "--mode report"]);
     assert!(!sandbox.path("out").exists());
     let run = sandbox.run("dedup sites.jsonl notes -o out --order similar").ok();
     assert!(run.stderr.contains("1 of 2 files"), "{}", run.stderr);

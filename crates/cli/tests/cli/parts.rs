@@ -65,7 +65,7 @@ fn partial_copies_are_reported_with_their_passages() {
     assert_eq!(sandbox.text("out/passages.jsonl"), "");
     sandbox
         .run("dedup docs.jsonl -o no --parts=1.5")
-        .fails(2, &["--parts 1.5"]);
+        .fails(2, &["--parts: 1.5"]);
     sandbox
         .run("dedup docs.jsonl -o no --parts --no-verify")
         .fails(2, &["--parts", "--no-verify"]);

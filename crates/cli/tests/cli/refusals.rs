@@ -26,20 +26,20 @@ fn wrong_usage(options: &str, parts: &[&str]) {
 
 #[test]
 fn wrong_options_are_wrong_usage() {
-    wrong_usage("--threshold 2", &["--threshold 2", "at most 1"]);
-    wrong_usage("--threshold 0", &["--threshold 0", "above 0"]);
-    wrong_usage("--threshold NaN", &["--threshold NaN"]);
+    wrong_usage("--threshold 2", &["--threshold: 2", "at most 1"]);
+    wrong_usage("--threshold 0", &["--threshold: 0", "above 0"]);
+    wrong_usage("--threshold NaN", &["--threshold: NaN"]);
     wrong_usage("--threshold much", &["--threshold"]);
-    wrong_usage("--bits 32", &["--bits 32", "64 or 128"]);
+    wrong_usage("--bits 32", &["--bits: 32", "64 or 128"]);
     wrong_usage("--bits many", &["--bits", "a number or auto"]);
-    wrong_usage("-k 99", &["-k 99", "up to 12 at 64 bits and up to 40 at 128"]);
-    wrong_usage("--bits 64 -k 13", &["-k 13"]);
+    wrong_usage("-k 99", &["-k: 99", "up to 12 at 64 bits and up to 40 at 128"]);
+    wrong_usage("--bits 64 -k 13", &["-k: 13"]);
     wrong_usage("--profile nonsense", &["--profile nonsense", "tp1-words-lntf-64"]);
     wrong_usage(
         "--profile tp1-words-lntf-63",
         &["--profile", "16, 32, 64 or 128 bits"],
     );
-    wrong_usage("--threads 100000", &["--threads 100000", "at most 1024"]);
+    wrong_usage("--threads 100000", &["--threads: 100000", "at most 1024"]);
     wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
     wrong_usage("--format pdf", &["--format", "text, html, lines, jsonl"]);
     wrong_usage("--charset klingon", &["--charset", "windows-1252"]);
@@ -54,10 +54,10 @@ fn wrong_options_are_wrong_usage() {
         .run("fingerprint news.jsonl --profile tp1-words-lntf-9")
         .fails(2, &["--profile"]);
     for command in ["cluster news.jsonl -o out", "calibrate news.jsonl"] {
-        let said = ["--threads 100000", "at most 1024"];
+        let message = ["--threads: 100000", "at most 1024"];
         sandbox
             .run(&format!("{command} --threads 100000"))
-            .fails(2, &said);
+            .fails(2, &message);
     }
     sandbox.run("dedupe news.jsonl").fails(2, &["dedup"]);
 }
@@ -145,7 +145,7 @@ fn a_file_in_place_of_a_directory_is_named() {
         ),
         (
             "dedup news.jsonl -o out --work-dir news.jsonl",
-            "news.jsonl: the work directory cannot be made (not a directory)",
+            "news.jsonl: the directory for temporary files cannot be created (not a directory)",
         ),
         (
             "dedup news.jsonl -o out --against news.jsonl",

@@ -131,5 +131,5 @@ fn two_profiles_are_never_compared() {
     // `dedup` asks with the same care.
     sandbox
         .run("dedup old.jsonl -o out --against leon")
-        .fails(1, &["1e0ng", "take --profile"]);
+        .fails(1, &["1e0ng", "take that profile with --profile"]);
 }

@@ -132,9 +132,13 @@ fn only_the_same_command_on_the_same_input_resumes() {
         said.contains("interrupted; the same command resumes the build"),
         "{said}"
     );
-    sandbox
-        .run("index stat seen")
-        .fails(1, &["seen is not an index yet", "the same command"]);
+    sandbox.run("index stat seen").fails(
+        1,
+        &[
+            "seen is not an index yet",
+            "build it again from the same input to resume it",
+        ],
+    );
     sandbox
         .run("index add seen a.u64")
         .fails(1, &["seen is not an index yet"]);
