@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{FingerprintRow, Subject};
+use twinprint::{FingerprintRow, RowFingerprint, Subject};
 
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -71,8 +71,8 @@ enum RowFormat {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
     let mut subject = subject(&args.profile, &args.parts, &args.keys, args.vector_key.is_some())?;
-    if let Subject::Text { counted, .. } = &mut subject {
-        *counted = args.format_out == RowFormat::Jsonl;
+    if let Subject::Text { counts_features, .. } = &mut subject {
+        *counts_features = args.format_out == RowFormat::Jsonl;
     }
     if let Some(field) = &args.vector_key {
         source.text_key.clone_from(field);
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn write(out: &mut impl Write, row: &FingerprintRow, form: RowFormat) -> anyhow::Result<()> {
-    let Ok((fingerprint, features)) = &row.fingerprint else {
+    let Ok(RowFingerprint { hex, features }) = &row.fingerprint else {
         return Ok(());
     };
     match form {
@@ -104,12 +104,12 @@ fn write(out: &mut impl Write, row: &FingerprintRow, form: RowFormat) -> anyhow:
                 "id": row.id,
                 "source": row.source,
                 "line": row.line,
-                "fingerprint": fingerprint,
+                "fingerprint": hex,
                 "features": features,
             });
             writeln!(out, "{json}")
         }
-        RowFormat::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
+        RowFormat::Tsv => writeln!(out, "{hex}\t{}", row.id.replace(char::is_control, " ")),
     }
     .context(terminal::STDOUT_ERROR)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueHint};
-use twinprint::build_idf;
+use twinprint::{IdfTableSize, build_idf};
 
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -74,7 +74,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         &args.input.inputs,
         &args.input.options(),
         &profile,
-        (&name, args.words),
+        IdfTableSize {
+            name: &name,
+            max_words: args.words,
+        },
         &bars,
         &interrupt::flag()?,
     );

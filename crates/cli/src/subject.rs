@@ -57,7 +57,7 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
             None if recipe.needs_dictionaries() => Err(refuse("needs --dictionary DIR, cppjieba's files"))?,
             None => None,
         };
-        return Ok(Subject::Recipe(recipe, dictionaries));
+        return Ok(Subject::Recipe { recipe, dictionaries });
     }
     let profile = parts.profile(name)?;
     if keys.dictionary.is_some() {
@@ -67,7 +67,7 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
         if profile.key_id() != Profile::PUBLIC_KEY {
             Err(refuse("has a key, which --vector-key does not use"))?;
         }
-        return Ok(Subject::Vector(profile.bits()));
+        return Ok(Subject::Vector { bits: profile.bits() });
     }
     let key = match (&keys.key, profile.key_id()) {
         (None, Profile::PUBLIC_KEY) => HashKey::PUBLIC,
@@ -80,7 +80,7 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
     Ok(Subject::Text {
         profile,
         key,
-        counted: true,
+        counts_features: true,
     })
 }
 

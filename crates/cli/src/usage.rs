@@ -4,6 +4,8 @@
 
 use twinprint::eval::EvalError;
 use twinprint::index_join::JoinError;
+use twinprint::raw::RawError;
+use twinprint::sink::SinkError;
 use twinprint::source::{FieldRole, SourceError};
 use twinprint::stream::StreamError;
 use twinprint::threads::ThreadsError;
@@ -90,6 +92,20 @@ fn job_error(error: &anyhow::Error) -> Option<&JobError> {
     }
 }
 
+fn sink_error(error: &anyhow::Error) -> Option<&SinkError> {
+    match job_error(error) {
+        Some(JobError::Sink(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn raw_error(error: &anyhow::Error) -> Option<&RawError> {
+    match error.downcast_ref() {
+        Some(JoinError::Raw(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
 fn option_error(error: &anyhow::Error) -> Option<&OptionError> {
     match job_error(error) {
         Some(JobError::Option(error)) => Some(error),
@@ -160,6 +176,22 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         }
         Some(JobError::Work(WorkError::Dir { .. })) => return Some("choose another place with --work-dir"),
         _ => {}
+    }
+    match sink_error(error) {
+        Some(SinkError::NotEmpty { .. }) => {
+            return Some("--overwrite replaces a result of twinprint's own");
+        }
+        Some(SinkError::FieldClash { .. }) => return Some("--prefix dedup_ sets one"),
+        Some(SinkError::Reorder { .. }) => {
+            return Some("free space there or choose another place with --work-dir");
+        }
+        Some(SinkError::Damaged { .. }) => return Some("--mode report writes no records"),
+        _ => {}
+    }
+    if let Some(RawError::Mixed { .. } | RawError::NegativeId { .. } | RawError::IdColumn { .. }) =
+        raw_error(error)
+    {
+        return Some("--positions takes positions as ids");
     }
     match dedup_error(error)? {
         DedupError::Profile(_) => Some("see --profile and --bits"),

@@ -131,7 +131,7 @@ impl Workshop {
     }
 
     fn tools(&self) -> Tools {
-        self.idle.take().unwrap_or_else(|| Tools {
+        self.idle.get().unwrap_or_else(|| Tools {
             analyzer: Analyzer::new(&self.profile, self.keys.features),
             shingler: Shingler::new(self.keys.shingles),
             words: twinprint_text::Words::default(),
@@ -184,7 +184,7 @@ impl Workshop {
         if let Some(text) = &text {
             let analysis = tools.analyzer.analyze(text);
             if analysis.is_empty() && self.reject_empty {
-                self.idle.give(tools);
+                self.idle.put(tools);
                 return Err(CollectionError::EmptyText);
             }
             row.fingerprint = analysis.fingerprint;
@@ -214,7 +214,7 @@ impl Workshop {
             }
             canonical = Some(words);
         }
-        self.idle.give(tools);
+        self.idle.put(tools);
         Ok(Prepared {
             id: document.id,
             details: document.details,
@@ -235,7 +235,7 @@ impl Workshop {
         }
         let mut tools = self.tools();
         let is_empty = tools.analyzer.analyze(text).is_empty();
-        self.idle.give(tools);
+        self.idle.put(tools);
         if is_empty {
             return Err(CollectionError::EmptyText);
         }
@@ -272,7 +272,7 @@ impl Workshop {
                 let mut tools = self.tools();
                 let canonical = twinprint_text::canonical(&text);
                 let set = ShingleSet::new(tools.shingler.shingle(&canonical, measure));
-                self.idle.give(tools);
+                self.idle.put(tools);
                 Some(set)
             }
         }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use self::begin::Beginning;
 use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
-use crate::candidates::radius::{self, Choice, Radius};
+use crate::candidates::radius::{self, Radius, RadiusChoice};
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::corpus::Names;
@@ -31,7 +31,7 @@ use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
 use crate::write::{self, Run};
 use twinprint_io::number::counted;
-use twinprint_io::progress::{Progress, Unit, bytes_moved, cpu_seconds, peak_memory};
+use twinprint_io::progress::{Progress, Unit, cpu_seconds, io_bytes, peak_memory};
 use twinprint_io::results::{Report, StageReport};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;
@@ -302,15 +302,15 @@ impl Job<'_> {
         unit: Unit,
         run: impl FnOnce(&mut Self) -> Result<T, DedupError>,
     ) -> Result<T, DedupError> {
-        let (started, cpu_before, moved_before) = (Instant::now(), cpu_seconds(), bytes_moved());
+        let (started, cpu_before, moved_before) = (Instant::now(), cpu_seconds(), io_bytes());
         self.progress.stage(name, total, unit);
         let result = run(self)?;
         let cpu = cpu_seconds()
             .zip(cpu_before)
             .map(|(after, before)| after - before);
-        let moved = bytes_moved()
+        let moved = io_bytes()
             .zip(moved_before)
-            .map(|(after, before)| (after.0 - before.0, after.1 - before.1));
+            .map(|(after, before)| (after.read - before.read, after.written - before.written));
         self.stages.push(StageReport {
             name: name.into(),
             seconds: started.elapsed().as_secs_f64(),
@@ -358,7 +358,7 @@ impl Job<'_> {
             return Radius {
                 bits,
                 k,
-                choice: Choice::Verdict,
+                choice: RadiusChoice::Verdict,
                 reason: "without verification the radius is the verdict".to_owned(),
                 sampled: (0, 0),
                 expected_candidates: None,

@@ -4,7 +4,7 @@ mod corpus_files;
 
 use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{Charset, RejectReason, SourceOptions};
 
 const CODECS: [&str; 6] = ["", ".gz", ".zst", ".bz2", ".xz", ".lz4"];
@@ -240,7 +240,7 @@ proptest! {
 
         let out = inputs.beside("out");
         let is_good = |ordinal: u64| good.iter().any(|&(number, _)| number as u64 == ordinal);
-        let fate = |ordinal| if is_good(ordinal) { Fate::Keep } else { Fate::Reject };
+        let fate = |ordinal| if is_good(ordinal) { RecordAction::Keep } else { RecordAction::Reject };
         copy_records(&sources, &fate, &out, &|_| {}).expect("copied");
         let mut kept = Writer::new(format, of);
         kept.begin(header);

@@ -7,7 +7,7 @@ use std::fs;
 use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
 use serde_json::Value;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{Charset, Loss, RejectReason, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {
@@ -19,7 +19,7 @@ fn copied(
     inputs: &Inputs,
     sources: &Sources,
     name: &str,
-    fate: impl Fn(u64) -> Fate,
+    fate: impl Fn(u64) -> RecordAction,
 ) -> [Option<Vec<u8>>; 2] {
     let out = inputs.beside("out");
     copy_records(sources, &fate, &out, &|_| {}).expect("copied");
@@ -99,10 +99,10 @@ proptest! {
         let counted = records.iter().filter(|r| r.kind != Kind::Blank).count();
         prop_assert_eq!(counted, twin.len() - 1, "what is no document is a reject");
 
-        let kept = copied(&inputs, &sources, name, |_| Fate::Keep);
+        let kept = copied(&inputs, &sources, name, |_| RecordAction::Keep);
         prop_assert_eq!(kept, [Some(text.clone().into_bytes()), None]);
         let is_kept = |i: u64| pattern >> (i % 64) & 1 == 0;
-        let [kept, removed] = copied(&inputs, &sources, name, |o| if is_kept(o) { Fate::Keep } else { Fate::Remove });
+        let [kept, removed] = copied(&inputs, &sources, name, |o| if is_kept(o) { RecordAction::Keep } else { RecordAction::Remove });
         for (side, keeps) in [(kept, true), (removed, false)] {
             let mut wanted = vec![twin[0].clone()];
             wanted.extend(twin[1..].iter().zip(0..).filter(|(_, i)| is_kept(*i) == keeps).map(|(row, _)| row.clone()));
@@ -142,11 +142,11 @@ proptest! {
             }
         }
 
-        let kept = copied(&inputs, &sources, "a.json", |_| Fate::Keep);
+        let kept = copied(&inputs, &sources, "a.json", |_| RecordAction::Keep);
         prop_assert_eq!(kept, [Some(text.clone().into_bytes()), None]);
-        let fate = |o: u64| [Fate::Keep, Fate::Remove, Fate::Reject][(pattern >> (2 * (o % 32))) as usize % 4 % 3];
+        let fate = |o: u64| [RecordAction::Keep, RecordAction::Remove, RecordAction::Reject][(pattern >> (2 * (o % 32))) as usize % 4 % 3];
         let [kept, removed] = copied(&inputs, &sources, "a.json", fate);
-        for (side, fated) in [(kept, Fate::Keep), (removed, Fate::Remove)] {
+        for (side, fated) in [(kept, RecordAction::Keep), (removed, RecordAction::Remove)] {
             let wanted: Vec<_> = values.iter().zip(0..).filter(|(_, o)| fate(*o) == fated).map(|(v, _)| v.clone()).collect();
             match side {
                 Some(bytes) => prop_assert_eq!(serde_json::from_slice::<Vec<Value>>(&bytes).expect("an array"), wanted),
@@ -170,7 +170,7 @@ proptest! {
         let rejects: Vec<_> = counted.map(|r| matches!(r.kind, Kind::Rejected(_))).collect();
         prop_assert!(rejects.len() as u64 <= limit);
         if limit > 0 && name == "a.json" {
-            let [kept, _] = copied(&inputs, &sources, name, |o| if rejects[o as usize] { Fate::Reject } else { Fate::Keep });
+            let [kept, _] = copied(&inputs, &sources, name, |o| if rejects[o as usize] { RecordAction::Reject } else { RecordAction::Keep });
             let kept: Vec<Value> = serde_json::from_slice(&kept.expect("kept")).expect("an array");
             prop_assert_eq!(kept.len(), rejects.iter().filter(|&&r| !r).count());
         }
@@ -195,7 +195,13 @@ fn an_array_read_in_part_is_closed() {
         let rejected = read_all(&sources, 7)
             .iter()
             .any(|r| matches!(r.kind, Kind::Rejected(_)));
-        let fate = |_| if rejected { Fate::Reject } else { Fate::Keep };
+        let fate = |_| {
+            if rejected {
+                RecordAction::Reject
+            } else {
+                RecordAction::Keep
+            }
+        };
         assert_eq!(
             copied(&inputs, &sources, "a.json", fate),
             [Some(kept.as_bytes().to_vec()), None]
@@ -390,7 +396,11 @@ fn a_file_that_is_no_array_says_what_it_holds() {
         assert!(reason.contains(says), "{text}: {reason}");
         let last = records.len() as u64 - 1;
         let [kept, _] = copied(&inputs, &sources, "a.json", |o| {
-            if o == last { Fate::Reject } else { Fate::Keep }
+            if o == last {
+                RecordAction::Reject
+            } else {
+                RecordAction::Keep
+            }
         });
         let kept: Vec<Value> = serde_json::from_slice(&kept.expect("kept")).expect("an array");
         assert_eq!(kept.len() as u64, last, "{text}");

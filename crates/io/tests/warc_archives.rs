@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use corpus_files::{Inputs, gzip, unpacked};
 use proptest::prelude::*;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{RecordKind, SourceOptions, Sources};
 
 /// A kind of record, its content, and what it is counted as if it is no document.
@@ -256,12 +256,12 @@ fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
     let turn = RefCell::new(false);
     let fate = |ordinal: u64| {
         if !counts.documents[ordinal as usize] {
-            return Fate::Reject;
+            return RecordAction::Reject;
         }
         if turn.replace_with(|turn| !*turn) {
-            Fate::Remove
+            RecordAction::Remove
         } else {
-            Fate::Keep
+            RecordAction::Keep
         }
     };
     let out = inputs.beside("out");

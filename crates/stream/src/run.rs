@@ -23,7 +23,7 @@ use crate::StreamError;
 use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::rows::{Ratio, write, write_reject};
-use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir, OutputFile};
+use twinprint_io::sink::{Existing, OpenClaim, OutputDir, OutputFile, RunStart};
 use twinprint_io::source::{Intake, SourceError, SourceOptions, Sources, root_of};
 use twinprint_io::threads;
 use twinprint_io::work::{WorkDir, WorkError};
@@ -143,8 +143,8 @@ pub fn cluster(
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
         let has_ended = |open: &OpenClaim| runs::has_ended(out, open, command, state, options);
         let (dir, found) = match OutputDir::begin_or_resume(out, how.existing, has_ended)? {
-            Begun::New(dir) => (dir, None),
-            Begun::Ended(dir, open) => {
+            RunStart::New(dir) => (dir, None),
+            RunStart::Ended(dir, open) => {
                 // Not in the output directory, which may be emptied before the inputs are read a second time.
                 let (work, sources) = discover(folder(out))?;
                 let ended = runs::finish_ended(
@@ -169,7 +169,7 @@ pub fn cluster(
         if let Some(claim) = &claim {
             dir.claim(claim)?;
         }
-        let (work, sources) = found.map_or_else(|| discover(dir.place()), Ok)?;
+        let (work, sources) = found.map_or_else(|| discover(dir.files_dir()), Ok)?;
         let mut run = Run::new(&dir, stream, &sources, how.vectors)?;
         run.digest = claim.as_ref().map(|_| StreamDigest::new());
         run.read(keys, how, progress)?;
@@ -224,8 +224,8 @@ impl<'r> Run<'r> {
         sources: &'r Sources,
         vectors: bool,
     ) -> Result<Self, StreamError> {
-        let places = tempfile::tempfile_in(dir.place()).map_err(|source| WorkError::Dir {
-            path: dir.place().to_owned(),
+        let places = tempfile::tempfile_in(dir.files_dir()).map_err(|source| WorkError::Dir {
+            path: dir.files_dir().to_owned(),
             source,
         })?;
         Ok(Self {
@@ -456,7 +456,7 @@ impl<'r> Run<'r> {
                 document,
                 group_id: self.stream.group(group),
                 story_id: self.stream.story(story),
-                jaccard: Ratio::of(place.jaccard),
+                jaccard: Ratio::new(place.jaccard),
             };
             write(&mut self.assignments, &row, &mut self.buffer)?;
         }

@@ -1,6 +1,6 @@
 //! Runs that a state remembers, so that a run that was killed after its end can be distinguished from one killed before.
 //!
-//! A run with a state has two results: its output and the next state. The output is whole, and marked with a [claim](twinprint_io::sink::Claim),
+//! A run with a state has two results: its output and the next state. The output is whole, and marked with a [claim](twinprint_io::sink::RunClaim),
 //! before the next state takes the place of the one before, which is the moment at which the run has ended; then the mark goes. The next
 //! state names the run. So the same command after a kill either begins again from the state before, or finds that the run had ended and
 //! finishes its output.
@@ -18,7 +18,7 @@ use crate::StreamError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::runs::InputDigest;
 use twinprint_io::runs::identity;
-use twinprint_io::sink::{Claim, Existing, OpenClaim, OutputDir};
+use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunClaim};
 use twinprint_io::source::{SourceOptions, Sources};
 
 /// Runs remembered; a run is looked for soon after it was killed.
@@ -59,13 +59,13 @@ impl PastRuns {
 }
 
 /// The claim of a run on a state, of a stream of `before` documents.
-pub(super) fn claim(command: u128, state: &Path, before: u64) -> Claim {
+pub(super) fn claim(command: u128, state: &Path, before: u64) -> RunClaim {
     let place = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
-    Claim {
+    RunClaim {
         run: identity::hash(format_args!("{command} {before}")),
         store: identity::hash(format_args!("{}", place.display())),
         command,
-        place: state.display().to_string(),
+        store_path: state.display().to_string(),
     }
 }
 

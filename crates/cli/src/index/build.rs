@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
-use twinprint::raw::{InputDigest, RawFiles};
+use twinprint::raw::{FingerprintDigest, RawFiles};
 use twinprint::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Segment, SegmentError};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
@@ -182,7 +182,7 @@ impl Gather {
         let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
-        let mut digest = InputDigest::new(files.has_ids());
+        let mut digest = FingerprintDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             self.go_on()?;
             digest.add(fingerprints, ids);
@@ -260,7 +260,7 @@ impl Gather {
         interrupted: &'static str,
     ) -> anyhow::Result<u128> {
         self.bars.stage("compare", files.len(), Unit::Fingerprints);
-        let mut digest = InputDigest::new(files.has_ids());
+        let mut digest = FingerprintDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             if self.cancel.load(Ordering::Relaxed) {
                 bail!(interrupted);

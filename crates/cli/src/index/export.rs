@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
-use twinprint::index_export::export;
-use twinprint::raw::{Column, Kind, NewFile, PROFILE_NOTE, Value};
+use twinprint::index_export::{SortSpace, export};
+use twinprint::raw::{Column, ColumnKind, NewFile, PROFILE_NOTE, RowValue};
 use twinprint::segment::SegmentError;
 use twinprint::store::Committed;
 
@@ -17,7 +17,10 @@ use crate::progress::Bars;
 use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
-const EXPORT_COLUMNS: &[Column] = &[Column("id", Kind::Id), Column("fingerprint", Kind::Fingerprint)];
+const EXPORT_COLUMNS: &[Column] = &[
+    Column::new("id", ColumnKind::Id),
+    Column::new("fingerprint", ColumnKind::Fingerprint),
+];
 
 /// Writes ids and fingerprints, ordered by id, without deleted ones
 ///
@@ -75,7 +78,7 @@ impl Args {
         let notes = if label.is_empty() { &[] } else { &notes[..] };
         let mut out = rows.open(EXPORT_COLUMNS, notes)?;
         self.each(committed, |id, fingerprint| {
-            out.row(&[id, fingerprint].map(Value::Number))
+            out.row(&[id, fingerprint].map(RowValue::Number))
         })?;
         out.finish()
     }
@@ -127,7 +130,11 @@ impl Args {
             Some(folder) => folder,
             None => &temporary,
         };
-        let done = export(&committed.snapshot, (work, self.memory), &bars, &cancel, each);
+        let space = SortSpace {
+            directory: work,
+            memory: self.memory,
+        };
+        let done = export(&committed.snapshot, space, &bars, &cancel, each);
         bars.finish();
         done.map_err(|error: anyhow::Error| match error.downcast_ref() {
             Some(SegmentError::Stopped) => anyhow!("interrupted"),

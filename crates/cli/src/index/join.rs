@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 use twinprint::ProfileLabel;
-use twinprint::index_join::{JoinOptions, Side, join};
-use twinprint::raw::{Column, Ids, Kind, RawFiles, Value};
+use twinprint::index_join::{JoinOptions, JoinSide, join};
+use twinprint::raw::{Column, ColumnKind, Ids, RawFiles, RowValue};
 
 use super::memory::{MemoryArgs, within_memory};
 use super::profile;
@@ -18,15 +18,15 @@ const DEFAULT_RADIUS: u32 = 3;
 
 /// Rows of two fingerprints.
 const GROUP_COLUMNS: &[Column] = &[
-    Column("a", Kind::Ids),
-    Column("b", Kind::Ids),
-    Column("hamming", Kind::Distance),
+    Column::new("a", ColumnKind::Ids),
+    Column::new("b", ColumnKind::Ids),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 /// Rows of two ids.
 const PAIR_COLUMNS: &[Column] = &[
-    Column("a", Kind::Id),
-    Column("b", Kind::Id),
-    Column("hamming", Kind::Distance),
+    Column::new("a", ColumnKind::Id),
+    Column::new("b", ColumnKind::Id),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 
 /// Finds all pairs within k bits of two indexes or files, or of one with itself
@@ -75,27 +75,27 @@ pub(super) struct Args {
 }
 
 /// A side of the join, with the settings of its index.
-struct JoinSide {
-    side: Side,
+struct InputSide {
+    side: JoinSide,
     radius: Option<u32>,
     profile: Option<ProfileLabel>,
 }
 
 impl Args {
-    fn side(&self, path: &Path) -> anyhow::Result<JoinSide> {
+    fn side(&self, path: &Path) -> anyhow::Result<InputSide> {
         if path.is_dir() {
             let committed = super::read(path)?;
-            return Ok(JoinSide {
-                side: Side::Index(committed.snapshot),
+            return Ok(InputSide {
+                side: JoinSide::Index(committed.snapshot),
                 radius: Some(committed.settings.radius),
                 profile: ProfileLabel::read(&committed.settings.label),
             });
         }
         let ids = if self.positions { Ids::Positions } else { Ids::Own };
         let files = RawFiles::open(&[path.to_owned()], &ids)?;
-        Ok(JoinSide {
+        Ok(InputSide {
             profile: profile::of_files(&files)?,
-            side: Side::Files(files),
+            side: JoinSide::Files(files),
             radius: None,
         })
     }
@@ -124,12 +124,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let cancel = interrupt::flag()?;
     let b = b.as_ref().map(|b| &b.side);
     let joined = join(&a.side, b, &options, &bars, &cancel, |row| {
-        let hamming = Value::Number(row.hamming.into());
+        let hamming = RowValue::Number(row.hamming.into());
         if args.all_pairs {
-            let one = |ids: &[u64]| Value::Number(ids.first().copied().unwrap_or_default());
+            let one = |ids: &[u64]| RowValue::Number(ids.first().copied().unwrap_or_default());
             return out.row(&[one(row.a), one(row.b), hamming]);
         }
-        out.row(&[Value::Numbers(row.a), Value::Numbers(row.b), hamming])
+        out.row(&[RowValue::Numbers(row.a), RowValue::Numbers(row.b), hamming])
     });
     bars.finish();
     joined.map_err(within_memory)?;

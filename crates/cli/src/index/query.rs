@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
 use twinprint::planner::LookupCosts;
-use twinprint::raw::{Column, Kind, Value};
+use twinprint::raw::{Column, ColumnKind, RowValue};
 use twinprint::segment::{Scratch, SegmentError, Stats};
 use twinprint::store::scan_is_cheaper;
 use twinprint::store::{Committed, StoreError};
@@ -29,15 +29,15 @@ const SCAN_BATCH: usize = 1 << 22;
 
 /// What is found for fingerprints.
 const ID_COLUMNS: &[Column] = &[
-    Column("query", Kind::Id),
-    Column("id", Kind::Id),
-    Column("hamming", Kind::Distance),
+    Column::new("query", ColumnKind::Id),
+    Column::new("id", ColumnKind::Id),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 /// What is found for texts.
 const NAME_COLUMNS: &[Column] = &[
-    Column("query", Kind::Name),
-    Column("id", Kind::Id),
-    Column("hamming", Kind::Distance),
+    Column::new("query", ColumnKind::Name),
+    Column::new("id", ColumnKind::Id),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 
 /// Finds all fingerprints within k bits of others, or of those of texts
@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .read(&subject, args.quiet, at_once, &cancel, |fingerprints, names| {
                 answers.answer(
                     fingerprints,
-                    |query| Value::Name(names.get(query).map_or("", String::as_str)),
+                    |query| RowValue::Name(names.get(query).map_or("", String::as_str)),
                     &mut out,
                 )
             })?;
@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             queries.extend_from_slice(fingerprints);
             names.extend_from_slice(ids);
             if queries.len() >= at_once || left == 0 {
-                let name = |query: usize| Value::Number(names.get(query).copied().unwrap_or_default());
+                let name = |query: usize| RowValue::Number(names.get(query).copied().unwrap_or_default());
                 answers.answer(&queries, name, &mut out)?;
                 queries.clear();
                 names.clear();
@@ -179,7 +179,7 @@ impl Answers<'_> {
     fn answer<'n>(
         &mut self,
         queries: &[u64],
-        name: impl Fn(usize) -> Value<'n>,
+        name: impl Fn(usize) -> RowValue<'n>,
         out: &mut Rows,
     ) -> anyhow::Result<()> {
         for (first, some) in (0..).step_by(self.at_once()).zip(queries.chunks(self.at_once())) {
@@ -202,8 +202,8 @@ impl Answers<'_> {
             for &(query, hamming, id) in &self.found {
                 out.row(&[
                     name(first + query),
-                    Value::Number(id),
-                    Value::Number(hamming.into()),
+                    RowValue::Number(id),
+                    RowValue::Number(hamming.into()),
                 ])?;
             }
         }

@@ -3,9 +3,9 @@
 use std::io::{self, Stdout, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{ValueEnum, ValueHint};
-use twinprint::raw::{Column, NewFile, RowForm, RowWriter, Value};
+use twinprint::raw::{self, Column, NewFile, RowError, RowValue, RowWriter};
 
 use crate::terminal::STDOUT_ERROR;
 use crate::usage::UsageError;
@@ -67,10 +67,10 @@ impl RowArgs {
     /// Begins rows of such columns; a Parquet file has the notes in its metadata.
     pub(super) fn open(&self, columns: &'static [Column], notes: &[(&str, &str)]) -> anyhow::Result<Rows> {
         let form = match self.format()? {
-            RowFormat::Jsonl => RowForm::Jsonl,
-            RowFormat::Csv => RowForm::Csv,
-            RowFormat::Parquet => RowForm::Parquet,
-            RowFormat::Bin => RowForm::Bin,
+            RowFormat::Jsonl => raw::RowFormat::Jsonl,
+            RowFormat::Csv => raw::RowFormat::Csv,
+            RowFormat::Parquet => raw::RowFormat::Parquet,
+            RowFormat::Bin => raw::RowFormat::Bin,
         };
         let failed = match &self.output {
             None => STDOUT_ERROR,
@@ -82,13 +82,18 @@ impl RowArgs {
                 NewFile::create(path).with_context(|| format!("{} cannot be written", path.display()))?,
             ),
         };
-        let rows = RowWriter::new(place, form, columns, notes).context(failed)?;
+        let rows = RowWriter::new(place, form, columns, notes)
+            .map_err(|error| match error {
+                RowError::NoBinary(_) => anyhow!("{error} with --format"),
+                error => error.into(),
+            })
+            .context(failed)?;
         Ok(Rows { rows, failed })
     }
 }
 
 impl Rows {
-    pub(super) fn row(&mut self, values: &[Value<'_>]) -> anyhow::Result<()> {
+    pub(super) fn row(&mut self, values: &[RowValue<'_>]) -> anyhow::Result<()> {
         self.rows.row(values).context(self.failed)
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use clap::ValueHint;
 use twinprint::source::SourceOptions;
-use twinprint::{Silent, Subject};
+use twinprint::{RowFingerprint, Silent, Subject};
 
 use crate::intake::IntakeArgs;
 use crate::subject::KeyArgs;
@@ -69,12 +69,14 @@ impl TextArgs {
                     }
                     return anyhow::Ok(());
                 }
-                Ok((_, Some(0))) => {
+                Ok(RowFingerprint {
+                    features: Some(0), ..
+                }) => {
                     empty += 1;
                     return Ok(());
                 }
-                Ok((digits, _)) => {
-                    let fingerprint = u64::from_str_radix(&digits, 16);
+                Ok(RowFingerprint { hex, .. }) => {
+                    let fingerprint = u64::from_str_radix(&hex, 16);
                     fingerprints.push(fingerprint.context("a fingerprint has more than 64 bits")?);
                     names.push(row.id);
                 }

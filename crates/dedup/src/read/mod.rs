@@ -184,9 +184,9 @@ pub(crate) fn read(
                     longest,
                 };
                 let analyse_one = |chunk| {
-                    let mut analyzer = idle.take().map_or_else(|| options.analyzer(), Ok)?;
+                    let mut analyzer = idle.get().map_or_else(|| options.analyzer(), Ok)?;
                     let analysed = texts.analyse(chunk, sources.options(), &mut analyzer);
-                    idle.give(analyzer);
+                    idle.put(analyzer);
                     Ok(analysed)
                 };
                 chunks

@@ -12,7 +12,7 @@ fn annotation() -> Annotation<'static> {
         is_leader: false,
         duplicate_of: Some("a \"b\"é".into()),
         hamming: 5,
-        jaccard: Ratio::of(0.875),
+        jaccard: Ratio::new(0.875),
         dup_count: 2,
         place: 1,
     }
@@ -24,7 +24,7 @@ fn annotated(
     header: Option<&Header>,
     record: &[u8],
 ) -> Result<Vec<u8>, String> {
-    let under = Under {
+    let under = RecordContext {
         source: 0,
         charset,
         header,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The reason for a radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Choice {
-    /// The user gave it.
+pub enum RadiusChoice {
+    /// The radius was given.
     #[default]
     Given,
     /// The largest radius within the budget of candidates; the next one is beyond it.

@@ -1,4 +1,4 @@
-//! The files in the directory of an unfinished or finished run: those of the run, by the marker or the list that names them, and others.
+//! The files in the directory of a run: files of the run, which its marker or its list names, and foreign files.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,49 +12,49 @@ use super::claim::{self, OpenClaim};
 use super::error::SinkError;
 use crate::markers::{FILE_LIST, PARTIAL, REPLACEMENT, TEMPORARY, UNFINISHED, WORK_DIR};
 
-/// The beginning of an entry for a file of the earlier result that a run replaces. It must go, and is no part of the run's own output.
+/// The prefix of an entry for a file of the earlier result that a run replaces. The file is deleted; it is not output of the run.
 pub(super) const OLD: &[u8] = b"/old ";
 
 /// The entries of a marker.
 #[derive(Debug, Default)]
-pub(super) struct Noted {
+pub(super) struct MarkerEntries {
     /// Names of files, relative to the directory.
     pub(super) files: HashSet<Vec<u8>>,
-    /// Names of files of an earlier result, likewise.
+    /// Names of the files of an earlier result, relative to the directory.
     old: HashSet<Vec<u8>>,
-    /// The directories above all these.
+    /// The directories above these files.
     dirs: HashSet<Vec<u8>>,
     pub(super) claim: Option<OpenClaim>,
 }
 
-impl Noted {
+impl MarkerEntries {
     /// Reads a marker from its beginning to its end.
     pub(super) fn read(marker: &mut File) -> io::Result<Self> {
         let mut bytes = Vec::new();
         marker.rewind()?;
         marker.read_to_end(&mut bytes)?;
-        // An entry without an end was cut off by a kill, before its file was made.
-        let entries = || {
+        // An entry without a terminator was cut off by a kill before its file was created.
+        let parts = || {
             bytes
                 .split_inclusive(|&byte| byte == 0)
                 .filter_map(|entry| entry.strip_suffix(&[0]))
         };
-        let mut noted = Self {
-            claim: claim::open(entries()),
+        let mut entries = Self {
+            claim: claim::open(parts()),
             ..Self::default()
         };
-        for entry in entries().filter(|entry| !entry.is_empty()) {
+        for entry in parts().filter(|entry| !entry.is_empty()) {
             let (file, names) = match entry.strip_prefix(OLD) {
-                Some(old) => (old, &mut noted.old),
+                Some(old) => (old, &mut entries.old),
                 None if claim::is_claim(entry) => continue,
-                None => (entry, &mut noted.files),
+                None => (entry, &mut entries.files),
             };
             names.insert(file.to_owned());
             let is_separator = |&(_, byte): &(usize, &u8)| std::path::is_separator(char::from(*byte));
             let above = file.iter().enumerate().filter(is_separator);
-            noted.dirs.extend(above.map(|(end, _)| file[..end].to_owned()));
+            entries.dirs.extend(above.map(|(end, _)| file[..end].to_owned()));
         }
-        Ok(noted)
+        Ok(entries)
     }
 
     fn has(&self, file: &[u8]) -> bool {
@@ -62,27 +62,27 @@ impl Noted {
     }
 }
 
-/// The content of the directory of a run, besides the marker.
+/// The contents of the directory of a run, except for the marker.
 #[derive(Default)]
-struct Left {
-    ours: Ours,
+struct DirScan {
+    files: RunFiles,
     foreign: Vec<PathBuf>,
 }
 
 /// The files of a run.
 #[derive(Default)]
-pub(super) struct Ours {
+pub(super) struct RunFiles {
     files: Vec<PathBuf>,
-    /// Directories it made, those below before those above.
+    /// Directories that the run created, deepest first.
     dirs: Vec<PathBuf>,
     work_dirs: Vec<PathBuf>,
-    /// The directory in which a run was writing that was to replace a result.
-    next: Option<PathBuf>,
+    /// The directory of new files that were to replace an earlier result.
+    replacement: Option<PathBuf>,
 }
 
-impl Left {
-    /// Looks through one directory, `below` the root.
-    fn look(&mut self, root: &Path, below: &Path, noted: &Noted) -> io::Result<()> {
+impl DirScan {
+    /// Lists the directory `below` the root, and the directories of the run in it.
+    fn scan_dir(&mut self, root: &Path, below: &Path, entries: &MarkerEntries) -> io::Result<()> {
         let top = below.as_os_str().is_empty();
         for entry in fs::read_dir(root.join(below))? {
             let entry = entry?;
@@ -95,16 +95,16 @@ impl Left {
                 continue;
             }
             if top && !is_dir && name == FILE_LIST.as_bytes() {
-                self.ours.files.push(entry.path());
+                self.files.files.push(entry.path());
             } else if top && is_dir && name.starts_with(WORK_DIR.as_bytes()) {
-                self.ours.work_dirs.push(entry.path());
+                self.files.work_dirs.push(entry.path());
             } else if top && is_dir && name == REPLACEMENT.as_bytes() {
-                self.ours.next = Some(entry.path());
-            } else if is_dir && noted.dirs.contains(relative_name) {
-                self.look(root, &relative, noted)?;
-                self.ours.dirs.push(entry.path());
-            } else if !is_dir && (noted.has(relative_name) || is_temporary(name)) {
-                self.ours.files.push(entry.path());
+                self.files.replacement = Some(entry.path());
+            } else if is_dir && entries.dirs.contains(relative_name) {
+                self.scan_dir(root, &relative, entries)?;
+                self.files.dirs.push(entry.path());
+            } else if !is_dir && (entries.has(relative_name) || is_temporary(name)) {
+                self.files.files.push(entry.path());
             } else {
                 self.foreign.push(entry.path());
             }
@@ -117,25 +117,28 @@ fn is_temporary(name: &[u8]) -> bool {
     name.starts_with(TEMPORARY.as_bytes()) && name.ends_with(PARTIAL.as_bytes())
 }
 
-impl Ours {
-    /// The files of a run, whatever else is there.
-    pub(super) fn find(root: &Path, noted: &Noted) -> io::Result<Self> {
-        let mut left = Left::default();
-        left.look(root, Path::new(""), noted)?;
-        Ok(left.ours)
+impl RunFiles {
+    /// The files of a run. Foreign files are ignored.
+    pub(super) fn find(root: &Path, entries: &MarkerEntries) -> io::Result<Self> {
+        let mut scan = DirScan::default();
+        scan.scan_dir(root, Path::new(""), entries)?;
+        Ok(scan.files)
     }
 
-    /// The files of a run, in whose directory there must be no others.
-    pub(super) fn alone(root: &Path, noted: &Noted) -> Result<Self, SinkError> {
-        let mut left = Left::default();
-        let found = left.look(root, Path::new(""), noted);
+    /// The files of a run.
+    ///
+    /// # Errors
+    /// [`SinkError::Foreign`] if the directory has a file that is not one of them.
+    pub(super) fn find_all(root: &Path, entries: &MarkerEntries) -> Result<Self, SinkError> {
+        let mut scan = DirScan::default();
+        let found = scan.scan_dir(root, Path::new(""), entries);
         found.map_err(|source| SinkError::Io {
             path: root.to_owned(),
             action: "list the files of an earlier run in it",
             source,
         })?;
-        match left.foreign.into_iter().next() {
-            None => Ok(left.ours),
+        match scan.foreign.into_iter().next() {
+            None => Ok(scan.files),
             Some(entry) => Err(SinkError::Foreign {
                 path: root.to_owned(),
                 entry,
@@ -143,7 +146,7 @@ impl Ours {
         }
     }
 
-    /// Makes files, their directories and the name of the root durable.
+    /// Makes the files, their directories and the name of the root durable.
     pub(super) fn sync(&self, root: &Path) -> io::Result<()> {
         let sync = |path: &Path| {
             let synced = File::open(path).and_then(|file| file.sync_all());
@@ -155,15 +158,18 @@ impl Ours {
         Disk.sync_dir(folder(root))
     }
 
-    /// Without what will replace them.
-    pub(super) fn but_for_next(self) -> Self {
-        Self { next: None, ..self }
+    /// These files without the directory of new files that replace them.
+    pub(super) fn without_replacement(self) -> Self {
+        Self {
+            replacement: None,
+            ..self
+        }
     }
 
     pub(super) fn delete(self) -> io::Result<()> {
         let delete = |path: &Path, result: io::Result<()>| match result {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // Somebody else's file is in it.
+            // A foreign file is in the directory.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             Err(error) => Err(io::Error::new(
                 error.kind(),
@@ -171,13 +177,13 @@ impl Ours {
             )),
             Ok(()) => Ok(()),
         };
-        for path in self.work_dirs.iter().chain(&self.next) {
+        for path in self.work_dirs.iter().chain(&self.replacement) {
             delete(path, fs::remove_dir_all(path))?;
         }
         for path in &self.files {
             delete(path, fs::remove_file(path))?;
         }
-        // Those below were found before those above.
+        // Deepest first, as they were found.
         for path in &self.dirs {
             delete(path, fs::remove_dir(path))?;
         }
