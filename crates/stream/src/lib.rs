@@ -17,17 +17,16 @@ mod error;
 mod feed;
 pub mod fields;
 mod judge;
+pub mod leader_index;
 mod leaders;
 mod members;
 mod options;
-mod packed;
 mod page;
 mod prepare;
 mod role;
 mod rows;
 mod run;
 mod runs;
-mod search;
 mod state;
 mod state_file;
 #[cfg(test)]
@@ -153,10 +152,10 @@ impl Stream {
         self.clock = self.clock.max(document.time);
         let now = self.clock.unwrap_or(0);
         let time = document.time.unwrap_or(now);
-        let mut space = self.leaders.around(&document.content);
+        let mut space = self.leaders.space_for(&document.text);
         self.groups.advance(now, &mut space);
         let item = GroupItem {
-            fingerprint: document.content.fingerprint,
+            fingerprint: document.text.fingerprint(),
             member: members::member(document, number, time, self.options.scope),
         };
         let placed = self.groups.place(item, now, &mut space);

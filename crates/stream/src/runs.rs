@@ -161,7 +161,7 @@ impl StreamDigest {
             ..
         } = document;
         self.0
-            .push(InputDigest::document((0, 0), name, &document.content.text));
+            .push(InputDigest::document((0, 0), name, document.text.canonical()));
         self.0.push(identity::hash(format_args!(
             "{title:?} {url:?} {time:?} {score:?}"
         )));

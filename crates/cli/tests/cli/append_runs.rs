@@ -123,7 +123,7 @@ fn the_output_of_a_run_that_may_have_ended_needs_overwrite() {
         sandbox.run(&format!("dedup news.jsonl -o out {args}")).fails(
             1,
             &[
-                "out: holds the output of a run that was killed",
+                "out: contains the output of a run that was killed",
                 "elsewhere",
                 "run its command again",
             ],

@@ -68,7 +68,7 @@ fn partial_copies_are_reported_with_their_passages() {
         .fails(2, &["--parts: 1.5"]);
     sandbox
         .run("dedup docs.jsonl -o no --parts --no-verify")
-        .fails(2, &["--parts", "--no-verify"]);
+        .fails(2, &["--parts", "without verification"]);
 }
 
 #[test]

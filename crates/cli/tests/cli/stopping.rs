@@ -174,7 +174,7 @@ fn files_of_others_than_the_killed_run_are_kept() {
     sandbox.put("out/kept/mine.txt", "mine");
     sandbox
         .run("dedup in.jsonl -o out")
-        .fails(1, &["out: holds an earlier run", "out/kept", "move that away"]);
+        .fails(1, &["out: contains an earlier run", "out/kept", "move that away"]);
     let after = sandbox.tree("out");
     assert_eq!(after["kept/mine.txt"], b"mine");
     assert_eq!(after.len(), left.len() + 1);

@@ -46,7 +46,7 @@ pub enum SinkError {
         input: PathBuf,
     },
     /// The directory has the whole output of a run that was killed while it changed a store.
-    #[error("{}: contains the output of a run that was killed while it changed {}; repeat its command to finish it, or delete the directory", .path.display(), .store.display())]
+    #[error("{}: contains the output of a run that was killed while it changed {}; run its command again to finish it, or delete the directory", .path.display(), .store.display())]
     Undecided {
         /// The directory.
         path: PathBuf,
