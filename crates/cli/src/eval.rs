@@ -150,7 +150,7 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
     let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
     let mut judged = Vec::new();
     for path in &args.clusters {
-        let report = documents.judge(path, &args.by)?;
+        let report = documents.agreement(path, &args.by)?;
         terminal::out(&agreement_rows(&path.display().to_string(), &report))?;
         judged.push(serde_json::json!({"clusters": path, "by": args.by, "agreement": report}));
     }

@@ -4,7 +4,7 @@
 
 use twinprint::eval::EvalError;
 use twinprint::source::{FieldRole, SourceError};
-use twinprint::stream::StreamError;
+use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
@@ -105,6 +105,9 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
 
 /// The fix for an error, in flags.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) = error.downcast_ref() {
+        return Some("--state names another file");
+    }
     match error.downcast_ref() {
         Some(EvalError::RepeatedId(_)) => return Some("--id-key names the field of another id"),
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
