@@ -136,7 +136,12 @@ pub fn feed_from<E: From<JobError>>(
 const MAX_TITLE: usize = 4096;
 
 /// A document with what can be kept beside it; it is none the worse for what cannot.
-fn document(id: String, text: String, beside: RecordFields<'_>, left_out: &mut Vec<&'static str>) -> NewDocument {
+fn document(
+    id: String,
+    text: String,
+    beside: RecordFields<'_>,
+    left_out: &mut Vec<&'static str>,
+) -> NewDocument {
     let mut keep = |what, fits: bool| {
         if !fits {
             left_out.push(what);
