@@ -3,11 +3,15 @@
 //! The library names what happened and never a flag. This module adds the flag.
 
 use twinprint::eval::EvalError;
+use twinprint::index_join::JoinError;
 use twinprint::source::{FieldRole, SourceError};
 use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
+use twinprint_server::ServeError;
+
+use crate::terminal::with_causes;
 
 /// Wrong usage of the command line: the message names the flag. The exit code is 2.
 #[derive(Debug, thiserror::Error)]
@@ -22,15 +26,36 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 /// The error with the flag that helps.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
-        return usage(format!("{}: {}", flag(option.option), option.problem));
+        let fix = match option.option {
+            "order" => "; leave it out",
+            _ => "",
+        };
+        return usage(format!("{}: {}{fix}", flag(option.option), option.problem));
     }
     if let Some(message) = wrong_usage(&error) {
         return usage(message);
     }
-    match fix(&error) {
-        Some(fix) => anyhow::anyhow!("{error}; {fix}"),
-        None => error,
+    let fix = fix(&error);
+    match (against(&error), fix) {
+        (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
+        (Some(message), None) => anyhow::anyhow!(message),
+        (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
+        (None, None) => error,
     }
+}
+
+/// The message about an error of the directory of `--against`.
+fn against(error: &anyhow::Error) -> Option<String> {
+    let Some(DedupError::Against { path, problem }) = dedup_error(error) else {
+        return None;
+    };
+    let (path, problem) = (path.display().to_string(), problem.to_string());
+    // The message of a store names its directory already.
+    Some(if problem.starts_with(&path) {
+        format!("--against {problem}")
+    } else {
+        format!("--against {path}: {problem}")
+    })
 }
 
 /// True if the command line was wrong, as opposed to the input or the machine.
@@ -42,6 +67,8 @@ pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
+        // `idf build` is the only command that returns it, about the name of the table.
+        "idf" => "--name".to_owned(),
         _ => format!("--{}", option.replace('_', "-")),
     }
 }
@@ -116,6 +143,16 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
         _ => {}
     }
+    if let Some(JoinError::TooManyRows { all_pairs, .. }) = error.downcast_ref() {
+        return Some(if *all_pairs {
+            "-k sets the radius and --max-rows the limit; without --all-pairs there are fewer rows"
+        } else {
+            "-k sets the radius and --max-rows the limit"
+        });
+    }
+    if let Some(ServeError::TokensRequired(_)) = error.downcast_ref() {
+        return Some("name one with --tokens");
+    }
     match job_error(error) {
         Some(JobError::Source(SourceError::NoField { role, .. })) => {
             return Some(match role {
@@ -146,7 +183,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
                 Some("make one with twinprint collection create or twinprint index build")
             }
             AgainstProblem::NeedsTexts => Some("leave out --no-verify"),
-            AgainstProblem::Threshold { .. } => Some("--threshold sets it"),
+            AgainstProblem::Threshold { .. } => Some("set it with --threshold"),
             AgainstProblem::Width { .. } => Some("leave out --bits"),
             AgainstProblem::Profile { .. } => Some("take that profile with --profile"),
             _ => None,

@@ -23,18 +23,18 @@ use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
 /// Queries looked up together: neighbours in the index are read once.
-const BATCH: usize = 1 << 16;
+const LOOKUP_BATCH: usize = 1 << 16;
 /// Queries that one scan answers; each takes some 100 bytes of memory.
-const SCANNED: usize = 1 << 22;
+const SCAN_BATCH: usize = 1 << 22;
 
 /// What is found for fingerprints.
-const NUMBERED: &[Column] = &[
+const ID_COLUMNS: &[Column] = &[
     Column("query", Kind::Id),
     Column("id", Kind::Id),
     Column("hamming", Kind::Distance),
 ];
 /// What is found for texts.
-const NAMED: &[Column] = &[
+const NAME_COLUMNS: &[Column] = &[
     Column("query", Kind::Name),
     Column("id", Kind::Id),
     Column("hamming", Kind::Distance),
@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints to look for, as for `index build`; a query is known by its id
+    /// Files of fingerprints to look up, as for `index build`; the rows name a query by its id
     #[arg(long, required_unless_present = "text", num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
 
@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[command(flatten)]
     profile: ProfileArgs,
 
-    /// Most bits that may differ; the radius the index was built for unless given
+    /// Largest Hamming distance [default: the radius that the index was built for]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
@@ -72,20 +72,20 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Scan::Auto, num_args = 0..=1, default_missing_value = "always", require_equals = true, value_name = "WHEN")]
     scan: Scan,
 
-    /// Say on stderr how many probes and comparisons it took
+    /// Print the numbers of probes and comparisons to stderr
     #[arg(long)]
     stats: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Scan {
-    /// Where it is cheaper than looking each of them up
+    /// If it is cheaper than a lookup of each
     Auto,
-    /// Always, as where the index is on a slow disk
+    /// Always, for example for an index on a slow disk
     Always,
     /// Never
     Never,
@@ -110,11 +110,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     if args.texts.are_given() {
         let subject = args.profile.subject(args.texts.keys(), stored.as_ref())?;
-        let mut out = args.rows.open(NAMED, &[])?;
+        let mut out = args.rows.open(NAME_COLUMNS, &[])?;
         let at_once = answers.at_once();
         code = args
             .texts
-            .read((&subject, args.quiet), at_once, &cancel, |fingerprints, names| {
+            .read(&subject, args.quiet, at_once, &cancel, |fingerprints, names| {
                 answers.answer(
                     fingerprints,
                     |query| Value::Name(names.get(query).map_or("", String::as_str)),
@@ -126,12 +126,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let files = args.ids.open(&args.queries)?;
         profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
         if args.scan == Scan::Auto {
-            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCANNED as u64));
-            let prices = LookupCosts::default();
+            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCAN_BATCH as u64));
+            let costs = LookupCosts::default();
             let codec = committed.settings.codec;
-            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &prices)?;
+            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &costs)?;
         }
-        let mut out = args.rows.open(NUMBERED, &[])?;
+        let mut out = args.rows.open(ID_COLUMNS, &[])?;
         let at_once = answers.at_once();
         let (mut queries, mut names) = (Vec::new(), Vec::new());
         let mut left = files.len();
@@ -151,7 +151,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     bars.finish();
     if args.stats {
-        answers.say();
+        answers.print_stats();
     }
     Ok(code)
 }
@@ -172,7 +172,7 @@ struct Answers<'a> {
 impl Answers<'_> {
     /// Queries to gather before they are answered.
     fn at_once(&self) -> usize {
-        if self.scan { SCANNED } else { BATCH }
+        if self.scan { SCAN_BATCH } else { LOOKUP_BATCH }
     }
 
     /// Writes the rows of some queries, each known by its name.
@@ -232,7 +232,7 @@ impl Answers<'_> {
         }
     }
 
-    fn say(&self) {
+    fn print_stats(&self) {
         terminal::note(&format!(
             "{} queries, {} probes, {} compared, {} fingerprints found",
             number::count(self.queries),

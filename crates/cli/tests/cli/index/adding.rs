@@ -1,4 +1,4 @@
-//! `index add` after one that was killed, with the note that a kill leaves.
+//! `index add` after one that was killed, with the note that it left.
 
 use twinprint::raw::InputDigest;
 

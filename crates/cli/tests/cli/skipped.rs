@@ -1,4 +1,4 @@
-//! What a run passes over, it says.
+//! Input and options that a run does not use, and its reports of them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use crate::corpus::Corpus;
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
 #[test]
-fn options_that_decide_nothing_are_named() {
+fn unused_options_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(3).jsonl(20));
     let cases = [
@@ -20,7 +20,7 @@ fn options_that_decide_nothing_are_named() {
             .run(&format!("dedup in.jsonl -o out{i} --quiet {options}"))
             .ok();
         assert!(run.stderr.contains(says), "{}", run.stderr);
-        // What the run says of itself has nothing that decides nothing.
+        // The config.toml of the run has no unused option.
         let again = sandbox
             .run(&format!("dedup --config out{i}/config.toml -o again{i} --quiet"))
             .ok();
@@ -46,7 +46,7 @@ fn the_result_of_an_earlier_run_is_not_read() {
         assert_eq!(report["records"], first["records"], "{inputs}");
         std::fs::remove_dir_all(sandbox.path("out")).unwrap();
     }
-    // Named itself it is what is meant.
+    // A result that is named is read.
     let kept = first["records"]["kept"].as_u64().unwrap();
     for inputs in ["in/out/kept", "in/out/kept/*.jsonl", "in/*/kept/*.jsonl"] {
         sandbox.run(&format!("dedup {inputs} -o out --quiet")).ok();
@@ -60,7 +60,7 @@ fn the_result_of_an_earlier_run_is_not_read() {
 }
 
 #[test]
-fn names_that_are_no_text_are_met_but_not_told() {
+fn file_names_outside_utf8_are_found_in_folders_but_refused_as_arguments() {
     let sandbox = Sandbox::new();
     let name = OsStr::from_bytes(b"caf\xe9.txt");
     std::fs::create_dir(sandbox.path("in")).unwrap();
@@ -83,7 +83,7 @@ fn names_that_are_no_text_are_met_but_not_told() {
 }
 
 #[test]
-fn binary_files_are_not_taken_for_text() {
+fn binary_files_are_not_read_as_text() {
     let sandbox = Sandbox::new();
     // Every byte but zero, as often as in something packed.
     let binary: Vec<u8> = (0..4000u32)

@@ -8,7 +8,7 @@ use twinprint::{ProfileLabel, store};
 use super::{Directory, read};
 use crate::{number, terminal};
 
-/// Says what is in an index
+/// Prints the contents of an index: counts, sizes, settings
 #[derive(clap::Args)]
 pub(super) struct StatArgs {
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub(super) struct StatArgs {
     json: bool,
 }
 
-/// Reads every byte of an index and says whether it is what was written
+/// Reads every byte of an index and verifies the checksums
 #[derive(clap::Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
     terminal::out(&text)
 }
 
-/// What a codec is called.
+/// The name of a codec.
 fn name(codec: Codec) -> String {
     match codec {
         Codec::Packed(DirectoryForm::Plain) => "packed".to_owned(),
