@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueHint;
-use twinprint::calibrate::{Calibration, WidthCalibration, calibrate, page};
+use twinprint::calibrate::{Calibration, CalibrationJob, WidthCalibration, calibrate, page};
 
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -57,14 +57,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut options = args.measure.options()?;
     options.threshold = args.threshold;
     let bars = Bars::new(args.measure.quiet);
-    let calibration = calibrate(
-        &args.input.inputs,
-        &args.input.options(),
-        &options,
-        args.n,
-        &bars,
-        &interrupt::flag()?,
-    );
+    let job = CalibrationJob {
+        inputs: &args.input.inputs,
+        source: &args.input.options(),
+        options: &options,
+        corpus_documents: args.n,
+    };
+    let calibration = calibrate(&job, &bars, &interrupt::flag()?);
     bars.finish();
     let calibration = calibration?;
     let json = || serde_json::to_string_pretty(&calibration);
@@ -165,8 +164,8 @@ fn radii(text: &mut String, calibration: &Calibration, width: &WidthCalibration)
             if chosen(radius.k) { "→" } else { " " },
             radius.k,
             towards_zero(radius.recall_at_threshold, 4),
-            radius.relatives,
-            radius.strangers,
+            radius.similar,
+            radius.unrelated,
             radius.index_bytes,
             seconds(radius.join_seconds)
         )?;

@@ -170,7 +170,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         stream: &options(args)?,
         run: ClusterRun {
             threads: args.threads,
-            ahead: args.ahead,
+            count_ahead: args.ahead,
             vectors: args.vectors,
             reject_empty: args.empty == EmptyArg::Reject,
             existing: existing(args.overwrite),
@@ -260,10 +260,10 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             ),
         ));
     }
-    if summary.ahead > 0 {
+    if summary.future > 0 {
         rows.push((
             "future",
-            count(summary.ahead),
+            count(summary.future),
             "  of these, with a time more than a day from now".to_owned(),
         ));
     }

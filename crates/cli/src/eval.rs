@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::ValueHint;
 use twinprint::Auto;
-use twinprint::eval::{EvalOptions, Evaluation, FurtherProfile, evaluate, page};
+use twinprint::eval::{EvalJob, EvalOptions, Evaluation, FurtherProfile, evaluate, page};
 use twinprint::stream::LabelledDocuments;
 
 use crate::cluster::agreement_rows;
@@ -123,13 +123,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         profiles: profiles.collect::<anyhow::Result<_>>()?,
     };
     let bars = Bars::new(args.measure.quiet);
-    let evaluation = evaluate(
-        &inputs,
-        &args.input.options(),
-        &options,
-        &bars,
-        &interrupt::flag()?,
-    );
+    let job = EvalJob {
+        inputs: &inputs,
+        source: &args.input.options(),
+        options: &options,
+    };
+    let evaluation = evaluate(&job, &bars, &interrupt::flag()?);
     bars.finish();
     let evaluation = evaluation?;
     let json = || serde_json::to_string_pretty(&evaluation);
@@ -150,7 +149,7 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
     let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
     let mut judged = Vec::new();
     for path in &args.clusters {
-        let report = documents.judge(path, &args.by)?;
+        let report = documents.agreement(path, &args.by)?;
         terminal::out(&agreement_rows(&path.display().to_string(), &report))?;
         judged.push(serde_json::json!({"clusters": path, "by": args.by, "agreement": report}));
     }
@@ -192,16 +191,16 @@ fn tables(text: &mut String, evaluation: &Evaluation) -> std::fmt::Result {
             "", "setting"
         )?;
         for method in &evaluation.methods {
-            let cell = &method.cells[i];
-            let (judged, bytes, took) = (&cell.judged, &cell.bytes, &cell.seconds);
+            let result = &method.results[i];
+            let (quality, bytes, took) = (&result.quality, &result.bytes, &result.seconds);
             writeln!(
                 text,
                 "  {:widest$}  {:18}     {}  {}  {}  {:>10.0} {:>10.1} {:>10.1}   {:>8} {:>8} {:>8}",
                 method.name,
-                cell.setting.to_string(),
-                towards_zero(judged.precision, 4),
-                towards_zero(judged.recall, 4),
-                towards_zero(judged.f1, 4),
+                result.setting.to_string(),
+                towards_zero(quality.precision, 4),
+                towards_zero(quality.recall, 4),
+                towards_zero(quality.f1, 4),
                 bytes.fingerprint,
                 bytes.tables,
                 bytes.verification,

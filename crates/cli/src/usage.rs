@@ -7,7 +7,7 @@ use twinprint::index_join::JoinError;
 use twinprint::raw::RawError;
 use twinprint::sink::SinkError;
 use twinprint::source::{FieldRole, Intake, SourceError};
-use twinprint::stream::StreamError;
+use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
@@ -148,8 +148,14 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
 
 /// The fix for an error, in flags.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
+        error.downcast_ref()
+    {
+        return Some("--state names another file");
+    }
     match error.downcast_ref() {
         Some(EvalError::RepeatedId(_)) => return Some("--id-key names the field of another id"),
+        Some(EvalError::NoJaccard { .. }) => return Some("--truth-field names another"),
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
         _ => {}
     }

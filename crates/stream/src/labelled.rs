@@ -1,4 +1,4 @@
-//! Judges clusters that are written down, ours or another tool's, by labels of the documents.
+//! Measures the agreement of clusters in a file, of this crate or another tool, with labels of the documents.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 
 use super::agreement::{AgreementReport, Labels};
-use super::fields::{FieldKeys, Fields};
+use super::batch::BATCH_BYTES;
+use super::fields::{FieldColumns, FieldKeys};
 use crate::StreamError;
 use twinprint_io::source::{Intake, RecordKind, SourceError, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
@@ -27,7 +28,7 @@ impl LabelledDocuments {
     /// Reads the documents of `inputs`, and the field `label` of each.
     ///
     /// # Errors
-    /// An error that stops reading; records none of which is a document; two documents of one name.
+    /// An error that stops reading; [`StreamError::NoLabels`]; [`StreamError::RepeatedName`].
     pub fn read(
         inputs: &[String],
         options: &SourceOptions,
@@ -42,21 +43,21 @@ impl LabelledDocuments {
             ..FieldKeys::default()
         };
         let mut labels = HashMap::new();
-        let mut twice = None;
-        for batch in sources.read(8 << 20) {
+        let mut repeated = None;
+        for batch in sources.read(BATCH_BYTES) {
             let batch = batch?;
             if sources.cancelled() {
                 return Err(SourceError::Cancelled.into());
             }
             for chunk in &batch.chunks {
-                let fields = Fields::read(chunk, &sources, &keys);
+                let fields = FieldColumns::read(chunk, &sources, &keys);
                 let mut number = 0;
                 chunk.documents(options, &mut |record| {
                     if let RecordKind::Document { id, .. } = record.kind {
                         let file = &sources.list()[record.source as usize];
                         let name = id.map_or_else(|| file.name_of(record.line), |id| id.to_string());
                         if labels.insert(name.clone(), fields.label(number)).is_some() {
-                            twice.get_or_insert(name);
+                            repeated.get_or_insert(name);
                         }
                     }
                     number += 1;
@@ -69,18 +70,18 @@ impl LabelledDocuments {
                 field: label.to_owned(),
             });
         }
-        match twice {
+        match repeated {
             Some(name) => Err(StreamError::RepeatedName { name }),
             None => Ok(Self { labels, intake }),
         }
     }
 
-    /// How well the clusters in a file agree with the labels: JSON lines with the `id` of a document, and its cluster, a number or a text, in
-    /// the field `by`. Documents without a label are left out.
+    /// Measures the agreement of the clusters in a file with the labels. The file has JSON lines with the `id` of a document and, in the
+    /// field `cluster_field`, its cluster, a number or a text. Documents without a label are left out.
     ///
     /// # Errors
-    /// A file that cannot be read, a row that is not of this form, a document that is not known or named twice.
-    pub fn judge(&self, clusters: &Path, by: &str) -> Result<AgreementReport, StreamError> {
+    /// [`StreamError::Clusters`] for a file that cannot be read, a row that is not of this form, and an unknown or repeated document.
+    pub fn agreement(&self, clusters: &Path, cluster_field: &str) -> Result<AgreementReport, StreamError> {
         let wrong = |line: u64, problem: &str| StreamError::Clusters {
             path: clusters.to_owned(),
             line,
@@ -104,13 +105,18 @@ impl LabelledDocuments {
             let label = self
                 .labels
                 .get(id)
-                .ok_or_else(|| wrong(line, &format!("\"{id}\" is none of the documents")))?;
+                .ok_or_else(|| wrong(line, &format!("\"{id}\" is not one of the documents")))?;
             if let Some(before) = seen.insert(id.to_owned(), line) {
-                return Err(wrong(line, &format!("\"{id}\" stood in line {before} already")));
+                return Err(wrong(line, &format!("\"{id}\" is already in line {before}")));
             }
-            let cluster = match row.get(by) {
+            let cluster = match row.get(cluster_field) {
                 Some(cluster @ (Value::Number(_) | Value::String(_))) => cluster.to_string(),
-                _ => return Err(wrong(line, &format!("no \"{by}\" with a number or a text"))),
+                _ => {
+                    return Err(wrong(
+                        line,
+                        &format!("no \"{cluster_field}\" with a number or a text"),
+                    ));
+                }
             };
             let next = numbers.len() as u64;
             found.push(*numbers.entry(cluster).or_insert(next));
