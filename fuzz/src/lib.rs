@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Once, OnceLock};
 
 use tempfile::TempDir;
-use twinprint::sink::{Fate, copy_records};
+use twinprint::sink::{RecordAction, copy_records};
 use twinprint::source::{RecordKind, SourceError, SourceOptions, Sources};
 
 pub use index::open_index;
@@ -83,13 +83,13 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
                 RecordKind::Blank | RecordKind::Other { .. } => {}
                 RecordKind::Rejected { reason } => {
                     assert!(!reason.to_string().is_empty());
-                    fates.push(Fate::Reject);
+                    fates.push(RecordAction::Reject);
                 }
                 RecordKind::Document { .. } => {
                     fates.push(if fates.len() % 2 == 0 {
-                        Fate::Keep
+                        RecordAction::Keep
                     } else {
-                        Fate::Remove
+                        RecordAction::Remove
                     });
                 }
             });
@@ -101,7 +101,7 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
         }
     }
     let out = directory().join(format!("{name}.out"));
-    let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(Fate::Reject);
+    let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(RecordAction::Reject);
     // An error is a valid result; only a panic is not.
     let _copied = copy_records(&sources, &fate, &out, &|_| {});
     let _gone = fs::remove_dir_all(&out);

@@ -1,4 +1,4 @@
-//! Documents fed to a collection, here or at a service: what is written of the answers.
+//! The answers of a collection, here or at a service, to the documents of an input: lines and counts.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 use twinprint::JobError;
 use twinprint::collection::{Fed, NewDocument, feed};
-use twinprint::source::{Intake, Place};
+use twinprint::source::{Intake, RecordPosition};
 
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
@@ -18,18 +18,18 @@ use crate::{number, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct AnswerArgs {
-    /// Keep only what is new
+    /// Add only new documents
     #[arg(long)]
     pub(crate) only_new: bool,
 
     #[command(flatten)]
     fields: FieldArgs,
 
-    /// No line for each document, only the counts
+    /// Write only the counts, not a line for each document
     #[arg(long)]
     summary: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 
@@ -37,12 +37,12 @@ pub(crate) struct AnswerArgs {
     intake: IntakeArgs,
 }
 
-/// What becomes of the documents.
+/// The use that is made of the documents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// They are kept: the work goes on where nobody reads the answers any more.
+    /// They are stored: the work continues after the reader of the answers has closed the pipe.
     Keep,
-    /// The answers are all there is.
+    /// They are only looked up: the answers are the only result.
     Ask,
 }
 
@@ -52,37 +52,37 @@ pub(crate) struct Answers {
     counts: BTreeMap<String, u64>,
     /// The account of the documents that were refused.
     refused: Intake,
-    /// Of each kind of thing that was left out, how many and where the first was.
+    /// Fields that were left out: their number and the place of the first, by kind.
     left_out: BTreeMap<&'static str, (u64, String)>,
     lines: String,
-    /// No line for each rejected record: the end of the run tells of each file.
+    /// Write no line for each rejected record. The end of the run reports each file.
     quiet: bool,
 }
 
 impl Answers {
     /// Counts the answer to a document, and writes it as a line.
     pub(crate) fn add(&mut self, answer: &Value) {
-        let verdict = answer["verdict"].as_str().unwrap_or("the service does not say");
+        let verdict = answer["verdict"].as_str().unwrap_or("the service gave no answer");
         self.count(verdict);
         self.lines.push_str(&answer.to_string());
         self.lines.push('\n');
     }
 
     /// Counts and prints a document that was not taken in.
-    pub(crate) fn refuse(&mut self, place: &Place, reason: &str) {
+    pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
         self.refused.refuse(place, "refused", reason);
         self.reject(place, reason);
     }
 
-    fn reject(&mut self, place: &Place, reason: &str) {
+    fn reject(&mut self, place: &RecordPosition, reason: &str) {
         self.count("rejected");
         if !self.quiet {
             terminal::note(&format!("rejected {place}: {reason}"));
         }
     }
 
-    /// The document of a record and its place; prints the reason where there is none.
-    pub(crate) fn document(&mut self, record: Fed) -> Option<(Place, NewDocument)> {
+    /// The document of a record and its place. Prints the reason if the record has none.
+    pub(crate) fn document(&mut self, record: Fed) -> Option<(RecordPosition, NewDocument)> {
         let place = record.place;
         for what in record.left_out {
             let first = || (0, place.to_string());
@@ -104,16 +104,17 @@ impl Answers {
 }
 
 impl AnswerArgs {
-    /// Feeds the documents of the inputs to `take`, with what stands beside their texts where that is wanted, writes the answers as they come, and the counts at the end.
+    /// Passes the documents of the inputs to `take`, writes the answers as they come, and the counts at the end. `with_fields` reads the
+    /// fields of the records other than the text.
     pub(crate) fn feed(
         &self,
         input: &InputArgs,
-        beside: bool,
+        with_fields: bool,
         purpose: Purpose,
         cancel: &Arc<AtomicBool>,
         mut take: impl FnMut(Vec<Fed>, &mut Answers) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let keys = beside.then(|| self.fields.keys());
+        let keys = with_fields.then(|| self.fields.keys());
         let bars = Bars::new(self.quiet);
         let mut answers = Answers {
             quiet: self.quiet,

@@ -1,4 +1,4 @@
-//! `--append`: what is said of the documents that a run added to its collection.
+//! `--append`: the report of the documents that a run added to its collection.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use twinprint::Appended;
 use crate::number::{count, counted};
 use crate::terminal;
 
-/// Says what was added.
+/// Prints the counts of added and replaced documents.
 pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) {
     if !quiet {
         let earlier = if appended.earlier > 0 {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueHint;
-use twinprint::calibrate::{Calibration, WidthCalibration, calibrate, page};
+use twinprint::calibrate::{Calibration, CalibrationJob, WidthCalibration, calibrate, page};
 
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -17,23 +17,23 @@ use crate::{interrupt, terminal};
 const EXAMPLES: &str = "\
 Examples:
   twinprint calibrate news.jsonl
-      distances between the documents, and what each radius would find and cost
+      the distances between the documents, and the recall and the cost of each radius
   twinprint calibrate news.jsonl --limit 20000 --n 50000000 --write choice.toml
-      for a corpus of fifty million of which this is a sample; with a file for dedup --config
+      for a corpus of fifty million documents, from a sample; writes a file for dedup --config
   twinprint calibrate news.jsonl --html calibrate.html
       with plots, example pairs and all figures";
 
 /// Columns of the widest bar.
-const BAR: f64 = 40.0;
+const BAR_COLUMNS: f64 = 40.0;
 
-/// Tells from a sample which width and radius suit a corpus, what they find and what they cost
+/// Chooses the width and the radius for a corpus from a sample, and reports their recall and cost
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Documents of the whole corpus, such as 50000000 or 5e7; as many as are read unless given
+    /// Documents of the whole corpus, such as 50000000 or 5e7; the number read unless given
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     n: Option<u64>,
 
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 
-    /// Write the options chosen, for dedup --config
+    /// Write the chosen options, for dedup --config
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     write: Option<PathBuf>,
 
@@ -57,14 +57,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut options = args.measure.options()?;
     options.threshold = args.threshold;
     let bars = Bars::new(args.measure.quiet);
-    let calibration = calibrate(
-        &args.input.inputs,
-        &args.input.options(),
-        &options,
-        args.n,
-        &bars,
-        &interrupt::flag()?,
-    );
+    let job = CalibrationJob {
+        inputs: &args.input.inputs,
+        source: &args.input.options(),
+        options: &options,
+        corpus_documents: args.n,
+    };
+    let calibration = calibrate(&job, &bars, &interrupt::flag()?);
     bars.finish();
     let calibration = calibration?;
     let json = || serde_json::to_string_pretty(&calibration);
@@ -116,7 +115,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
         .max()
         .unwrap_or(1)
         .max(1);
-    let length = |pairs: f64| (BAR * pairs.max(0.0).ln_1p() / (most as f64).ln_1p()).round() as usize;
+    let length = |pairs: f64| (BAR_COLUMNS * pairs.max(0.0).ln_1p() / (most as f64).ln_1p()).round() as usize;
     let last = width.histogram.iter().rposition(|&pairs| pairs > 0).unwrap_or(0);
     for (i, pairs) in width.histogram.chunks(step).enumerate().take(last / step + 1) {
         let strangers: f64 = width
@@ -165,8 +164,8 @@ fn radii(text: &mut String, calibration: &Calibration, width: &WidthCalibration)
             if chosen(radius.k) { "→" } else { " " },
             radius.k,
             towards_zero(radius.recall_at_threshold, 4),
-            radius.relatives,
-            radius.strangers,
+            radius.similar,
+            radius.unrelated,
             radius.index_bytes,
             seconds(radius.join_seconds)
         )?;

@@ -9,10 +9,11 @@ use twinprint::stream::{
     StreamOptions, cluster, parse_span,
 };
 
-use crate::dedup::{existing, profile_named};
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::intake::{IntakeArgs, damaged_row};
+use crate::output::existing;
+use crate::profile::profile_named;
 use crate::progress::Bars;
 use crate::story_args::StoryArgs;
 use crate::{interrupt, number, terminal};
@@ -24,11 +25,11 @@ Examples:
   twinprint cluster a.jsonl -o mon --state st && twinprint cluster b.jsonl -o tue --state st
       today's documents join yesterday's stories
   twinprint cluster news.jsonl -o out --window 7d --half-life 36h --story-threshold 0.4
-      a story ends when nothing has come for a week, follows its subject as it changes, and is tighter
+      a story ends after a week without new documents, follows its subject as that changes, and is tighter
   twinprint cluster news.jsonl -o out --canonical score,https,url-length --canonical-scope host
-      which copy stands for a group, one for each host";
+      the canonical copy of a group: one for each host";
 
-/// Clusters a stream of documents as they come: duplicate groups, and stories with topics
+/// Clusters a stream of documents in order: duplicate groups, and stories with topics
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -42,21 +43,22 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
 
-    /// Replace an earlier result in the output directory, if all of it was written by twinprint; it stays until the new one is whole
+    /// Replace an earlier result in the output directory, if twinprint wrote all of it; it is deleted after the new result is complete
     #[arg(long)]
     overwrite: bool,
 
-    /// Go on from the state in this file if it is there, and store the state in it
+    /// Continue from the state in this file if the file exists, and store the new state in it
     ///
-    /// A stream goes on with the options it began with. The first run should bring a good part of a day's documents, or have --ahead 0: what words weigh is told from those. What a
-    /// later run writes has the groups and stories that live on, with the names that earlier runs gave them; those that became one are listed under `merged`.
+    /// A stream continues with its first options. Word weights are estimated from the first run, so it should have a large part of a day's
+    /// documents, or --ahead 0. The results of a later run include the live groups and stories of earlier runs, under their ids; those that
+    /// were merged are listed under `merged`.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
     #[command(flatten)]
     fields: FieldArgs,
 
-    /// Field with what a document is known to belong to, a text or a number: tell how well groups and stories agree with it, and write agreement.json
+    /// Field with the true cluster of a document, a text or a number: report the agreement of groups and stories with it, and write agreement.json
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
     labels: Option<String>,
 
@@ -79,15 +81,15 @@ pub(crate) struct Args {
     )]
     hamming: u32,
 
-    /// Texts without words (empty, or punctuation alone) duplicate nothing; keep each as a group of its own, or reject them
+    /// Treatment of texts without words (empty or only punctuation), which are duplicates of nothing: each is a group of its own, or is rejected
     #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW", help_heading = "Duplicate groups")]
     empty: EmptyArg,
 
-    /// How documents become fingerprints
+    /// Profile of the fingerprints
     #[arg(long, default_value = "tp1-words-lntf", help_heading = "Duplicate groups")]
     profile: String,
 
-    /// Which copy stands for its group: score, first, last, longest, https, url-length; what comes first decides first
+    /// Rules that choose the canonical copy of a group: score, first, last, longest, https, url-length; a later rule decides ties
     #[arg(
         long,
         default_value = "first",
@@ -101,26 +103,26 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = ScopeArg::None, value_name = "SCOPE", help_heading = "Duplicate groups")]
     canonical_scope: ScopeArg,
 
-    /// Retire groups that gained nothing for so long, such as 30d
+    /// End groups after this time without new documents, such as 30d
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Duplicate groups")]
     group_window: Option<i64>,
 
     #[command(flatten)]
     forming: StoryArgs,
 
-    /// Instead of the nearest centre, take the story of the same first N bits (8 to 24): cheap, and for comparison
+    /// Choose the story by equal first N bits (8 to 24) instead of the nearest centre: cheaper, for comparison
     #[arg(long, value_name = "N", help_heading = "Stories")]
     equal_bits: Option<u32>,
 
-    /// Count the words of so many documents before placing the first of a new stream
+    /// Documents of a new stream whose words are counted before the first is placed
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = crate::number::parse_count::<u64>, help_heading = "Stories")]
     ahead: u64,
 
-    /// Also write vectors.jsonl: the terms and weights that documents are compared by
+    /// Also write vectors.jsonl: the terms and weights by which documents are compared
     #[arg(long, help_heading = "Stories")]
     vectors: bool,
 
-    /// Live groups and live stories at most; those idle for longest end beyond that
+    /// Largest number of live groups and of live stories; beyond it, those without new documents for the longest time end
     #[arg(
         long,
         default_value_t = 1_000_000,
@@ -130,11 +132,11 @@ pub(crate) struct Args {
     )]
     live: usize,
 
-    /// Worker threads; 0 takes all cores
+    /// Worker threads; 0 uses all cores
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
     threads: usize,
 
-    /// No progress and no summary
+    /// Show no progress and no summary
     #[arg(short, long, help_heading = "Running")]
     quiet: bool,
 }
@@ -168,7 +170,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         stream: &options(args)?,
         run: ClusterRun {
             threads: args.threads,
-            ahead: args.ahead,
+            count_ahead: args.ahead,
             vectors: args.vectors,
             reject_empty: args.empty == EmptyArg::Reject,
             existing: existing(args.overwrite),
@@ -241,7 +243,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
         rows.push((
             "ended",
             count(summary.ended),
-            "  stories that nothing will join any more".to_owned(),
+            "  stories that no longer gain members".to_owned(),
         ));
     }
     let forming = &args.forming;
@@ -258,10 +260,10 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             ),
         ));
     }
-    if summary.ahead > 0 {
+    if summary.future > 0 {
         rows.push((
             "future",
-            count(summary.ahead),
+            count(summary.future),
             "  of these, with a time more than a day from now".to_owned(),
         ));
     }
@@ -272,10 +274,10 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "  see rejects.jsonl".to_owned(),
         ));
     }
-    if let Some(skipped) = summary.intake.skipped_records() {
+    if let Some(skipped) = crate::usage::skipped_records(&summary.intake) {
         let (n, why) = skipped.split_once(' ').unwrap_or((&skipped, ""));
         rows.push((
-            "beside",
+            "other",
             n.to_owned(),
             format!("  records that are no documents, {why}"),
         ));

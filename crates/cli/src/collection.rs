@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use serde_json::json;
 use twinprint::collection::{
     CanonicalBy, Collection, CollectionError, Durability, NewDocument, Repaired, Settings, Store,
 };
 
 use crate::answers::{AnswerArgs, Purpose};
+use crate::choice::by_name;
 use crate::cluster::EmptyArg;
-use crate::dedup::width_named;
 use crate::input::InputArgs;
+use crate::profile::width_named;
 use crate::story_args::StoryArgs;
 use crate::usage::UsageError;
 use crate::{interrupt, stories, terminal};
@@ -20,19 +21,19 @@ use crate::{interrupt, stories, terminal};
 const EXAMPLES: &str = "\
 Examples:
   twinprint collection create pages
-      a new collection in the directory pages/; --help tells what can be set
+      makes a collection in the directory pages/; --help lists its settings
   twinprint collection add seen news.jsonl
-      takes documents in and says of each whether it is new, exact, near or updated
+      adds documents, and writes the verdict of each: new, exact, near or updated
   twinprint collection query seen a.jsonl
-      the same answers, but nothing is kept
+      the same answers, but adds nothing
   twinprint collection stat seen
-      how much there is
+      counts and sizes
   twinprint collection check seen && twinprint collection backup seen copy
-      reads and compares everything; copies it as it is now
+      reads and checks everything; copies its present state
   twinprint collection restore backup again
-      the copy becomes a collection again, in a new directory
+      makes a collection of the backup, in a new directory
   twinprint collection create topical --stories --window 7d
-      documents are in stories as well, by their words and times; one ends when nothing has come for a week
+      also forms stories, by words and times; a story ends after a week without new documents
   twinprint collection stories topical --min-size 1
       the stories, those with the latest document first, those of one document too: size, times, topic, title";
 
@@ -49,23 +50,36 @@ enum Action {
     Create(CreateArgs),
     /// Takes documents in, and writes a line of JSON for each: new, exact, near or updated
     Add(FeedArgs),
-    /// Writes what documents would be, and keeps nothing
+    /// Writes the verdicts of documents, and adds nothing
     Query(FeedArgs),
     Delete(DeleteArgs),
-    /// Tells how much there is, as JSON
-    Stat(Place),
+    /// Prints counts and sizes as JSON
+    Stat(CollectionDir),
     /// Reads everything and compares it: pages and values with checksums, texts with fingerprints, groups with members
-    Check(Place),
-    /// Copies a collection as it is now into a new directory, and checks the copy
-    Backup(FromTo),
-    /// Makes a collection of a backup, in a new directory
-    Restore(FromTo),
-    /// Makes a new collection of the documents of a damaged one that can still be read, and tells how many are lost
-    Repair(FromTo),
+    Check(CollectionDir),
+    /// Copies the present state of a collection into a new directory, and checks the copy
+    Backup(CopyArgs),
+    /// Makes a collection from a backup, in a new directory
+    Restore(CopyArgs),
+    /// Makes a new collection of the documents of a damaged one that can still be read, and reports the number lost
+    Repair(CopyArgs),
     Stories(stories::Args),
     /// Writes all documents to stdout, one a line
-    Export(Place),
+    Export(CollectionDir),
 }
+
+// The values of the options, by their names.
+const STORES: [(&str, Store); 3] = [
+    ("text", Store::Text),
+    ("shingles", Store::Shingles),
+    ("none", Store::None),
+];
+const CANONICAL: [(&str, CanonicalBy); 4] = [
+    ("first", CanonicalBy::First),
+    ("score", CanonicalBy::Score),
+    ("newest", CanonicalBy::Newest),
+    ("shortest-url", CanonicalBy::ShortestUrl),
+];
 
 /// Makes a collection
 #[derive(clap::Args)]
@@ -74,11 +88,11 @@ struct CreateArgs {
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// How documents become fingerprints, 64 or 128 bits wide
+    /// Profile of the fingerprints, 64 or 128 bits wide
     #[arg(long, default_value = "tp1-words-lntf-128")]
     profile: String,
 
-    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128 (16, or 3 where nothing but fingerprints is kept)
+    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128 [default: 16 at 128 bits, 8 at 64; 3 with --store none]
     #[arg(short = 'k', long, value_name = "K")]
     hamming: Option<u32>,
 
@@ -86,55 +100,40 @@ struct CreateArgs {
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 
-    /// What is kept of a text, and so what a verdict rests on: the text, its shingles, or nothing but the fingerprint
-    #[arg(long, value_enum, default_value_t = StoreArg::Text)]
-    store: StoreArg,
+    /// Stored form of a text, by which verdicts are verified: the text, its shingles, or only the fingerprint
+    #[arg(long, value_parser = by_name(STORES), default_value = "text")]
+    store: Store,
 
-    /// Which document stands for its group
-    #[arg(long, value_enum, default_value_t = CanonicalArg::First)]
-    canonical: CanonicalArg,
+    /// Canonical document of a group
+    #[arg(long, value_parser = by_name(CANONICAL), default_value = "first")]
+    canonical: CanonicalBy,
 
     /// Seconds after which documents expire
     #[arg(long, value_name = "SECONDS", value_parser = crate::number::parse_count::<u64>)]
     ttl: Option<u64>,
 
-    /// Texts without words (empty, or punctuation alone) duplicate nothing; keep them, or reject them
+    /// Treatment of texts without words (empty or only punctuation), which are duplicates of nothing
     #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW")]
     empty: EmptyArg,
 
-    /// Texts looked at for one document at most
+    /// Largest number of texts that one document is compared with
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = crate::number::parse_count::<u32>)]
     max_texts: u32,
 
-    /// Make fingerprints under a secret key, which is kept in the collection
+    /// Make fingerprints under a secret key, which is stored in the collection
     #[arg(long)]
     keyed: bool,
 
-    /// Keep stories: loose clusters of the documents, by terms and time, with topics
+    /// Form stories: loose clusters of the documents, by terms and time, with topics
     #[arg(long, help_heading = "Stories")]
     stories: bool,
 
     #[command(flatten)]
     forming: StoryArgs,
 
-    /// Live stories at most; those idle for longest end beyond that
+    /// Largest number of live stories; beyond it, those without new documents for the longest time end
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = crate::number::parse_count::<u32>, help_heading = "Stories")]
     live: u32,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum StoreArg {
-    Text,
-    Shingles,
-    None,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum CanonicalArg {
-    First,
-    Score,
-    Newest,
-    ShortestUrl,
 }
 
 #[derive(clap::Args)]
@@ -167,14 +166,14 @@ struct DeleteArgs {
 }
 
 #[derive(clap::Args)]
-struct Place {
+struct CollectionDir {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
 
 #[derive(clap::Args)]
-struct FromTo {
+struct CopyArgs {
     /// Directory to read
     #[arg(value_name = "FROM")]
     from: PathBuf,
@@ -201,18 +200,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let checked = Collection::verify_in(&place.dir)?;
             terminal::out(&format!("whole: {}\n", serde_json::to_string(&checked)?))?;
         }
-        Action::Backup(FromTo { from, to }) => {
+        Action::Backup(CopyArgs { from, to }) => {
             let checked = Collection::open_read_only(from)?.backup(to)?;
             terminal::out(&format!("backed up: {}\n", serde_json::to_string(&checked)?))?;
         }
-        Action::Restore(FromTo { from, to }) => {
+        Action::Restore(CopyArgs { from, to }) => {
             let checked = Collection::restore(from, to)?;
             terminal::out(&format!("restored: {}\n", serde_json::to_string(&checked)?))?;
         }
-        Action::Repair(FromTo { from, to }) => {
+        Action::Repair(CopyArgs { from, to }) => {
             let Repaired { saved, lost } = Collection::repair(from, to)?;
             let lost = lost.map_or_else(
-                || "; it cannot be told how many are lost".to_owned(),
+                || "; the number lost is unknown".to_owned(),
                 |lost| format!(", {lost} lost"),
             );
             terminal::out(&format!("{saved} documents saved{lost}\n"))?;
@@ -224,11 +223,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn create(args: &CreateArgs) -> anyhow::Result<()> {
-    let store = match args.store {
-        StoreArg::Text => Store::Text,
-        StoreArg::Shingles => Store::Shingles,
-        StoreArg::None => Store::None,
-    };
     let narrow = if width_named(&args.profile) == Some(64) {
         8
     } else {
@@ -238,15 +232,10 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         profile: args.profile.clone(),
         k: args
             .hamming
-            .unwrap_or(if store == Store::None { 3 } else { narrow }),
+            .unwrap_or(if args.store == Store::None { 3 } else { narrow }),
         threshold: args.threshold,
-        store,
-        canonical: match args.canonical {
-            CanonicalArg::First => CanonicalBy::First,
-            CanonicalArg::Score => CanonicalBy::Score,
-            CanonicalArg::Newest => CanonicalBy::Newest,
-            CanonicalArg::ShortestUrl => CanonicalBy::ShortestUrl,
-        },
+        store: args.store,
+        canonical: args.canonical,
         max_texts: args.max_texts,
         reject_empty: args.empty == EmptyArg::Reject,
         ttl: args.ttl,
@@ -259,14 +248,14 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         story_live: args.live,
     };
     settings.check().map_err(|error| UsageError(error.to_string()))?;
-    let said = format!(
+    let created = format!(
         "{}: {}, k = {}\n",
         args.dir.display(),
         settings.profile,
         settings.k
     );
     Collection::create(&args.dir, settings)?;
-    terminal::out(&said)
+    terminal::out(&created)
 }
 
 fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
@@ -278,9 +267,9 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
         return Err(error.into());
     }
     let cancel = interrupt::flag()?;
-    let beside = collection.settings().looks_beside();
+    let with_fields = collection.settings().looks_beside();
     let feed = &args.answers;
-    feed.feed(&args.input, beside, purpose, &cancel, |fed, answers| {
+    feed.feed(&args.input, with_fields, purpose, &cancel, |fed, answers| {
         let documents = fed.into_iter().filter_map(|record| answers.document(record));
         let (places, documents): (Vec<_>, Vec<NewDocument>) = documents.unzip();
         let answered = match purpose {
@@ -298,13 +287,13 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
 }
 
 fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
-    const AT_A_TIME: usize = 1000;
+    const BATCH_SIZE: usize = 1000;
     let collection = Collection::open(&args.dir)?;
     let mut deleted = 0;
     let mut missing = Vec::new();
     if let Some(source) = &args.source {
         loop {
-            let ids = collection.of_source(source, AT_A_TIME)?;
+            let ids = collection.of_source(source, BATCH_SIZE)?;
             if ids.is_empty() {
                 break;
             }
@@ -315,7 +304,7 @@ fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
                 .count();
         }
     }
-    for ids in args.ids.chunks(AT_A_TIME) {
+    for ids in args.ids.chunks(BATCH_SIZE) {
         for (id, gone) in ids.iter().zip(collection.delete(ids, Durability::Synced)?) {
             match gone {
                 Some(_) => deleted += 1,

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::ValueHint;
 use twinprint::{Comparison, Explanation, compare};
 
-use crate::dedup::profile_named;
+use crate::profile::profile_named;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -17,14 +17,14 @@ Examples:
   twinprint compare old.txt new.txt
       Hamming distance, Jaccard, containment and the textbook distances
   twinprint compare old.txt new.txt --explain
-      also which words and which bits make the difference
+      also the words and the bits that differ
   twinprint compare --text 'the cat sat on the mat' 'the cat sat on a mat' --json
-      two texts given as they are; every figure as JSON";
+      two texts instead of files; every figure as JSON";
 
-/// Most features and bits listed.
-const LISTED: usize = 30;
+/// Largest number of features and of bits in the list.
+const MAX_LISTED: usize = 30;
 
-/// Says how alike two documents are, and why
+/// Reports the similarity of two documents
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,11 +36,11 @@ pub(crate) struct Args {
     #[arg(value_hint = ValueHint::FilePath)]
     b: OsString,
 
-    /// Take A and B as the texts themselves
+    /// Read A and B as texts, not as file names
     #[arg(long)]
     text: bool,
 
-    /// How documents become fingerprints
+    /// Profile of the fingerprints
     #[arg(long, default_value = "tp1-words-lntf-64")]
     profile: String,
 
@@ -128,7 +128,7 @@ fn rows(text: &mut String, c: &Comparison) -> std::fmt::Result {
 
 fn explain(text: &mut String, e: &Explanation) -> std::fmt::Result {
     writeln!(text, "\nbits that differ, with the votes of A and B:")?;
-    for votes in e.bits.iter().take(LISTED) {
+    for votes in e.bits.iter().take(MAX_LISTED) {
         writeln!(
             text,
             "  bit {:>3}  {:>8}  {:>8}",
@@ -140,13 +140,13 @@ fn explain(text: &mut String, e: &Explanation) -> std::fmt::Result {
         "\nfeatures that weigh differently in A and B (weight: {}):",
         e.weight_formula
     )?;
-    for feature in e.features.iter().take(LISTED) {
+    for feature in e.features.iter().take(MAX_LISTED) {
         let weight = |w: u16| if w == 0 { "-".to_owned() } else { w.to_string() };
         let [a, b] = feature.weights.map(weight);
         writeln!(text, "  {a:>6}  {b:>6}  {}", feature.feature)?;
     }
-    if e.features.len() > LISTED {
-        writeln!(text, "  and {} more", e.features.len() - LISTED)?;
+    if e.features.len() > MAX_LISTED {
+        writeln!(text, "  and {} more", e.features.len() - MAX_LISTED)?;
     }
     Ok(())
 }

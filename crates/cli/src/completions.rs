@@ -1,4 +1,4 @@
-//! `twinprint completions`: made from the list of flags, so that none is missing.
+//! `twinprint completions`: shell completions, made from the list of flags.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ Examples:
   twinprint completions fish > twinprint.fish
       for fish, in ~/.config/fish/completions";
 
-/// Writes what a shell needs to complete commands and options
+/// Writes a shell script that completes commands and options
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -1,7 +1,7 @@
 //! `--config FILE.toml`: options from a file, as if they stood on the command line.
 //!
-//! A key is the long name of an option (`inputs` stands for the inputs), so the list of flags is the list of keys and there
-//! is no other. What the command line says wins: a key it names already is passed over, lists included.
+//! A key is the long name of an option, or `inputs` for the inputs. The command line takes precedence: an option on it, a list too,
+//! replaces the one of the file.
 
 use crate::usage::UsageError;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use toml::{Table, Value};
 
-/// The command line with what the file of its `--config` adds, and how to tell what is wrong in the file.
+/// The command line with the options of its `--config` file, and the keys of the file for error messages.
 pub(crate) struct Arguments {
     /// All of the arguments, the program's name first.
     pub(crate) all: Vec<OsString>,
@@ -27,7 +27,7 @@ impl Arguments {
     /// # Errors
     /// A file that cannot be read or is not TOML, a key that is no option of the command, a value of a kind no option has.
     pub(crate) fn read(command: &Command, given: Vec<OsString>) -> anyhow::Result<Self> {
-        // What is missing may be in the file, and what is wrong is told when all is parsed.
+        // Missing options may be in the file. Wrong ones are reported when everything is parsed.
         let matches = lenient(command.clone()).try_get_matches_from(&given);
         let Some((names, path, matches)) = matches.as_ref().ok().and_then(named_file) else {
             return Ok(Self {
@@ -59,7 +59,7 @@ impl Arguments {
             }
         }
         let mut all = given;
-        // The first word is the program's name; each further one is looked for behind the one before.
+        // The first word is the program's name. The name of each subcommand is after the one of its parent.
         let behind_names = names.iter().fold(1, |from, name| {
             let at = all.iter().skip(from).position(|word| word == name);
             at.map_or(from, |at| from + at + 1)
@@ -75,7 +75,7 @@ impl Arguments {
         })
     }
 
-    /// The error of parsing [`all`](Self::all) in the file's words, if a value of the file is what is wrong.
+    /// The error of parsing [`all`](Self::all) with the name of the file, if a value of the file caused it.
     pub(crate) fn blame(&self, error: &clap::Error) -> Option<anyhow::Error> {
         use clap::error::{ContextKind, ContextValue};
         let (path, keys) = self.from_file.as_ref()?;
@@ -92,12 +92,12 @@ impl Arguments {
     }
 }
 
-/// The command as it takes whatever it understands; it was built before, so its subcommands do not follow by themselves.
+/// The command and its subcommands, without errors about unknown or missing arguments. A built command does not pass the setting on.
 fn lenient(command: Command) -> Command {
     command.ignore_errors(true).mut_subcommands(lenient)
 }
 
-/// The names of the subcommand, the outermost first, the file it is to take options from, and what the command line gave it.
+/// The names of the subcommand, the outermost first, its `--config` file, and its arguments.
 fn named_file(mut matches: &ArgMatches) -> Option<(Vec<&str>, &PathBuf, &ArgMatches)> {
     let mut names = Vec::new();
     while let Some((name, below)) = matches.subcommand() {
@@ -108,7 +108,7 @@ fn named_file(mut matches: &ArgMatches) -> Option<(Vec<&str>, &PathBuf, &ArgMatc
     Some((names, path, matches))
 }
 
-/// The option a key names. A file cannot name a further file, nor what stands before the inputs, which has no name on the command line.
+/// The option with the name of a key. A file cannot name another file, nor a positional argument other than the inputs.
 fn argument<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
     let named = |arg: &&Arg| match arg.get_long() {
         Some(long) => {
@@ -129,7 +129,7 @@ struct Added {
 }
 
 impl Added {
-    /// Adds an entry, or says what should have been written.
+    /// Adds an entry, or returns a description of the expected value.
     fn add(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
         let takes = arg.get_num_args().unwrap_or_default();
         match value {

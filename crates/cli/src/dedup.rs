@@ -3,20 +3,18 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
-use clap::ValueEnum;
-use twinprint::compat::Recipe;
-use twinprint::sink::Existing;
 use twinprint::{
-    Auto, ClusterFiles, Columns, DedupJob, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Profile,
-    Progress, Room, StopWords,
+    Auto, ClusterFiles, Columns, DedupJob, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Progress,
+    Room,
 };
 
-use crate::idf::IdfArgs;
+use crate::choice::by_name;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
+use crate::number::parse_auto;
+use crate::output::existing;
+use crate::profile::{IdfArgs, profile_named, width_named};
 use crate::progress::Bars;
-use crate::usage::UsageError;
 use crate::{append, forecast, interrupt, summary, terminal};
 
 const EXAMPLES: &str = "\
@@ -24,21 +22,58 @@ Examples:
   twinprint dedup news.jsonl -o out
       keep one of each group of near-duplicates: out/kept, out/removed, out/clusters.jsonl
   twinprint dedup crawl/ -o out --threshold 0.9 --keep longest
-      a folder of text files; only closer copies count, the longest of each group stays
+      a folder of text files; only closer copies count, and the longest of each group is kept
   zcat dump.jsonl.gz | twinprint dedup - --format jsonl --text-key body.text -o out --mode report
-      from stdin, text in a nested field, no records copied
+      read from stdin, with the text in a nested field; no records are copied
   twinprint dedup news.jsonl -o out --mode annotate
       out/annotated: every record with cluster_id, cluster_size, is_leader, duplicate_of, hamming, jaccard, dup_count
   twinprint dedup news.jsonl -o out --order similar
-      relatives next to one another in out/kept, where zstd and gzip make more of them; report.json says how much
+      similar documents are adjacent in out/kept, so that zstd and gzip compress better; report.json has the gain
   twinprint dedup crawl/ -o out --dry-run
-      what it will take in memory, disk and time, and whether there is as much
+      estimates memory, disk and time, and fails if the machine has too little
   twinprint dedup a.jsonl b.jsonl -o out --pairs
-      also every pair found, with distance, Jaccard and containment
+      also writes every pair found, with distance, Jaccard and containment
   twinprint dedup news.jsonl -o out --against seen --append
-      what the collection seen/ knows is removed too, and what is kept is added to it: tomorrow's run knows today's
+      also removes duplicates of documents in the collection seen/, and adds the kept documents to it for the next run
   twinprint dedup news.jsonl -o out --parts
-      also partial copies: a passage of one page within another, however different the rest, with its place in the original texts";
+      also finds partial copies: a passage of one page within another, with its position in the original texts";
+
+// The values of the options, by their names.
+const KEEP: [(&str, Keep); 4] = [
+    ("first", Keep::First),
+    ("longest", Keep::Longest),
+    ("shortest", Keep::Shortest),
+    ("newest", Keep::Newest),
+];
+const EMPTY_TEXTS: [(&str, EmptyTexts); 3] = [
+    ("keep", EmptyTexts::Keep),
+    ("remove", EmptyTexts::Remove),
+    ("reject", EmptyTexts::Reject),
+];
+const MODES: [(&str, Mode); 3] = [
+    ("remove", Mode::Remove),
+    ("annotate", Mode::Annotate),
+    ("report", Mode::Report),
+];
+const ORDERS: [(&str, Order); 2] = [("input", Order::Input), ("similar", Order::Similar)];
+const COLUMNS: [(&str, Columns); 5] = [
+    ("twinprint", Columns::Twinprint),
+    ("datatrove", Columns::Datatrove),
+    ("text-dedup", Columns::TextDedup),
+    ("duplodocus", Columns::Duplodocus),
+    ("dup-count", Columns::DupCount),
+];
+const CLUSTER_FILES: [(&str, ClusterFiles); 4] = [
+    ("jsonl", ClusterFiles::Jsonl),
+    ("parquet", ClusterFiles::Parquet),
+    ("both", ClusterFiles::Both),
+    ("none", ClusterFiles::None),
+];
+const PAIR_ROWS: [(&str, PairRows); 3] = [
+    ("none", PairRows::None),
+    ("all", PairRows::All),
+    ("distinct", PairRows::Distinct),
+];
 
 /// Finds near-duplicates and writes kept and removed records, groups and a report
 #[derive(clap::Args)]
@@ -56,43 +91,43 @@ pub(crate) struct Args {
     output: PathBuf,
 
     /// Least Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese [default: 0.8]
-    #[arg(long, value_name = "J", help_heading = "What counts as a duplicate")]
+    #[arg(long, value_name = "J", help_heading = "Duplicates")]
     threshold: Option<f64>,
 
-    /// Take matching fingerprints for duplicates without looking at the text (k = 3 unless given)
-    #[arg(long, help_heading = "What counts as a duplicate")]
+    /// Treat matching fingerprints as duplicates without reading the texts (default k: 3)
+    #[arg(long, help_heading = "Duplicates")]
     no_verify: bool,
 
-    /// Also remove what a collection or an index knows from before: a collection verifies on its texts, an index has fingerprints only
-    /// (k = 3 unless given)
+    /// Also remove duplicates of the documents in a collection or an index. A collection verifies on its texts; an index has fingerprints
+    /// only (default k: 3)
     ///
-    /// Known documents are removed whatever --keep says: --keep chooses among the documents of this run.
-    #[arg(long, value_name = "DIR", help_heading = "What counts as a duplicate")]
+    /// These are removed for any value of --keep, which chooses among the documents of this run.
+    #[arg(long, value_name = "DIR", help_heading = "Duplicates")]
     against: Option<PathBuf>,
 
-    /// Add what is kept to the collection of --against: all of it, or on an error or Ctrl-C nothing
+    /// Add the kept documents to the collection of --against: all of them, or none after an error or Ctrl-C
     ///
-    /// The run holds the collection from its start to its end; other processes that need it fail meanwhile. After a kill, run the same
-    /// command again: it leaves what one run leaves. The same input (the same ids and texts in the same order, whatever the files are called)
-    /// gives the result of its first run again, and adds nothing twice. An input that differs is another run: it removes everything that
-    /// the collection has, except records with the id and the text of a document there. A record that the collection would not take (too
-    /// long an id or a text, or no words where it wants some) is rejected.
+    /// The run locks the collection until it ends; other processes that need the collection fail in that time. After a kill, run the same
+    /// command again: the result is that of one complete run. The same input (the same ids and texts in the same order, under any file
+    /// names) gives the result of its first run again, and adds nothing twice. A different input is a new run: it removes all duplicates of
+    /// documents in the collection, except records with the id and the text of one of them. A record that the collection cannot store is
+    /// rejected: its id or its text is too long, or it has no words and the collection requires some.
     #[arg(long, requires = "against", help_heading = "Output")]
     append: bool,
 
-    /// Which document of a group is kept; newest goes by --keep-key. What --against knows is removed in any case
-    #[arg(long, value_enum, default_value_t = KeepArg::First, help_heading = "What counts as a duplicate")]
-    keep: KeepArg,
+    /// Document of a group that is kept; newest compares the field of --keep-key. Duplicates of --against are always removed
+    #[arg(long, value_parser = by_name(KEEP), default_value = "first", help_heading = "Duplicates")]
+    keep: Keep,
 
-    /// Field that --keep newest sorts by (numbers, or text such as 2024-05-01) [default: time]
-    #[arg(long, value_name = "FIELD", help_heading = "What counts as a duplicate")]
+    /// Field by which --keep newest sorts (numbers, or text such as 2024-05-01) [default: time]
+    #[arg(long, value_name = "FIELD", help_heading = "Duplicates")]
     keep_key: Option<String>,
 
-    /// Texts without words (empty, or punctuation alone) duplicate nothing; keep them, remove them, or reject them
-    #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW", help_heading = "What counts as a duplicate")]
-    empty: EmptyArg,
+    /// Treatment of texts without words (empty or only punctuation), which are duplicates of nothing
+    #[arg(long, value_parser = by_name(EMPTY_TEXTS), default_value = "keep", value_name = "HOW", help_heading = "Duplicates")]
+    empty: EmptyTexts,
 
-    /// How documents become fingerprints, such as tp1-words-lntf or tp1-chars4-tf; or paper: 64 bits, k = 3, no verification
+    /// Profile of the fingerprints, such as tp1-words-lntf or tp1-chars4-tf; or paper: 64 bits, k = 3, no verification
     #[arg(long, default_value = "tp1-words-lntf", help_heading = "Fingerprints")]
     profile: String,
 
@@ -100,7 +135,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "auto", value_parser = parse_auto, help_heading = "Fingerprints")]
     bits: Auto,
 
-    /// Radius of the candidates: up to 12 at 64 bits, 40 at 128, or auto: the largest the corpus affords
+    /// Radius of the candidates: up to 12 at 64 bits, 40 at 128, or auto: the largest that the budget of candidates allows
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K", visible_alias = "bit-diff", help_heading = "Fingerprints")]
     hamming: Auto,
 
@@ -111,21 +146,21 @@ pub(crate) struct Args {
     #[command(flatten)]
     idf: IdfArgs,
 
-    /// remove: copy records to kept/ and removed/; annotate: copy all to annotated/ with fields that tell their group; report: only
-    /// say what is there
-    #[arg(long, value_enum, default_value_t = ModeArg::Remove, help_heading = "Output")]
-    mode: ModeArg,
+    /// Records that are written: remove copies them to kept/ and removed/; annotate copies all to annotated/, with fields about their
+    /// group; report copies none
+    #[arg(long, value_parser = by_name(MODES), default_value = "remove", help_heading = "Output")]
+    mode: Mode,
 
-    /// How records stand in kept/: as in the input, or relatives next to one another, so that packers make more of them
-    #[arg(long, value_enum, default_value_t = OrderArg::Input, help_heading = "Output")]
-    order: OrderArg,
+    /// Order of the records in kept/: that of the input, or similar documents adjacent, for better compression
+    #[arg(long, value_parser = by_name(ORDERS), default_value = "input", help_heading = "Output")]
+    order: Order,
 
-    /// Fields added to every record of annotated/ (or of kept/ and removed/, where given): twinprint's own, those of another tool, or
+    /// Fields that are added to every record of annotated/ (or of kept/ and removed/, if given): twinprint's own, those of another tool, or
     /// dup-count alone, the number of documents that a kept record stands for [default: twinprint with --mode annotate, else none]
-    #[arg(long, value_enum, value_name = "FIELDS", help_heading = "Output")]
-    columns: Option<ColumnsArg>,
+    #[arg(long, value_parser = by_name(COLUMNS), value_name = "FIELDS", help_heading = "Output")]
+    columns: Option<Columns>,
 
-    /// Begin the names of these fields with this
+    /// Prefix of the names of these fields
     #[arg(
         long,
         default_value = "",
@@ -136,109 +171,48 @@ pub(crate) struct Args {
     prefix: String,
 
     /// Files that list the group of every document
-    #[arg(long, value_enum, default_value_t = ClustersArg::Both, value_name = "FILES", help_heading = "Output")]
-    clusters: ClustersArg,
+    #[arg(long, value_parser = by_name(CLUSTER_FILES), default_value = "both", value_name = "FILES", help_heading = "Output")]
+    clusters: ClusterFiles,
 
-    /// Replace an earlier result in the output directory, if all of it was written by twinprint; it stays until the new one is whole
+    /// Replace an earlier result in the output directory, if twinprint wrote all of it; it is deleted after the new result is complete
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
 
-    /// Write every verified pair to pairs.jsonl; =distinct writes one of equal texts and a row for each copy
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
-    pairs: PairsArg,
+    /// Write every verified pair to pairs.jsonl; =distinct writes one representative of equal texts and a row for each copy
+    #[arg(long, value_parser = by_name(PAIR_ROWS), num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
+    pairs: PairRows,
 
-    /// Also find partial copies. parts.jsonl: pairs of which one text holds SHARE (0.3 unless given) of the other. passages.jsonl: passages
+    /// Also find partial copies. parts.jsonl: pairs in which one text contains SHARE (default 0.3) of the other. passages.jsonl: passages
     /// that more than 64 texts share and that make up SHARE of at least one of them, alone or with other such passages. Common runs of
-    /// 31 words (63 letters in Chinese) are always noticed, of 20 words (42 letters) about half, of 12 words (24 letters) hardly any. The shortest
+    /// 31 words (63 letters in Chinese) are always found, of 20 words (42 letters) about half, of 12 words (24 letters) few. The shortest
     /// passage has 8 words (16 letters)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "0.3", value_name = "SHARE", help_heading = "Output")]
     parts: Option<f64>,
 
-    /// No progress and no summary
+    /// Show no progress and no summary
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 
-    /// Worker threads; 0 takes all cores
+    /// Worker threads; 0 uses all cores
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
     threads: usize,
 
-    /// Memory the run may take, such as 2GiB. It needs 108 MiB, 8 MiB a thread, 32 bytes a document, 190 a different text, 16 a candidate pair and 20
+    /// Largest memory of the run, such as 2GiB. It needs 108 MiB, 8 MiB a thread, 32 bytes a document, 190 a different text, 16 a candidate pair and 20
     /// for each byte of the longest record; a run that needs more ends with an error. The rest is used for caches
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
 
-    /// Tell from a sample what the run will take (rows, memory, disk, time) and whether it fits; write nothing. Its exit code is not about rejected records
+    /// Estimate rows, memory, disk and time from a sample, and fail if the machine has too little; write nothing. Rejected records do not change the exit code
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
 
-    /// Directory for temporary files; inside the output directory unless given
+    /// Directory for temporary files [default: inside the output directory]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     work_dir: Option<PathBuf>,
 
     /// Seed of the samples
     #[arg(long, default_value_t = 42, value_name = "N", help_heading = "Running")]
     seed: u64,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum KeepArg {
-    First,
-    Longest,
-    Shortest,
-    Newest,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum EmptyArg {
-    Keep,
-    Remove,
-    Reject,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ModeArg {
-    Remove,
-    Annotate,
-    Report,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum OrderArg {
-    Input,
-    Similar,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ColumnsArg {
-    Twinprint,
-    Datatrove,
-    TextDedup,
-    Duplodocus,
-    DupCount,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ClustersArg {
-    Jsonl,
-    Parquet,
-    Both,
-    None,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum PairsArg {
-    None,
-    All,
-    Distinct,
-}
-
-pub(crate) fn parse_auto(text: &str) -> Result<Auto, String> {
-    if text == "auto" {
-        return Ok(Auto::Auto);
-    }
-    text.parse()
-        .map(Auto::Fixed)
-        .map_err(|_| "write a number or auto".to_owned())
 }
 
 /// Runs the command.
@@ -271,7 +245,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     bars.finish();
     let report = result?;
     if !args.quiet {
-        terminal::out(&summary::of(&report, &args.output))?;
+        terminal::out(&summary::summary(&report, &args.output))?;
     }
     if let (Some(appended), Some(to)) = (&report.appended, &options.against) {
         append::report(appended, to, args.quiet);
@@ -279,19 +253,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(args.intake.end(&report.intake))
 }
 
-/// What was given and decides nothing. No error: it may come from a file, of which the command line changes a part.
+/// Warnings about options that have no effect. They are no errors, because they may come from a file that the command line overrides.
 fn idle(args: &Args, options: &DedupOptions) -> Vec<&'static str> {
     let mut idle = Vec::new();
     if args.keep_key.is_some() && options.keep != Keep::Newest {
-        idle.push("--keep-key is not used: only --keep newest goes by a field");
+        idle.push("--keep-key is not used: only --keep newest sorts by a field");
     }
     if args.columns.is_some() && options.mode == Mode::Report {
         idle.push("--columns is not used: --mode report writes no records");
     }
     if args.threshold.is_some() && !options.verify {
-        idle.push(
-            "--threshold is not used: without verification no text is looked at, and the radius (-k) decides",
-        );
+        idle.push("--threshold is not used: without verification only the radius (-k) decides");
     }
     idle
 }
@@ -315,46 +287,15 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     options.threshold = args.threshold.unwrap_or(options.threshold);
     options.against.clone_from(&args.against);
     options.append = args.append;
-    options.keep = match args.keep {
-        KeepArg::First => Keep::First,
-        KeepArg::Longest => Keep::Longest,
-        KeepArg::Shortest => Keep::Shortest,
-        KeepArg::Newest => Keep::Newest,
-    };
-    options.empty = match args.empty {
-        EmptyArg::Keep => EmptyTexts::Keep,
-        EmptyArg::Remove => EmptyTexts::Remove,
-        EmptyArg::Reject => EmptyTexts::Reject,
-    };
-    options.mode = match args.mode {
-        ModeArg::Remove => Mode::Remove,
-        ModeArg::Annotate => Mode::Annotate,
-        ModeArg::Report => Mode::Report,
-    };
-    options.order = match args.order {
-        OrderArg::Input => Order::Input,
-        OrderArg::Similar => Order::Similar,
-    };
-    options.columns = args.columns.map(|columns| match columns {
-        ColumnsArg::Twinprint => Columns::Twinprint,
-        ColumnsArg::Datatrove => Columns::Datatrove,
-        ColumnsArg::TextDedup => Columns::TextDedup,
-        ColumnsArg::Duplodocus => Columns::Duplodocus,
-        ColumnsArg::DupCount => Columns::DupCount,
-    });
-    options.clusters = match args.clusters {
-        ClustersArg::Jsonl => ClusterFiles::Jsonl,
-        ClustersArg::Parquet => ClusterFiles::Parquet,
-        ClustersArg::Both => ClusterFiles::Both,
-        ClustersArg::None => ClusterFiles::None,
-    };
+    options.keep = args.keep;
+    options.empty = args.empty;
+    options.mode = args.mode;
+    options.order = args.order;
+    options.columns = args.columns;
+    options.clusters = args.clusters;
     options.existing = existing(args.overwrite);
     options.prefix.clone_from(&args.prefix);
-    options.pairs = match args.pairs {
-        PairsArg::None => PairRows::None,
-        PairsArg::All => PairRows::All,
-        PairsArg::Distinct => PairRows::Distinct,
-    };
+    options.pairs = args.pairs;
     options.parts = args.parts;
     options.threads = args.threads;
     options.work_dir.clone_from(&args.work_dir);
@@ -364,82 +305,4 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         options.bits = Auto::Fixed(bits);
     }
     Ok(options)
-}
-
-/// The treatment of an earlier result, as --overwrite asks.
-pub(crate) fn existing(overwrite: bool) -> Existing {
-    if overwrite {
-        Existing::Replace
-    } else {
-        Existing::Refuse
-    }
-}
-
-/// The width a profile id ends in, if it does.
-pub(crate) fn width_named(id: &str) -> Option<u32> {
-    let base = id.split('+').next().unwrap_or(id);
-    base.rsplit('-').next()?.parse().ok()
-}
-
-/// The profile of an id, for commands that have no key; see [`profile_under_any_key`].
-pub(crate) fn profile_named(id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
-    profile_of("--profile", id, stop_words)
-}
-
-/// As [`profile_named`], for the value of another option.
-pub(crate) fn profile_of(
-    option: &str,
-    id: &str,
-    stop_words: Option<&std::path::Path>,
-) -> anyhow::Result<Profile> {
-    let refuse = |error: &str| UsageError(format!("{option} {id}: {error}"));
-    if Recipe::parse(id).is_ok() {
-        Err(refuse(
-            "for `twinprint fingerprint` alone, which makes fingerprints as other libraries do",
-        ))?;
-    }
-    let profile = keyed_profile_of(option, id, stop_words)?;
-    if profile.key_id() != Profile::PUBLIC_KEY {
-        Err(refuse("takes no key here; `twinprint fingerprint --key` does"))?;
-    }
-    Ok(profile)
-}
-
-/// The profile of an id, whose width may be left out. An id that holds the checksum of a list of stop words needs that list.
-pub(crate) fn profile_under_any_key(
-    id: &str,
-    stop_words: Option<&std::path::Path>,
-) -> anyhow::Result<Profile> {
-    keyed_profile_of("--profile", id, stop_words)
-}
-
-fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&std::path::Path>) -> anyhow::Result<Profile> {
-    let refuse = |error: String| UsageError(format!("{option} {id}: {error}"));
-    let (base, checksum) = match (id.split_once("+stop."), stop_words) {
-        (Some((base, checksum)), Some(_)) => (base, Some(checksum)),
-        _ => (id, None),
-    };
-    let (recipe, key) = base.split_at(base.find('+').unwrap_or(base.len()));
-    let width = if recipe.split('-').count() == 3 {
-        "-128"
-    } else {
-        ""
-    };
-    let whole = format!("{recipe}{width}{key}");
-    let profile = Profile::parse(&whole).map_err(|error| refuse(error.to_string()))?;
-    let Some(path) = stop_words else {
-        return Ok(profile);
-    };
-    let list = std::fs::read_to_string(path).with_context(|| format!("--stop-words {}", path.display()))?;
-    let words = list.lines().map(str::trim).filter(|line| !line.is_empty());
-    let profile = profile.with_stop_words(StopWords::new(words));
-    match checksum {
-        Some(checksum) if !profile.id().ends_with(checksum) => Err(refuse(format!(
-            "the stop words in {} are others: with them the profile is {}",
-            path.display(),
-            profile.id()
-        ))
-        .into()),
-        _ => Ok(profile),
-    }
 }

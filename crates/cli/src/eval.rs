@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use clap::ValueHint;
 use twinprint::Auto;
-use twinprint::eval::{EvalOptions, Evaluation, FurtherProfile, evaluate, page};
+use twinprint::eval::{EvalJob, EvalOptions, Evaluation, FurtherProfile, evaluate, page};
 use twinprint::stream::LabelledDocuments;
 
 use crate::cluster::agreement_rows;
-use crate::dedup::{parse_auto, profile_of, width_named};
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::measure::MeasureArgs;
-use crate::number::{count, counted, seconds, towards_zero};
+use crate::number::{count, counted, parse_auto, seconds, towards_zero};
+use crate::profile::{profile_of, width_named};
 use crate::progress::Bars;
 use crate::usage::UsageError;
 use crate::{interrupt, terminal};
@@ -22,22 +22,22 @@ use crate::{interrupt, terminal};
 const EXAMPLES: &str = "\
 Examples:
   twinprint eval --docs news.jsonl --pairs pairs.jsonl
-      precision, recall and F1 against labelled pairs; pairs that are not listed are measured on the text
+      precision, recall and F1 against labelled pairs; the exact Jaccard decides about other pairs
   twinprint eval --docs news.jsonl --pairs pairs.jsonl --complete 0.3 --html eval.html
       every pair from Jaccard 0.3 up is listed; with plots
   twinprint eval --docs news.jsonl --also tp1-chars4-tf --at 0.8 --json eval.json
       without a list, the exact Jaccard of every pair is the truth; one more profile; all figures as JSON
   twinprint eval --docs news.jsonl --labels topic --clusters stories/assignments.jsonl
-      how well clusters, ours or others', agree with a field of the documents";
+      agreement of clusters with a field of the documents";
 
-/// Measures precision, recall and F1 against labelled pairs, beside MinHash and cosine
+/// Measures precision, recall and F1 against labelled pairs, and compares with MinHash and cosine
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("inputs", |arg| arg.required(false).hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Files or folders of the documents; --text-key and its like say how they are read
+    /// Files or folders of the documents, read as --text-key and the other input options say
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     docs: Vec<String>,
 
@@ -49,11 +49,11 @@ pub(crate) struct Args {
     #[arg(long, default_value = "jaccard", value_name = "FIELD")]
     truth_field: String,
 
-    /// The list names every pair from this Jaccard up; without it, what the list does not name is measured on the text
+    /// Jaccard from which the list is complete; without it, pairs that are not listed are measured on the texts
     #[arg(long, value_name = "J")]
     complete: Option<f64>,
 
-    /// Jaccards from which on a pair is a duplicate, each judged by itself
+    /// Least Jaccards of a duplicate, each evaluated separately
     #[arg(
         long,
         default_value = "0.5,0.7,0.8,0.9",
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     )]
     at: Vec<f64>,
 
-    /// A further profile whose fingerprints are judged, at the width that it names (16, 32, 64, 128) or else at 64 and 128 bits; may be given more than once
+    /// Another profile to evaluate, at the width in its id (16, 32, 64, 128) or else at 64 and 128 bits; may be repeated
     #[arg(long, value_name = "PROFILE")]
     also: Vec<String>,
 
@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K")]
     hamming: Auto,
 
-    /// Judge clusters instead: the field of the documents with what each belongs to
+    /// Evaluate clusters instead: field of the documents with the true cluster
     #[arg(
         long,
         value_name = "FIELD",
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     )]
     labels: Option<String>,
 
-    /// Clusters to be judged: rows {"id": …, "story_id": …}, one a line, as in assignments.jsonl; may be given more than once
+    /// Clusters to evaluate: rows {"id": …, "story_id": …}, one a line, as in assignments.jsonl; may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "labels", help_heading = "Clusters")]
     clusters: Vec<PathBuf>,
 
@@ -123,13 +123,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         profiles: profiles.collect::<anyhow::Result<_>>()?,
     };
     let bars = Bars::new(args.measure.quiet);
-    let evaluation = evaluate(
-        &inputs,
-        &args.input.options(),
-        &options,
-        &bars,
-        &interrupt::flag()?,
-    );
+    let job = EvalJob {
+        inputs: &inputs,
+        source: &args.input.options(),
+        options: &options,
+    };
+    let evaluation = evaluate(&job, &bars, &interrupt::flag()?);
     bars.finish();
     let evaluation = evaluation?;
     let json = || serde_json::to_string_pretty(&evaluation);
@@ -150,7 +149,7 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
     let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
     let mut judged = Vec::new();
     for path in &args.clusters {
-        let report = documents.judge(path, &args.by)?;
+        let report = documents.agreement(path, &args.by)?;
         terminal::out(&agreement_rows(&path.display().to_string(), &report))?;
         judged.push(serde_json::json!({"clusters": path, "by": args.by, "agreement": report}));
     }
@@ -192,16 +191,16 @@ fn tables(text: &mut String, evaluation: &Evaluation) -> std::fmt::Result {
             "", "setting"
         )?;
         for method in &evaluation.methods {
-            let cell = &method.cells[i];
-            let (judged, bytes, took) = (&cell.judged, &cell.bytes, &cell.seconds);
+            let result = &method.results[i];
+            let (quality, bytes, took) = (&result.quality, &result.bytes, &result.seconds);
             writeln!(
                 text,
                 "  {:widest$}  {:18}     {}  {}  {}  {:>10.0} {:>10.1} {:>10.1}   {:>8} {:>8} {:>8}",
                 method.name,
-                cell.setting.to_string(),
-                towards_zero(judged.precision, 4),
-                towards_zero(judged.recall, 4),
-                towards_zero(judged.f1, 4),
+                result.setting.to_string(),
+                towards_zero(quality.precision, 4),
+                towards_zero(quality.recall, 4),
+                towards_zero(quality.f1, 4),
                 bytes.fingerprint,
                 bytes.tables,
                 bytes.verification,

@@ -1,4 +1,4 @@
-//! The flags that say where what stands beside a text is found.
+//! The flags that name the fields of a record other than its text.
 
 use twinprint::stream::FieldKeys;
 
@@ -6,19 +6,19 @@ use twinprint::stream::FieldKeys;
 #[command(next_help_heading = "Fields")]
 #[expect(clippy::struct_field_names, reason = "the flags are called so")]
 pub(crate) struct FieldArgs {
-    /// Field that tells when a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
+    /// Field with the time at which a document was seen: 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970
     #[arg(long, default_value = "time", value_name = "FIELD")]
     pub(crate) time_key: String,
 
-    /// Field with the title; without it, the first line of the text stands for it
+    /// Field with the title; a document without it is titled by the first line of its text
     #[arg(long, default_value = "title", value_name = "FIELD")]
     title_key: String,
 
-    /// Field with the address
+    /// Field with the URL
     #[arg(long, default_value = "url", value_name = "FIELD")]
     url_key: String,
 
-    /// Field with what a document is worth, a number
+    /// Field with the score of a document, a number
     #[arg(long, default_value = "score", value_name = "FIELD")]
     score_key: String,
 }

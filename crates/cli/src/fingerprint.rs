@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{FingerprintRow, Subject};
+use twinprint::{FingerprintRow, RowFingerprint, Subject};
 
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -20,9 +20,9 @@ Examples:
   twinprint fingerprint notes/ --profile tp1-chars4-tf-64 --format-out tsv
       overlapping windows of 4 characters instead of words
   twinprint fingerprint vectors.jsonl --vector-key embedding
-      fingerprints of given vectors, by random hyperplanes
+      fingerprints of vectors, by random hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
-      as the Python package simhash makes them";
+      the fingerprints that the Python package simhash makes";
 
 /// Writes the fingerprint of every document
 #[derive(clap::Args)]
@@ -31,9 +31,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// How documents become fingerprints; the id ends in the width: 16, 32, 64 or 128. Or the library that made the fingerprints to
-    /// compare with: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie, rust-simhash, 1e0ng (PyPI simhash), seomoz or
-    /// simhash-java; with -topN behind the first two, so many keywords
+    /// Profile of the fingerprints. The id ends in the width: 16, 32, 64 or 128. Or the library whose fingerprints are reproduced: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie, rust-simhash, 1e0ng (PyPI simhash), seomoz or
+    /// simhash-java; the first two accept a suffix -topN, the number of keywords
     #[arg(long, default_value = "tp1-words-lntf-64")]
     profile: String,
 
@@ -47,11 +46,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "dictionary", "key", "stop_words", "idf"])]
     vector_key: Option<String>,
 
-    /// Form of the rows
-    #[arg(long, value_enum, default_value_t = Rows::Jsonl, value_name = "FORM")]
-    format_out: Rows,
+    /// Format of the rows
+    #[arg(long, value_enum, default_value_t = RowFormat::Jsonl, value_name = "FORM")]
+    format_out: RowFormat,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 
@@ -60,7 +59,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Rows {
+enum RowFormat {
     /// One object a line
     Jsonl,
     /// Fingerprint, tab, id; control characters of the id become blanks. Features are not counted, which makes windows weighed by frequency
@@ -72,8 +71,8 @@ enum Rows {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
     let mut subject = subject(&args.profile, &args.parts, &args.keys, args.vector_key.is_some())?;
-    if let Subject::Text { counted, .. } = &mut subject {
-        *counted = args.format_out == Rows::Jsonl;
+    if let Subject::Text { counts_features, .. } = &mut subject {
+        *counts_features = args.format_out == RowFormat::Jsonl;
     }
     if let Some(field) = &args.vector_key {
         source.text_key.clone_from(field);
@@ -90,27 +89,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         write(&mut out, &row, args.format_out)
     })?;
-    out.flush().context(terminal::STDOUT)?;
+    out.flush().context(terminal::STDOUT_ERROR)?;
     bars.finish();
     Ok(args.intake.end_counting(&intake, args.quiet))
 }
 
-fn write(out: &mut impl Write, row: &FingerprintRow, form: Rows) -> anyhow::Result<()> {
-    let Ok((fingerprint, features)) = &row.fingerprint else {
+fn write(out: &mut impl Write, row: &FingerprintRow, form: RowFormat) -> anyhow::Result<()> {
+    let Ok(RowFingerprint { hex, features }) = &row.fingerprint else {
         return Ok(());
     };
     match form {
-        Rows::Jsonl => {
+        RowFormat::Jsonl => {
             let json = serde_json::json!({
                 "id": row.id,
                 "source": row.source,
                 "line": row.line,
-                "fingerprint": fingerprint,
+                "fingerprint": hex,
                 "features": features,
             });
             writeln!(out, "{json}")
         }
-        Rows::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
+        RowFormat::Tsv => writeln!(out, "{hex}\t{}", row.id.replace(char::is_control, " ")),
     }
-    .context(terminal::STDOUT)
+    .context(terminal::STDOUT_ERROR)
 }

@@ -1,4 +1,4 @@
-//! What `--dry-run` tells a person.
+//! The text of `--dry-run`.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use twinprint::{Forecast, Room};
 
 use crate::number::{bytes, count, counted, seconds};
 
-/// A forecast beside what there is.
+/// A forecast with the resources of the machine.
 pub(crate) fn text(forecast: &Forecast, room: &Room) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.

@@ -1,4 +1,4 @@
-//! The flags that say what to read, shared by the commands.
+//! The flags of the input, shared by the commands.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ pub(crate) struct InputArgs {
     ///
     /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
     /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
-    /// packed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
+    /// compressed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
     ///
-    /// Of a folder, files with other extensions are skipped and counted. Spell an extension, in the name of a file or in a glob such as
-    /// '**/*.py', and such files are read as text.
+    /// In a folder, files with other extensions are skipped and counted. A file that is named, or that matches a glob with its extension,
+    /// such as '**/*.py', is read as text.
     #[arg(required = true, value_name = "INPUT", value_parser = OsStringValueParser::new().try_map(input))]
     pub(crate) inputs: Vec<String>,
 
@@ -33,31 +33,31 @@ pub(crate) struct InputArgs {
     )]
     text_key: String,
 
-    /// Field that holds HTML, of which the main content is compared; instead of --text-key
+    /// Field that holds HTML, whose main content is compared; instead of --text-key
     #[arg(long, value_name = "FIELD", conflicts_with = "text_key")]
     html_key: Option<String>,
 
-    /// Field that holds the record's id; without it a record is known by file and line
+    /// Field that holds the record's id; the id of a record without it is its file and line
     #[arg(long, default_value = "id", value_name = "FIELD")]
     id_key: String,
 
-    /// Format of stdin and of files whose extension does not tell
+    /// Format of stdin and of files whose extension names none
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc", "parquet", "arrow"])]
     format: Option<String>,
 
-    /// What parts the fields of csv and tsv files: a character, or tab; otherwise told from the header
+    /// Separator of fields in csv and tsv files: a character, or tab [default: detected from the header]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
-    /// Take the first row of csv and tsv files as a record; columns go by their numbers, such as --text-key 2 --id-key 1
+    /// Read the first row of csv and tsv files as a record; columns are named by their numbers, such as --text-key 2 --id-key 1
     #[arg(long)]
     no_header: bool,
 
-    /// Charset of the files, such as gbk or windows-1252; auto takes JSON for UTF-8 and guesses for other files
+    /// Charset of the files, such as gbk or windows-1252; auto reads JSON as UTF-8 and guesses for other files
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = parse_charset)]
     charset: CharsetArg,
 
-    /// Take every line of a text file as a document
+    /// Read every line of a text file as a document
     #[arg(long)]
     lines: bool,
 
@@ -65,25 +65,24 @@ pub(crate) struct InputArgs {
     #[arg(long, value_delimiter = ',', value_name = "EXT")]
     ext: Vec<String>,
 
-    /// Take only files that match, such as '*.py', or that are in a folder that matches, such as docs/; may be repeated
+    /// Read only files that match, such as '*.py', or that are in a folder that matches, such as docs/; may be repeated
     ///
     /// Patterns are written as in a .gitignore file: without a slash they match names at any depth, with one the path below the input.
-    /// An extension spelled here is read as text.
+    /// Files with an extension in a pattern are read as text.
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
 
-    /// Leave out files and folders that match, such as '*.min.js' or node_modules/; may be repeated
+    /// Skip files and folders that match, such as '*.min.js' or node_modules/; may be repeated
     ///
-    /// Written as for --include, which it has precedence over. What is left out is counted as skipped.
+    /// Patterns are written as for --include, and take precedence over it. The files are counted as skipped.
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Read every file that decodes as text, whatever its extension; a JSON, CSV or table file gives records only if they have the field
-    /// with the text
+    /// Read every file that decodes as text, with any extension; a JSON, CSV or table file gives records only if they have the text field
     #[arg(long)]
     any_text: bool,
 
-    /// Take pages of any HTTP status from web archives; otherwise those of status 2xx alone
+    /// Read pages of any HTTP status from web archives, not only those of status 2xx
     #[arg(long)]
     any_status: bool,
 
@@ -91,7 +90,7 @@ pub(crate) struct InputArgs {
     #[arg(long, default_value = "64MiB", value_name = "BYTES", value_parser = parse_bytes)]
     max_document: u64,
 
-    /// Let a packed file unpack to so many times its size; up to 1 GiB is always fine
+    /// Largest ratio of a compressed file's decompressed size to its size; up to 1 GiB is always allowed
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     max_ratio: u64,
 
@@ -99,7 +98,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count_in(1..=u64::MAX))]
     limit: Option<u64>,
 
-    /// Take options from a file, such as the config.toml of an earlier run; the command line has precedence
+    /// Read options from a file, such as the config.toml of an earlier run; the command line takes precedence
     #[arg(long, value_name = "FILE.toml", help_heading = "Running")]
     config: Option<PathBuf>,
 }
@@ -135,7 +134,7 @@ impl InputArgs {
     }
 }
 
-/// An input as it is given. Names that are no text are met in folders and by globs, but cannot be told here.
+/// An input as an argument. File names outside UTF-8 can be found in folders and by globs, but not named here.
 fn input(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| {
         format!(
@@ -145,7 +144,7 @@ fn input(name: OsString) -> Result<String, String> {
     })
 }
 
-/// A charset, or none where it is to be told from the bytes.
+/// A charset. `None` means that it is detected from the bytes.
 #[derive(Clone, Copy)]
 struct CharsetArg(Option<Charset>);
 

@@ -16,18 +16,18 @@ Exit codes:
   0    done
   1    failed; or records were rejected under --strict
   2    wrong usage
-  3    done, and everything is written, but a file was unreadable, cut off or damaged, none of the records of a file was taken,
+  3    done, and everything is written, but a file was unreadable, cut off or damaged, all records of a file were rejected,
        or more than --max-rejected of all records were rejected; stderr has a line for each such file, with --quiet as well
   130  interrupted";
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Rejected records")]
 pub(crate) struct IntakeArgs {
-    /// Fail (exit code 1) when any record was rejected
+    /// Fail (exit code 1) if any record was rejected
     #[arg(long)]
     strict: bool,
 
-    /// End with exit code 3 when more than this share of the records was rejected; a damaged file gives that code in any case
+    /// End with exit code 3 if more than this share of the records was rejected; a damaged file always gives that code
     #[arg(long, default_value = "1", value_name = "PERCENT", value_parser = percent)]
     max_rejected: f64,
 }
@@ -100,7 +100,7 @@ impl IntakeArgs {
                 first.reason
             ));
         }
-        if let (false, Some(skipped)) = (quiet, intake.skipped_records()) {
+        if let (false, Some(skipped)) = (quiet, crate::usage::skipped_records(intake)) {
             terminal::note(&format!("records that are no documents: {skipped}"));
         }
         self.end(intake)
@@ -121,7 +121,7 @@ fn line(file: &FileIntake, all: bool) -> Option<String> {
     Some(format!("{}:{line}: {reason}{more}", file.source))
 }
 
-/// The damaged files and what was not taken of them, for a summary. None if there are none.
+/// The damaged files and the parts that were not read, for a summary. `None` if there are none.
 pub(crate) fn damaged_row(intake: &Intake) -> Option<(u64, String)> {
     let files = intake.damaged().count() as u64;
     let noun = if files == 1 { "file" } else { "files" };

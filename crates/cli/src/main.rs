@@ -6,6 +6,7 @@
 mod answers;
 mod append;
 mod calibrate;
+mod choice;
 mod cluster;
 mod collection;
 mod compare;
@@ -24,7 +25,9 @@ mod interrupt;
 mod man;
 mod measure;
 mod number;
+mod output;
 mod plan;
+mod profile;
 mod progress;
 mod replay;
 mod serve;
@@ -76,7 +79,7 @@ enum Command {
 fn main() -> ExitCode {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A damaged table becomes a reject, and a damaged store an error; all is said there.
+        // A panic of a decoder becomes a reject or an error, which is reported there.
         if !twinprint::catches_panics() {
             hook(panic);
         }
@@ -97,7 +100,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line, with what the file of its `--config` adds.
+/// The command line with the options of its `--config` file.
 fn parse() -> anyhow::Result<Command> {
     let mut command = Cli::command();
     command.build();
@@ -184,5 +187,22 @@ mod tests {
             }
         });
         assert!(counts > 15 && sizes > 8, "{counts} counts, {sizes} sizes");
+    }
+
+    #[test]
+    fn every_listed_value_is_taken() {
+        let mut command = Cli::command();
+        command.build();
+        let mut values = 0;
+        options(&command, &["twinprint".to_owned()], &mut |_, arg| {
+            for value in arg.get_possible_values() {
+                let parser = arg.get_value_parser().clone();
+                let lone = Command::new("lone").arg(Arg::new("value").value_parser(parser));
+                let parsed = lone.try_get_matches_from(["lone", value.get_name()]);
+                assert!(parsed.is_ok(), "{arg} {}", value.get_name());
+                values += 1;
+            }
+        });
+        assert!(values > 50, "{values} values");
     }
 }

@@ -17,7 +17,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory for the pages, made if it is not there; pages of the same names are replaced
+    /// Directory for the pages, made if it does not exist; pages of the same names are replaced
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Flags of the commands that measure fingerprints on documents: how these are made, and where the figures go.
+//! Flags of `calibrate` and `eval`: the profile of the fingerprints, and the files of the figures.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use anyhow::Context;
 use clap::ValueHint;
 use twinprint::{Auto, DedupOptions};
 
-use crate::dedup::{parse_auto, profile_named, width_named};
-use crate::idf::IdfArgs;
+use crate::number::parse_auto;
+use crate::profile::{IdfArgs, profile_named, width_named};
 
 #[derive(clap::Args)]
 pub(crate) struct MeasureArgs {
-    /// How documents become fingerprints
+    /// Profile of the fingerprints
     #[arg(long, default_value = "tp1-words-lntf")]
     profile: String,
 
@@ -26,25 +26,25 @@ pub(crate) struct MeasureArgs {
     #[command(flatten)]
     idf: IdfArgs,
 
-    /// Write a page with plots and tables
+    /// Write an HTML page with plots and tables
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
 
-    /// Write all figures
+    /// Write all figures as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
 
-    /// Worker threads; 0 takes all cores
+    /// Worker threads; 0 uses all cores
     #[arg(long, default_value_t = 0, value_name = "N")]
     threads: usize,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 impl MeasureArgs {
-    /// The defaults of `dedup`, but for what these flags say.
+    /// The defaults of `dedup`, changed by these flags.
     pub(crate) fn options(&self) -> anyhow::Result<DedupOptions> {
         let mut options = DedupOptions::new()?;
         options.profile = self
@@ -60,7 +60,7 @@ impl MeasureArgs {
         Ok(options)
     }
 
-    /// Writes the page and the figures as JSON where they are asked for.
+    /// Writes the page and the figures as JSON, if they were asked for.
     pub(crate) fn write(
         &self,
         page: impl FnOnce() -> String,

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use twinprint::Auto;
 pub(crate) use twinprint::number::{bytes, count, counted, percent, seconds, towards_zero};
 
 /// Reads a size such as `64MiB`, `1.5 GB`, `1e9` or `4096`.
@@ -61,7 +62,7 @@ where
 }
 
 /// The largest number up to which all whole numbers are exact as floating-point numbers.
-const EXACT: f64 = (1u64 << 53) as f64;
+const MAX_EXACT: f64 = (1u64 << 53) as f64;
 
 fn whole(text: &str) -> Result<u64, String> {
     let text = text.trim();
@@ -69,7 +70,7 @@ fn whole(text: &str) -> Result<u64, String> {
         return Ok(count);
     }
     let wide = decimal(text).ok_or("write a number such as 1000000 or 1e9")?;
-    if wide.fract() == 0.0 && (0.0..=EXACT).contains(&wide) {
+    if wide.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&wide) {
         Ok(wide as u64)
     } else {
         Err("write a whole number; with a point or an exponent, one up to 2^53".to_owned())
@@ -81,6 +82,16 @@ fn decimal(text: &str) -> Option<f64> {
     let plain = text.replace('_', "");
     let begins = plain.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     plain.parse().ok().filter(|_| begins)
+}
+
+/// A number, or `auto`.
+pub(crate) fn parse_auto(text: &str) -> Result<Auto, String> {
+    if text == "auto" {
+        return Ok(Auto::Auto);
+    }
+    text.parse()
+        .map(Auto::Fixed)
+        .map_err(|_| "write a number or auto".to_owned())
 }
 
 #[cfg(test)]

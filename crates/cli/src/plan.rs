@@ -12,16 +12,16 @@ use crate::{number, terminal};
 const EXAMPLES: &str = "\
 Examples:
   twinprint plan -n 1e9 -k 3 --memory 14GB
-      which tables an index of 10^9 fingerprints should have within 14 GB
+      the tables for an index of 10^9 fingerprints within 14 GB
   twinprint plan -n 8e9 -k 3 --explain
-      everything that was considered, the naive ways too, and why each lost
+      also every alternative, the naive methods among them, and why it was not chosen
   twinprint plan -n 1e8 -k 10 --bits 128 --mode online --medium disk
-      for queries that come one by one, read from disk";
+      for single queries on an index on disk";
 
-/// Bytes of rows that are imitated to measure this machine, at most.
-const IMITATED: u64 = 512 << 20;
+/// Largest size of the random rows that measure this machine.
+const MAX_SAMPLE_BYTES: u64 = 512 << 20;
 
-/// Says which tables an index should have, what they cost, and why not others
+/// Chooses the tables of an index, and explains their cost and the alternatives
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,15 +37,15 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 64, value_name = "BITS", value_parser = parse_bits)]
     bits: u32,
 
-    /// Bytes that the index may take, ids included, such as 14GB
+    /// Largest size of the index, ids included, such as 14GB
     #[arg(long, value_name = "SIZE", value_parser = number::parse_bytes)]
     memory: Option<u64>,
 
-    /// Where lookups find it
+    /// Storage that lookups read
     #[arg(long, value_enum, default_value_t = MediumArg::Memory, value_name = "WHERE")]
     medium: MediumArg,
 
-    /// How queries come
+    /// Number of queries at a time
     #[arg(long, value_enum, default_value_t = ModeArg::Batch, value_name = "HOW")]
     mode: ModeArg,
 
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
     codec: CodecArg,
 
-    /// Bits by which the entropy of addresses falls short, where fingerprints are clumped
+    /// Bits by which the entropy of addresses is below the maximum, if fingerprints are not uniform
     #[arg(long, default_value_t = 0.0, value_name = "BITS", value_parser = parse_skew)]
     skew: f64,
 
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long)]
     measure: bool,
 
-    /// Show everything that was considered, and why it lost
+    /// Show every alternative, and why it was not chosen
     #[arg(long)]
     explain: bool,
 }
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         codec: args.codec.into(),
     };
     let prices = if args.measure {
-        planner::measure(args.n.saturating_mul(5).min(IMITATED) as usize)
+        planner::measure(args.n.saturating_mul(5).min(MAX_SAMPLE_BYTES) as usize)
     } else {
         LookupCosts::default()
     };

@@ -10,7 +10,7 @@ use twinprint::{Progress, Unit};
 use crate::{number, terminal};
 
 /// Between two plain lines.
-const EVERY: Duration = Duration::from_secs(5);
+const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Shows the stages of a run.
 pub(crate) struct Bars {
@@ -26,7 +26,7 @@ struct Stage {
     done: u64,
     started: Instant,
     /// When a plain line was last written.
-    told: Instant,
+    printed: Instant,
     bar: Option<ProgressBar>,
 }
 
@@ -84,7 +84,7 @@ impl Progress for Bars {
                 total,
                 done: 0,
                 started: now,
-                told: now,
+                printed: now,
                 bar,
             });
         }
@@ -108,8 +108,8 @@ impl Stage {
         self.done += done;
         if let Some(bar) = &self.bar {
             bar.inc(done);
-        } else if self.told.elapsed() >= EVERY {
-            self.told = Instant::now();
+        } else if self.printed.elapsed() >= PRINT_INTERVAL {
+            self.printed = Instant::now();
             terminal::note(&self.line());
         }
     }

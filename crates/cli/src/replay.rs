@@ -15,23 +15,23 @@ use crate::interrupt;
 const EXAMPLES: &str = "\
 Examples:
   twinprint replay crawl.warc.gz --to http://127.0.0.1:8080/v1/collections/crawl
-      sends the pages of an archive to a service, and writes the answer to each
+      sends the pages of an archive to a service, and writes each answer
   twinprint replay crawl/ --to http://127.0.0.1:8080/v1/collections/crawl --summary
-      sends all archives of a folder, and writes how many were new, exact, near or updated";
+      sends all archives of a folder, and writes the counts of new, exact, near and updated";
 
-/// Bytes of text sent with one request, about; the smallest body that a service takes is larger.
-const BYTES: usize = 2 << 20;
-/// Waits for a service that has too much to do, at most.
-const PATIENCE: u32 = 600;
+/// Bytes of text of one request, approximately. Every service accepts larger bodies.
+const BATCH_BYTES: usize = 2 << 20;
+/// Largest number of retries, one a second, while the service is overloaded.
+const MAX_RETRIES: u32 = 600;
 
-/// Sends documents to a service as a crawler would: is each new, or seen?
+/// Sends documents to a service as a crawler would, and writes the verdicts
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// The collection, as http://HOST:PORT/v1/collections/NAME; made where it is not there. A token is taken from `TWINPRINT_TOKEN`
+    /// The collection, as http://HOST:PORT/v1/collections/NAME; made if it does not exist. The token is read from `TWINPRINT_TOKEN`
     #[arg(long, value_name = "URL")]
     to: String,
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 bytes += size(&document);
                 batch.push(body(document));
             }
-            if batch.len() == usize::from(args.batch) || bytes > BYTES || number == last {
+            if batch.len() == usize::from(args.batch) || bytes > BATCH_BYTES || number == last {
                 bytes = 0;
                 let answered = service.add(&batch, feed.only_new)?;
                 for (place, item) in places.drain(..).zip(answered) {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("the service does not say")
+    value.as_str().unwrap_or("the service gave no answer")
 }
 
 fn size(document: &NewDocument) -> usize {
@@ -140,7 +140,7 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// Makes the collection where it is not there.
+    /// Makes the collection if it does not exist.
     fn make(&self) -> anyhow::Result<()> {
         let (status, answer) = self.call("GET", "", &[])?;
         if status != 404 {
@@ -157,7 +157,7 @@ impl<'a> Service<'a> {
         bail!("{}: {status}: {}", self.url, text(&answer["detail"]))
     }
 
-    /// Sends documents; what is said of each.
+    /// Sends documents, and returns the answer to each.
     fn add(&self, documents: &[Value], only_new: bool) -> anyhow::Result<Vec<Value>> {
         if documents.is_empty() {
             return Ok(Vec::new());
@@ -184,12 +184,12 @@ impl<'a> Service<'a> {
     /// Asks, and again for as long as the service has too much to do.
     fn call(&self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, Value)> {
         let url = format!("{}{path}", self.url);
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_RETRIES {
             let mut request = ureq::http::Request::builder().method(method).uri(&url);
             if let Some(token) = &self.token {
                 request = request.header("Authorization", format!("Bearer {token}"));
             }
-            // Without a body this tells it from what a web page could send.
+            // The service requires this of requests without a body, because a web page cannot send it.
             request = match body {
                 [] => request.header("X-Twinprint", "1"),
                 _ => request.header("Content-Type", "application/json"),
@@ -209,9 +209,9 @@ impl<'a> Service<'a> {
                 .limit(64 << 20)
                 .read_to_vec()
                 .with_context(|| url.clone())?;
-            // What is no JSON comes from something else than the service; the status tells.
+            // A body that is not JSON is not from the service. Its status is reported.
             return Ok((status, serde_json::from_slice(&answer).unwrap_or_default()));
         }
-        bail!("{url}: the service has had too much to do for {PATIENCE} seconds")
+        bail!("{url}: the service was overloaded for {MAX_RETRIES} seconds")
     }
 }

@@ -22,27 +22,27 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory that holds a directory for each collection; made where it is not there
+    /// Directory that holds a directory for each collection; made if it does not exist
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// Address and port; port 0 takes a free one
+    /// Address and port; port 0 chooses a free one
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
 
-    /// Token file, without which others than this machine cannot be served; see docs/guide/service.md
+    /// Token file, required to serve other machines; see docs/guide/service.md
     #[arg(long, value_name = "FILE.toml")]
     tokens: Option<PathBuf>,
 
-    /// Directory for backups, which POST /v1/collections/NAME/backup makes while the service runs; without it there are none
+    /// Directory for the backups that POST /v1/collections/NAME/backup makes; without it the service makes none
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     backups: Option<PathBuf>,
 
-    /// Largest body of a request
+    /// Largest request body
     #[arg(long, default_value = "16MiB", value_name = "BYTES", value_parser = crate::number::parse_bytes)]
     max_body: u64,
 
-    /// Connections at a time
+    /// Largest number of open connections
     #[arg(long, default_value_t = Limits::default().connections, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     max_connections: usize,
 
@@ -53,11 +53,11 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum LogArg {
-    /// A line for people
+    /// One line of text an event
     Text,
-    /// An object a line
+    /// One JSON object an event
     Json,
-    /// Errors alone
+    /// Errors only
     Quiet,
 }
 

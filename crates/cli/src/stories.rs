@@ -8,8 +8,8 @@ use twinprint::stream::parse_time;
 
 use crate::terminal;
 
-/// Rows asked for at a time.
-const AT_A_TIME: usize = 500;
+/// Largest number of rows of one query.
+const PAGE_SIZE: usize = 500;
 
 /// Writes the stories, one a line, those with the latest document first
 #[derive(clap::Args)]
@@ -22,23 +22,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     story: Option<u64>,
 
-    /// Only stories that live, or that have ended
+    /// Only live stories, or only ended ones
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<StoryState>,
 
-    /// Only stories whose last document was seen then or later, such as 2024-05-01
+    /// Only stories whose last document was seen at this time or later, such as 2024-05-01
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<i64>,
 
-    /// Only stories whose last document was seen then or before
+    /// Only stories whose last document was seen at this time or earlier
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<i64>,
 
-    /// Only stories of so many documents or more
+    /// Only stories of this number of documents or more
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     min_size: u64,
 
-    /// So many stories at most
+    /// Largest number of stories
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     limit: usize,
 }
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(story) = args.story {
         let mut after = 0;
         loop {
-            let part = collection.story(story, after, AT_A_TIME)?;
+            let part = collection.story(story, after, PAGE_SIZE)?;
             for member in &part.members {
                 line(&|| serde_json::to_string(member))?;
             }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut left = args.limit;
     while left > 0 {
-        query.limit = left.min(AT_A_TIME);
+        query.limit = left.min(PAGE_SIZE);
         let part = collection.stories(&query)?;
         for story in &part.stories {
             line(&|| serde_json::to_string(story))?;

@@ -1,4 +1,4 @@
-//! How stories are formed, for the commands that form them.
+//! Flags of the commands that form stories.
 
 use twinprint::stream::parse_span;
 
@@ -10,19 +10,19 @@ fn cosine(text: &str) -> Result<f64, String> {
 
 #[derive(clap::Args)]
 pub(crate) struct StoryArgs {
-    /// Least cosine of a document and the centre of its story
+    /// Least cosine between a document and the centre of its story
     #[arg(long, default_value_t = 0.3, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) story_threshold: f64,
 
-    /// Least cosine of the centres of two stories that become one; 1 keeps them apart
+    /// Least cosine between the centres of two stories that are merged; 1 disables merging
     #[arg(long, default_value_t = 0.65, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) merge: f64,
 
-    /// End stories that gained nothing for so long, such as 7d
+    /// End stories after this time without new documents, such as 7d
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
     pub(crate) window: Option<i64>,
 
-    /// Halve the weight of a document in its story's centre in so long, such as 36h
+    /// Time after which the weight of a document in its story's centre is halved, such as 36h
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
     pub(crate) half_life: Option<i64>,
 }

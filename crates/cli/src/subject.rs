@@ -1,4 +1,4 @@
-//! How fingerprints are made: a profile with its parts, or another library's recipe.
+//! The method of making fingerprints: a profile with its parts, or another library's recipe.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,11 +8,10 @@ use clap::ValueHint;
 use twinprint::compat::{Dictionaries, Recipe};
 use twinprint::{HashKey, Profile, Subject};
 
-use crate::dedup::profile_under_any_key;
-use crate::idf::IdfArgs;
+use crate::profile::{IdfArgs, profile_under_any_key};
 use crate::usage::UsageError;
 
-/// Parts of a profile that its id alone does not hold.
+/// Parts of a profile that its id does not contain.
 #[derive(clap::Args)]
 pub(crate) struct PartArgs {
     /// File of words to leave out of the features, one a line
@@ -23,7 +22,7 @@ pub(crate) struct PartArgs {
     idf: IdfArgs,
 }
 
-/// What it takes to make fingerprints by some profiles.
+/// Files that some profiles need to make fingerprints.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
     /// Directory of cppjieba's dictionaries, for the profiles cppjieba and haoyuhu-gosimhash: jieba.dict.utf8, hmm_model.utf8, idf.utf8,
@@ -31,7 +30,7 @@ pub(crate) struct KeyArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     dictionary: Option<PathBuf>,
 
-    /// File of a secret key, 32 hexadecimal digits, for a profile with +key.ID behind it; nobody without the key can make texts collide
+    /// File of a secret key, 32 hexadecimal digits, for a profile that ends in +key.ID; only holders of the key can construct collisions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     key: Option<PathBuf>,
 }
@@ -44,7 +43,7 @@ impl PartArgs {
     }
 }
 
-/// What is fingerprinted, and how. `vector`: a vector of numbers, not a text.
+/// The method for the profile of this name. `vector`: it reads a vector of numbers, not a text.
 pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool) -> anyhow::Result<Subject> {
     let refuse = |error: &str| UsageError(format!("--profile {name}: {error}"));
     if let Ok(recipe) = Recipe::parse(name) {
@@ -58,7 +57,7 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
             None if recipe.needs_dictionaries() => Err(refuse("needs --dictionary DIR, cppjieba's files"))?,
             None => None,
         };
-        return Ok(Subject::Recipe(recipe, dictionaries));
+        return Ok(Subject::Recipe { recipe, dictionaries });
     }
     let profile = parts.profile(name)?;
     if keys.dictionary.is_some() {
@@ -68,12 +67,12 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
         if profile.key_id() != Profile::PUBLIC_KEY {
             Err(refuse("has a key, which --vector-key does not use"))?;
         }
-        return Ok(Subject::Vector(profile.bits()));
+        return Ok(Subject::Vector { bits: profile.bits() });
     }
     let key = match (&keys.key, profile.key_id()) {
         (None, Profile::PUBLIC_KEY) => HashKey::PUBLIC,
         (Some(_), Profile::PUBLIC_KEY) => Err(refuse(
-            "needs +key.ID behind it with --key, so that other keys' fingerprints are told apart",
+            "needs +key.ID behind it with --key, so that fingerprints of other keys have another id",
         ))?,
         (None, id) => Err(refuse(&format!("needs --key FILE, the secret of {id}")))?,
         (Some(path), _) => read_key(path)?,
@@ -81,7 +80,7 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
     Ok(Subject::Text {
         profile,
         key,
-        counted: true,
+        counts_features: true,
     })
 }
 
@@ -92,7 +91,7 @@ fn read_key(path: &Path) -> anyhow::Result<HashKey> {
     let key = u128::from_str_radix(digits, 16).ok();
     // A sign is no digit.
     let key = key.filter(|_| digits.len() == 32 && !digits.starts_with('+'));
-    // What stands there instead may be most of a secret, so it is not told.
+    // Other contents may be most of a secret, so the error does not quote them.
     let key = key.with_context(|| format!("--key {}: expected 32 hexadecimal digits", path.display()))?;
     Ok(HashKey::new((key >> 64) as u64, key as u64))
 }

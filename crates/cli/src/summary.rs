@@ -1,4 +1,4 @@
-//! What a run found, in a dozen lines for a person.
+//! The summary of a `dedup` run, in a dozen lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use crate::intake;
 use crate::number::{bytes, count, counted, percent, seconds};
 
 /// The summary of a dedup run.
-pub(crate) fn of(report: &Report, out: &Path) -> String {
+pub(crate) fn summary(report: &Report, out: &Path) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write(&mut text, report, out);
@@ -80,13 +80,13 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         let other: u64 = report.input.other_records.values().sum();
         writeln!(
             text,
-            "  beside    {:>12}  records that are no documents: {}",
+            "  other     {:>12}  records that are no documents: {}",
             count(other),
             by.join(", ")
         )?;
     }
-    for (n, what) in skipped(&report.input.skipped) {
-        writeln!(text, "  skipped   {:>12}  {what}", count(n))?;
+    for (n, reason) in skipped(&report.input.skipped) {
+        writeln!(text, "  skipped   {:>12}  {reason}", count(n))?;
     }
     reading(text, report)?;
     if let Some(order) = &report.order {
@@ -101,7 +101,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         )?;
     }
     groups(text, report)?;
-    how(text, report)?;
+    search(text, report)?;
     writeln!(
         text,
         "\n  {} shows all this and the texts side by side",
@@ -129,7 +129,7 @@ fn reasons(report: &Report) -> String {
     reasons.join(", ")
 }
 
-/// The files and folders that were skipped: how many, and why.
+/// The numbers of skipped files and folders, with the reasons.
 pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, &'static str)> {
     let named = [
         (
@@ -230,7 +230,7 @@ fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-fn how(text: &mut String, report: &Report) -> std::fmt::Result {
+fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     let search = &report.search;
     let radius = format!(
         "{} bits, radius {}: {}",
@@ -239,7 +239,7 @@ fn how(text: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(text, "\n{}", folded(&radius))?;
     if let Some(recall) = report.radius.expected_recall.filter(|&recall| recall < 0.85) {
         let note = format!(
-            "note: of pairs just at the threshold only about {:.0} % lie within this radius; closer pairs are found more surely",
+            "note: of pairs just at the threshold only about {:.0} % are within this radius; closer pairs are found more often",
             100.0 * recall
         );
         writeln!(text, "{}", folded(&note))?;
@@ -336,14 +336,14 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
 }
 
 /// Columns of the narrowest terminal in use.
-const COLUMNS: usize = 80;
+const TERMINAL_COLUMNS: usize = 80;
 
 /// A sentence set in by two, its further lines by four.
 fn folded(sentence: &str) -> String {
     let (mut folded, mut column) = (String::from(" "), 1);
     for word in sentence.split(' ') {
         let width = word.chars().count();
-        if column + 1 + width > COLUMNS - 1 && column > 4 {
+        if column + 1 + width > TERMINAL_COLUMNS - 1 && column > 4 {
             folded.push_str("\n   ");
             column = 3;
         }
@@ -354,7 +354,7 @@ fn folded(sentence: &str) -> String {
     folded
 }
 
-/// The end of a name tells more than its beginning.
+/// The end of a long name, which distinguishes it better than its beginning.
 fn shorten(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {

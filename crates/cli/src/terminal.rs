@@ -5,22 +5,27 @@ use std::io::{self, Write};
 use anyhow::Context;
 
 /// The message of an error in writing to stdout.
-pub(crate) const STDOUT: &str = "stdout cannot be written";
+pub(crate) const STDOUT_ERROR: &str = "stdout cannot be written";
 
 /// Writes to stdout; a closed pipe is an error like any other (see [`is_closed_pipe`]).
 pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.context(STDOUT)
+    written.context(STDOUT_ERROR)
 }
 
-/// A message beside the results. Where nobody reads it any more, the work goes on.
+/// Writes a message to stderr. An error is ignored, so that the work continues.
 pub(crate) fn note(text: &str) {
     let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// An error and what led to it; a cause that is told already is not told again.
+/// Prints an error and its causes.
 pub(crate) fn error(error: &anyhow::Error) {
+    note(&format!("error: {}", with_causes(error)));
+}
+
+/// The messages of an error and its causes. A cause that the text contains already is not repeated.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -28,10 +33,10 @@ pub(crate) fn error(error: &anyhow::Error) {
             text = text + parted + &cause;
         }
     }
-    note(&format!("error: {text}"));
+    text
 }
 
-/// Whether the reader of our output has had enough, as `head` does.
+/// True if the error is a closed pipe: the reader of the output has ended, as `head` does.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

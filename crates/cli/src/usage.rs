@@ -3,11 +3,17 @@
 //! The library names what happened and never a flag. This module adds the flag.
 
 use twinprint::eval::EvalError;
-use twinprint::source::{FieldRole, SourceError};
-use twinprint::stream::StreamError;
+use twinprint::index_join::JoinError;
+use twinprint::raw::RawError;
+use twinprint::sink::SinkError;
+use twinprint::source::{FieldRole, Intake, SourceError};
+use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
 use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
+use twinprint_server::ServeError;
+
+use crate::terminal::with_causes;
 
 /// Wrong usage of the command line: the message names the flag. The exit code is 2.
 #[derive(Debug, thiserror::Error)]
@@ -22,15 +28,36 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 /// The error with the flag that helps.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
-        return usage(format!("{}: {}", flag(option.option), option.problem));
+        let fix = match option.option {
+            "order" => "; leave it out",
+            _ => "",
+        };
+        return usage(format!("{}: {}{fix}", flag(option.option), option.problem));
     }
     if let Some(message) = wrong_usage(&error) {
         return usage(message);
     }
-    match fix(&error) {
-        Some(fix) => anyhow::anyhow!("{error}; {fix}"),
-        None => error,
+    let fix = fix(&error);
+    match (against(&error), fix) {
+        (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
+        (Some(message), None) => anyhow::anyhow!(message),
+        (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
+        (None, None) => error,
     }
+}
+
+/// The message about an error of the directory of `--against`.
+fn against(error: &anyhow::Error) -> Option<String> {
+    let Some(DedupError::Against { path, problem }) = dedup_error(error) else {
+        return None;
+    };
+    let (path, problem) = (path.display().to_string(), problem.to_string());
+    // The message of a store names its directory already.
+    Some(if problem.starts_with(&path) {
+        format!("--against {problem}")
+    } else {
+        format!("--against {path}: {problem}")
+    })
 }
 
 /// True if the command line was wrong, as opposed to the input or the machine.
@@ -42,6 +69,8 @@ pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
+        // `idf build` is the only command that returns it, about the name of the table.
+        "idf" => "--name".to_owned(),
         _ => format!("--{}", option.replace('_', "-")),
     }
 }
@@ -59,6 +88,20 @@ fn job_error(error: &anyhow::Error) -> Option<&JobError> {
     }
     match error.downcast_ref() {
         Some(StreamError::Job(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn sink_error(error: &anyhow::Error) -> Option<&SinkError> {
+    match job_error(error) {
+        Some(JobError::Sink(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+fn raw_error(error: &anyhow::Error) -> Option<&RawError> {
+    match error.downcast_ref() {
+        Some(JoinError::Raw(error)) => Some(error),
         _ => error.downcast_ref(),
     }
 }
@@ -105,10 +148,26 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
 
 /// The fix for an error, in flags.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
+        error.downcast_ref()
+    {
+        return Some("--state names another file");
+    }
     match error.downcast_ref() {
         Some(EvalError::RepeatedId(_)) => return Some("--id-key names the field of another id"),
+        Some(EvalError::NoJaccard { .. }) => return Some("--truth-field names another"),
         Some(EvalError::TooMany) => return Some("--limit takes a part"),
         _ => {}
+    }
+    if let Some(JoinError::TooManyRows { all_pairs, .. }) = error.downcast_ref() {
+        return Some(if *all_pairs {
+            "-k sets the radius and --max-rows the limit; without --all-pairs there are fewer rows"
+        } else {
+            "-k sets the radius and --max-rows the limit"
+        });
+    }
+    if let Some(ServeError::TokensRequired(_)) = error.downcast_ref() {
+        return Some("name one with --tokens");
     }
     match job_error(error) {
         Some(JobError::Source(SourceError::NoField { role, .. })) => {
@@ -118,11 +177,28 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
                 FieldRole::Sort => "name the field with --keep-key",
             });
         }
+        Some(JobError::Source(error)) => return source_fix(error),
         Some(JobError::Work(WorkError::Spool { .. } | WorkError::File { .. })) => {
             return Some("free space there or choose another place with --work-dir");
         }
         Some(JobError::Work(WorkError::Dir { .. })) => return Some("choose another place with --work-dir"),
         _ => {}
+    }
+    match sink_error(error) {
+        Some(SinkError::NotEmpty { .. }) => {
+            return Some("--overwrite replaces a result of twinprint's own");
+        }
+        Some(SinkError::FieldClash { .. }) => return Some("--prefix dedup_ sets one"),
+        Some(SinkError::Reorder { .. }) => {
+            return Some("free space there or choose another place with --work-dir");
+        }
+        Some(SinkError::Damaged { .. }) => return Some("--mode report writes no records"),
+        _ => {}
+    }
+    if let Some(RawError::Mixed { .. } | RawError::NegativeId { .. } | RawError::IdColumn { .. }) =
+        raw_error(error)
+    {
+        return Some("--positions takes positions as ids");
     }
     match dedup_error(error)? {
         DedupError::Profile(_) => Some("see --profile and --bits"),
@@ -140,7 +216,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
                 Some("make one with twinprint collection create or twinprint index build")
             }
             AgainstProblem::NeedsTexts => Some("leave out --no-verify"),
-            AgainstProblem::Threshold { .. } => Some("--threshold sets it"),
+            AgainstProblem::Threshold { .. } => Some("set it with --threshold"),
             AgainstProblem::Width { .. } => Some("leave out --bits"),
             AgainstProblem::Profile { .. } => Some("take that profile with --profile"),
             _ => None,
@@ -148,3 +224,39 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// The fix for an error of the inputs, in flags.
+fn source_fix(error: &SourceError) -> Option<&'static str> {
+    match error {
+        SourceError::NotAFile { .. } => Some("--format names the format of stdin"),
+        SourceError::StdinFormat => Some("pass --format text, html, lines, jsonl, json, csv, tsv or warc"),
+        SourceError::NotText { .. } => Some("--format names the format of a file whose extension does not"),
+        SourceError::UnknownExtension { .. } => {
+            Some("pass --format text, html, lines, jsonl, json, csv, tsv or warc, or --any-text")
+        }
+        SourceError::LaterFormat { found, .. }
+            if !matches!(found.as_str(), "parquet" | "arrow" | "feather") =>
+        {
+            Some("--any-text takes the file as it is")
+        }
+        SourceError::NothingFound { .. } => {
+            Some("--ext adds extensions, --any-text takes every file that decodes as text")
+        }
+        SourceError::NothingAccepted(intake) if intake.skips_by_status() => Some(ANY_STATUS),
+        SourceError::Spool { .. } => Some("free space there or choose another place with --work-dir"),
+        _ => None,
+    }
+}
+
+/// The records that are no documents, with the flag that accepts more of them.
+pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
+    let skipped = intake.skipped_records()?;
+    Some(if intake.skips_by_status() {
+        format!("{skipped}; {ANY_STATUS}")
+    } else {
+        skipped
+    })
+}
+
+/// The flag for web archives whose responses were skipped because of their status.
+const ANY_STATUS: &str = "--any-status takes responses of every status";

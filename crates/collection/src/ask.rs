@@ -218,7 +218,7 @@ impl Inner {
         prepared: &Prepared,
         now: i64,
     ) -> Result<Answer, CollectionError> {
-        let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != Store::None;
         let mut answer = Answer {
             id: prepared.id.clone(),
             verdict: Verdict::New,
@@ -254,7 +254,7 @@ impl Inner {
         let same = live.by_text(prepared.row.text).find(|row| there(row));
         let decided = if let Some(same) = same {
             answer.verdict = Verdict::Exact;
-            let similarity = prepared.canonical.as_ref().map(|_| (1.0, 1.0));
+            let similarity = prepared.text.as_ref().map(|_| (1.0, 1.0));
             Some((same.ordinal, 0, similarity))
         } else {
             let rule = Rule::of(&self.settings);

@@ -193,7 +193,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         };
         let best = decided.map(|decided| self.best(decided)).transpose()?;
         let joined = decided.and_then(|decided| self.row(decided.ordinal)).cloned();
-        let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != Store::None;
         if only_new && joined.is_some() && moved.is_none() {
             return Ok(Answer {
                 id: prepared.id.clone(),
@@ -298,7 +298,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.choose_canonical(old.group)?;
         }
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
-        let verified = prepared.canonical.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != Store::None;
         Ok(Answer {
             id: prepared.id.clone(),
             verdict: Verdict::Updated,

@@ -7,11 +7,11 @@ use super::document::{Content, Details, MAX_TIME, MAX_URL, NewDocument};
 use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{
-    BatchReader, Intake, Place, Record, RecordKind, SortValue, SourceOptions, Sources,
+    BatchReader, Intake, Record, RecordKind, RecordPosition, SortValue, SourceOptions, Sources,
 };
 use twinprint_io::work::WorkDir;
 use twinprint_stream::FieldKeys;
-use twinprint_stream::fields::{Beside, records};
+use twinprint_stream::fields::{RecordFields, for_each_record};
 
 /// Bytes of input read at a time.
 const BATCH: usize = 8 << 20;
@@ -26,7 +26,7 @@ pub struct Fed {
     /// Its number among the records of all inputs, documents and rejected ones, from 0.
     pub number: u64,
     /// The file and line of the record.
-    pub place: Place,
+    pub place: RecordPosition,
     /// The document, or why there is none. Its id is the record's own, or else the file's where that is one document, or else file, line and a
     /// hash of the text; an id that is a url is its url as well, where it names no other.
     pub document: Result<NewDocument, String>,
@@ -79,7 +79,7 @@ pub fn feed_from<E: From<JobError>>(
             let mut waiting = Vec::new();
             let mut bytes = 0;
             let mut failed = None;
-            let mut hand_on = |record: Record<'_>, beside: Beside<'_>| {
+            let mut hand_on = |record: Record<'_>, beside: RecordFields<'_>| {
                 let file = &sources.list()[record.source as usize];
                 let mut left_out = Vec::new();
                 let document = match record.kind {
@@ -102,7 +102,7 @@ pub fn feed_from<E: From<JobError>>(
                 };
                 waiting.push(Fed {
                     number,
-                    place: Place {
+                    place: RecordPosition {
                         file: record.source,
                         source: file.label.clone(),
                         line: record.line,
@@ -117,8 +117,8 @@ pub fn feed_from<E: From<JobError>>(
                 }
             };
             match keys {
-                Some(keys) => records(chunk, sources, options, keys, &mut hand_on),
-                None => chunk.documents(options, &mut |record| hand_on(record, Beside::default())),
+                Some(keys) => for_each_record(chunk, sources, options, keys, &mut hand_on),
+                None => chunk.documents(options, &mut |record| hand_on(record, RecordFields::default())),
             }
             if let Some(error) = failed {
                 return Err(error);
@@ -136,7 +136,12 @@ pub fn feed_from<E: From<JobError>>(
 const MAX_TITLE: usize = 4096;
 
 /// A document with what can be kept beside it; it is none the worse for what cannot.
-fn document(id: String, text: String, beside: Beside<'_>, left_out: &mut Vec<&'static str>) -> NewDocument {
+fn document(
+    id: String,
+    text: String,
+    beside: RecordFields<'_>,
+    left_out: &mut Vec<&'static str>,
+) -> NewDocument {
     let mut keep = |what, fits: bool| {
         if !fits {
             left_out.push(what);

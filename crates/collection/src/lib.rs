@@ -25,7 +25,6 @@ mod error;
 mod feed;
 mod frozen;
 mod live;
-mod near;
 mod prepare;
 mod query;
 mod read;
@@ -57,7 +56,7 @@ use twinprint_text::Profile;
 use self::begin::{NewStore, configure, keys, load, stored_in};
 use self::commit::Effects;
 use self::live::Live;
-use self::prepare::Workshop;
+use self::prepare::DocumentPreparer;
 use self::store::Store as Disk;
 use self::stories::Kept;
 use self::verify::SetCache;
@@ -96,7 +95,7 @@ pub struct Collection {
 struct Inner {
     store: Disk,
     settings: Settings,
-    workshop: Workshop,
+    workshop: DocumentPreparer,
     live: RwLock<Live>,
     /// None where none are kept; nothing inside once a write has failed and they could not be read again. Whoever holds this lock waits
     /// for no other but a reader's of `live`.
@@ -221,7 +220,7 @@ impl Collection {
             )));
         }
         let settings = config.settings.clone();
-        let workshop = Workshop::new(&settings, profile, keys(&config));
+        let workshop = DocumentPreparer::new(&settings, profile, keys(&config));
         let (live, stories) = load(&store, workshop.profile(), &settings)?;
         let poisoned = store.unwritable.clone().map(OnceLock::from);
         let inner = Arc::new(Inner {

@@ -1,75 +1,70 @@
-//! The documents of a collection in memory: rows, and the ways to find them.
+//! The documents of a collection in memory: rows by number, id and text, and the index of the leaders.
 //!
-//! One [`Live`] holds what is committed; a second one, small, what the group of writes at hand has added so far. What is looked up
-//! holds at the time it is asked for: rows that have expired are left out.
+//! One [`Live`] holds the committed documents. A second, small one holds those that the current transaction has added. Expired
+//! documents stay until they are removed: callers check the expiry of every row that they find.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use twinprint_index::PrefixIndex;
+use twinprint_index::growing::{MergePolicy, Neighbor};
+use twinprint_stream::leader_index::{LeaderIndex, LeaderIndexOptions, ShinglePrefix};
 use twinprint_text::Measure;
 
-use super::near::LeaderIndex;
 use super::row::Row;
 
-/// Sets arranged anew when more of them are gone than this, and than are left.
-const GONE_SETS: usize = 4096;
-
-/// Rows by number, id, text, fingerprint and shingle set.
+/// Rows by number, id and text, and the index of those that lead a group.
 pub(crate) struct Live {
     rows: FxHashMap<u64, Row>,
     ids: FxHashMap<u128, u64>,
-    texts: FxHashMap<u128, Same>,
-    near: LeaderIndex,
-    sets: [Sets; 2],
+    texts: FxHashMap<u128, EqualTexts>,
+    /// By number. Leaders only.
+    leaders: LeaderIndex,
+    /// By time of expiry, then number. Documents that never expire are left out.
     expiring: BTreeSet<(i64, u64)>,
-    /// Stories that are now part of others, and of which.
+    /// The story into which each merged story was merged.
     redirects: FxHashMap<u64, u64>,
-    threshold: f64,
 }
 
-/// The documents of one text: nearly always one.
-enum Same {
+/// The numbers of the documents of one text: nearly always one.
+enum EqualTexts {
     One(u64),
     Many(BTreeSet<u64>),
 }
 
-/// The short leaders of one measure by their prefixes.
-struct Sets {
-    index: PrefixIndex,
-    /// The row of each number in the index.
-    ordinals: Vec<u64>,
-    gone: usize,
-}
-
 impl Live {
+    /// No documents, of fingerprints of `bits` bits that are searched within `k`.
     pub(crate) fn new(bits: u32, k: u32, threshold: f64) -> Self {
         Self {
             rows: FxHashMap::default(),
             ids: FxHashMap::default(),
             texts: FxHashMap::default(),
-            near: LeaderIndex::new(bits, k),
-            sets: [Sets::new(threshold), Sets::new(threshold)],
+            leaders: LeaderIndex::new(LeaderIndexOptions {
+                bits,
+                radius: k,
+                threshold,
+                merge_policy: MergePolicy::default(),
+            }),
             expiring: BTreeSet::new(),
             redirects: FxHashMap::default(),
-            threshold,
         }
     }
 
+    /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
+    /// The row of a number.
     pub(crate) fn row(&self, ordinal: u64) -> Option<&Row> {
         self.rows.get(&ordinal)
     }
 
-    /// Stories have become part of others.
+    /// Records that stories were merged: pairs of a story and the story into which it was merged.
     pub(crate) fn redirect(&mut self, merged: impl IntoIterator<Item = (u64, u64)>) {
         self.redirects.extend(merged);
     }
 
-    /// What has become of a story; none of 0.
+    /// The story into which a story was merged, or the story itself; `None` for 0.
     pub(crate) fn story(&self, mut story: u64) -> Option<u64> {
         while let Some(&into) = self.redirects.get(&story) {
             story = into;
@@ -77,6 +72,7 @@ impl Live {
         (story != 0).then_some(story)
     }
 
+    /// All rows, in no particular order.
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Row> {
         self.rows.into_values()
     }
@@ -86,39 +82,40 @@ impl Live {
         self.rows.get(self.ids.get(&id)?)
     }
 
-    /// The documents of a text, the first that came first.
+    /// The documents of a text, ascending by number.
     pub(crate) fn by_text(&self, text: u128) -> impl DoubleEndedIterator<Item = &Row> {
         let (one, many) = match self.texts.get(&text) {
             None => (None, None),
-            Some(Same::One(ordinal)) => (Some(ordinal), None),
-            Some(Same::Many(ordinals)) => (None, Some(ordinals)),
+            Some(EqualTexts::One(ordinal)) => (Some(ordinal), None),
+            Some(EqualTexts::Many(ordinals)) => (None, Some(ordinals)),
         };
         let ordinals = one.into_iter().chain(many.into_iter().flatten());
         ordinals.filter_map(|ordinal| self.rows.get(ordinal))
     }
 
-    /// Appends the numbers of the leaders that may be duplicates of a row, with Hamming distances: all within `k` where its fingerprint is
-    /// sound, all that may share enough shingles where it is short. Each once, in no order.
-    pub(crate) fn candidates(&self, row: &Row, k: u32, out: &mut Vec<(u64, u32)>) {
-        let from = out.len();
+    /// The numbers of the leaders that may be duplicates of a row, with Hamming distances, each once and ascending: all within `k` if
+    /// the fingerprint of the row is reliable, and all that may share enough shingles if its text is short.
+    pub(crate) fn candidates(&self, row: &Row, k: u32) -> Vec<Neighbor> {
+        let mut candidates = Vec::new();
         if row.by_fingerprint {
-            self.near.lookup(row.fingerprint, k, out);
+            self.leaders
+                .lookup_fingerprint(row.fingerprint, k, &mut candidates);
         }
         if row.set_size > 0 {
-            let sets = &self.sets[place(row.measure)];
-            let mut found = Vec::new();
-            sets.index.probe(row.set_size, &row.prefix, &mut found);
-            out.extend(found.iter().filter_map(|&at| {
-                let other = self.rows.get(sets.ordinals.get(at as usize)?)?;
+            let by_shingles = self.leaders.lookup_shingles(&prefix(row));
+            candidates.extend(by_shingles.into_iter().filter_map(|ordinal| {
+                let other = self.rows.get(&ordinal)?;
                 let distance = (row.fingerprint ^ other.fingerprint).count_ones();
-                Some((other.ordinal, distance))
+                Some(Neighbor {
+                    id: ordinal,
+                    distance,
+                })
             }));
         }
-        let mut mine = out.split_off(from);
-        mine.retain(|(ordinal, _)| self.rows.get(ordinal).is_some_and(|row| row.leads));
-        mine.sort_unstable();
-        mine.dedup();
-        out.append(&mut mine);
+        candidates.retain(|found| self.rows.get(&found.id).is_some_and(|row| row.leads));
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
     }
 
     /// Adds a row; one of the same number must have been removed before.
@@ -134,10 +131,10 @@ impl Live {
         }
         if row.leads {
             if row.by_fingerprint {
-                self.near.insert(ordinal, row.fingerprint);
+                self.leaders.insert_fingerprint(ordinal, row.fingerprint);
             }
             if row.set_size > 0 {
-                self.sets[place(row.measure)].insert(&row);
+                self.leaders.insert_short_text(ordinal, &prefix(&row));
             }
         }
         self.rows.insert(ordinal, row);
@@ -146,33 +143,33 @@ impl Live {
     fn insert_text(&mut self, text: u128, ordinal: u64) {
         match self.texts.get_mut(&text) {
             None => {
-                self.texts.insert(text, Same::One(ordinal));
+                self.texts.insert(text, EqualTexts::One(ordinal));
             }
-            Some(Same::Many(ordinals)) => {
+            Some(EqualTexts::Many(ordinals)) => {
                 ordinals.insert(ordinal);
             }
             Some(same) => {
-                if let Same::One(other) = *same
+                if let EqualTexts::One(other) = *same
                     && other != ordinal
                 {
-                    *same = Same::Many(BTreeSet::from([other, ordinal]));
+                    *same = EqualTexts::Many(BTreeSet::from([other, ordinal]));
                 }
             }
         }
     }
 
-    /// Takes a row out.
+    /// Removes a row.
     pub(crate) fn remove(&mut self, ordinal: u64) -> Option<Row> {
         let row = self.rows.remove(&ordinal)?;
         if self.ids.get(&row.id) == Some(&ordinal) {
             self.ids.remove(&row.id);
         }
         let empty = match self.texts.get_mut(&row.text) {
-            Some(Same::Many(ordinals)) => {
+            Some(EqualTexts::Many(ordinals)) => {
                 ordinals.remove(&ordinal);
                 ordinals.is_empty()
             }
-            Some(Same::One(only)) => *only == ordinal,
+            Some(EqualTexts::One(only)) => *only == ordinal,
             None => false,
         };
         if empty {
@@ -181,63 +178,47 @@ impl Live {
         self.expiring.remove(&(row.expires, ordinal));
         if row.leads {
             if row.by_fingerprint {
-                self.near.remove(ordinal);
+                self.leaders.remove_fingerprint(ordinal);
             }
             if row.set_size > 0 {
-                self.sets[place(row.measure)].gone += 1;
+                self.leaders.remove_short_text(row.measure);
             }
         }
         Some(row)
     }
 
-    /// Numbers of documents that have expired by `now`, at most so many.
-    pub(crate) fn expired(&self, now: i64, most: usize) -> Vec<u64> {
+    /// The numbers of at most `limit` documents that have expired by `now`, the earliest expiry first.
+    pub(crate) fn expired(&self, now: i64, limit: usize) -> Vec<u64> {
         let due = self.expiring.range(..=(now, u64::MAX));
-        due.take(most).map(|&(_, ordinal)| ordinal).collect()
+        due.take(limit).map(|&(_, ordinal)| ordinal).collect()
     }
 
-    /// Arranges what has grown.
+    /// Merges and rebuilds the parts of the index for which that is due. Never waits for a merge.
     pub(crate) fn tidy(&mut self) {
-        self.near.maintain_in_background();
         for measure in [Measure::WordGrams, Measure::CharGrams] {
-            let sets = &mut self.sets[place(measure)];
-            sets.index.seal();
-            if sets.gone > GONE_SETS && sets.gone * 2 > sets.ordinals.len() {
-                let mut anew = Sets::new(self.threshold);
+            if self.leaders.is_rebuild_due(measure) {
+                self.leaders.clear_short_texts(measure);
                 let rows = self.rows.values();
                 for row in rows.filter(|row| row.leads && row.set_size > 0 && row.measure == measure) {
-                    anew.insert(row);
+                    self.leaders.insert_short_text(row.ordinal, &prefix(row));
                 }
-                anew.index.seal();
-                self.sets[place(measure)] = anew;
             }
         }
+        self.leaders.maintain_in_background();
     }
 
-    /// Arranges everything, after many rows have been added.
+    /// Merges the tables of the index, after many rows have been added.
     pub(crate) fn arrange(&mut self) {
-        self.near.merge();
+        self.leaders.merge();
         self.tidy();
     }
 }
 
-impl Sets {
-    fn new(threshold: f64) -> Self {
-        Self {
-            index: PrefixIndex::new(threshold),
-            ordinals: Vec::new(),
-            gone: 0,
-        }
+/// The shingles by which a short text is found.
+fn prefix(row: &Row) -> ShinglePrefix<'_> {
+    ShinglePrefix {
+        measure: row.measure,
+        set_size: row.set_size,
+        tokens: &row.prefix,
     }
-
-    fn insert(&mut self, row: &Row) {
-        // Beyond 2^32 - 1 sets memory would have ended long before.
-        let id = self.ordinals.len() as u32;
-        self.index.insert(id, row.set_size, &row.prefix);
-        self.ordinals.push(row.ordinal);
-    }
-}
-
-fn place(measure: Measure) -> usize {
-    usize::from(measure == Measure::CharGrams)
 }

@@ -1,48 +1,54 @@
-//! What can be made of a document before it is its turn: text, fingerprint, hashes, shingles, compressed bytes.
+//! Preparation of documents: text, fingerprint, hashes, shingles, compressed bytes.
 //!
-//! This is nearly all the work a document takes, and depends on nothing but the document and the settings; so callers do it on
-//! their own threads, and the writer has little left.
+//! This is nearly all the work for a document. It depends only on the document and the settings, so callers do it on their own
+//! threads, and the single writer has little left to do.
 
-use std::hash::Hasher;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
-use twinprint_text::overlap::{ShingleSet, Shingler};
-use twinprint_text::{Analyzer, Measure, Profile};
+use twinprint_io::object_pool::ObjectPool;
+use twinprint_stream::leader_index::{SHORT_TEXT_FEATURES, ShinglePrefix};
+use twinprint_stream::words::WordCounts;
+use twinprint_text::overlap::ShingleSet;
+use twinprint_text::{
+    KeyedHasher, MIN_FEATURES, Measure, PreparationKeys, PreparedText, Profile, TextPreparer,
+};
 
 use super::document::{self, Content, Details, NewDocument};
 use super::error::CollectionError;
 use super::row::Row;
 use super::settings::{Settings, Store};
 use super::stories::Item;
-use twinprint_io::object_pool::ObjectPool;
-use twinprint_stream::words::WordCounts;
-use twinprint_text::MIN_FEATURES;
 
-/// Texts of fewer features than this are found by their shingles as well: so that a text of fewer than [`MIN_FEATURES`] meets every other
-/// that can be its duplicate.
-const SET_FEATURES: u32 = 2 * MIN_FEATURES;
 /// Bytes of canonical text above which a text of few features is searched by its fingerprint too.
-const SHORT_TEXT: usize = 600;
-/// Level of compression: texts are read back one by one, and quickly.
+const MAX_SHORT_TEXT_BYTES: usize = 600;
+/// The zstd level of stored texts: fast, since texts are read one by one.
 const LEVEL: i32 = 1;
-/// Analyzers kept for the next callers.
-const IDLE: usize = 16;
+/// Largest number of idle tools in the pool.
+const MAX_IDLE_TOOLS: usize = 16;
+
+/// The kinds of content that a collection hashes. Stored hashes depend on the numbers.
+#[derive(Clone, Copy)]
+enum HashDomain {
+    Id = 0,
+    CanonicalText = 1,
+    Fingerprint = 2,
+    Identity = 3,
+}
 
 /// The secrets of a collection.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys {
-    /// Of ids and equal texts.
+    /// The key of the hashes of ids and texts.
     pub(crate) names: (u64, u64),
-    /// Of shingles.
+    /// The key of the shingle hashes.
     pub(crate) shingles: HashKey,
-    /// Of features: published, unless the collection is keyed.
+    /// The key of the feature hashes: the public one, unless the collection is keyed.
     pub(crate) features: HashKey,
 }
 
-/// Turns documents into what the writer takes.
-pub(crate) struct Workshop {
+/// Prepares documents for the writer, on any thread.
+pub(crate) struct DocumentPreparer {
     pub(crate) keys: Keys,
     profile: Profile,
     store: Store,
@@ -50,13 +56,13 @@ pub(crate) struct Workshop {
     ttl: Option<u64>,
     stories: bool,
     reject_empty: bool,
+    hasher: KeyedHasher,
     idle: ObjectPool<Tools>,
 }
 
-/// What one thread works with.
+/// The buffers and contexts of one thread.
 struct Tools {
-    analyzer: Analyzer,
-    shingler: Shingler,
+    texts: TextPreparer,
     words: twinprint_text::Words,
     #[cfg(feature = "html")]
     extractor: twinprint_text::html::Extractor,
@@ -67,34 +73,27 @@ struct Tools {
 pub(crate) struct Prepared {
     pub(crate) id: String,
     pub(crate) details: Details,
-    /// As far as it is known: without number, group and leadership.
+    /// The row without number, group and leadership, which the writer decides.
     pub(crate) row: Row,
-    /// Canonical text; none of a document that is a fingerprint alone.
-    pub(crate) canonical: Option<String>,
-    /// What is stored of the text.
+    /// The text; `None` for a document that is only a fingerprint.
+    pub(crate) text: Option<PreparedText>,
+    /// The bytes that the store keeps for the text: the compressed text, its shingles or nothing.
     pub(crate) stored: Vec<u8>,
-    /// Bytes of the text.
+    /// The length of the text in bytes.
     pub(crate) bytes: u64,
-    /// What its story is found by, and the same packed; where stories are kept.
+    /// The features for its story, and the same encoded and compressed; `None` if the collection has no stories.
     pub(crate) item: Option<(Item, Vec<u8>)>,
-    shingles: HashKey,
-    sets: [OnceLock<Arc<ShingleSet>>; 2],
 }
 
 impl Prepared {
-    /// Its shingles, cut on first demand.
+    /// Its shingle set by a measure; `None` without a text.
     pub(crate) fn set(&self, measure: Measure) -> Option<Arc<ShingleSet>> {
-        let canonical = self.canonical.as_deref()?;
-        let place = usize::from(measure == Measure::CharGrams);
-        let cut = || {
-            let mut shingler = Shingler::new(self.shingles);
-            Arc::new(ShingleSet::new(shingler.shingle(canonical, measure)))
-        };
-        Some(Arc::clone(self.sets[place].get_or_init(cut)))
+        Some(Arc::clone(self.text.as_ref()?.shingle_set(measure)))
     }
 }
 
-impl Workshop {
+impl DocumentPreparer {
+    /// A preparer for a collection.
     pub(crate) fn new(settings: &Settings, profile: Profile, keys: Keys) -> Self {
         Self {
             keys,
@@ -104,36 +103,39 @@ impl Workshop {
             ttl: settings.ttl,
             stories: settings.stories,
             reject_empty: settings.reject_empty,
-            idle: ObjectPool::with_capacity(IDLE),
+            hasher: KeyedHasher::new(keys.names.0, keys.names.1),
+            idle: ObjectPool::with_capacity(MAX_IDLE_TOOLS),
         }
     }
 
+    /// The profile of the collection.
     pub(crate) fn profile(&self) -> &Profile {
         &self.profile
     }
 
     /// The keyed hash of an id.
     pub(crate) fn id(&self, id: &str) -> u128 {
-        self.hash(id.as_bytes(), 0)
+        self.hash(id.as_bytes(), HashDomain::Id)
     }
 
-    /// A number that no other collection has, since it follows from the secrets.
+    /// A number that identifies the collection: it follows from the secrets, so no other collection has it.
     pub(crate) fn identity(&self) -> u128 {
-        self.hash(b"collection", 3)
+        self.hash(b"collection", HashDomain::Identity)
     }
 
-    fn hash(&self, bytes: &[u8], kind: u8) -> u128 {
-        let (k0, k1) = self.keys.names;
-        let mut hasher = SipHasher13::new_with_keys(k0, k1);
-        hasher.write(bytes);
-        hasher.write_u8(kind);
-        hasher.finish128().as_u128()
+    fn hash(&self, bytes: &[u8], domain: HashDomain) -> u128 {
+        self.hasher.hash(bytes, domain as u8)
     }
 
     fn tools(&self) -> Tools {
-        self.idle.take().unwrap_or_else(|| Tools {
-            analyzer: Analyzer::new(&self.profile, self.keys.features),
-            shingler: Shingler::new(self.keys.shingles),
+        self.idle.get().unwrap_or_else(|| Tools {
+            texts: TextPreparer::new(
+                &self.profile,
+                PreparationKeys {
+                    features: self.keys.features,
+                    shingles: self.keys.shingles,
+                },
+            ),
             words: twinprint_text::Words::default(),
             #[cfg(feature = "html")]
             extractor: twinprint_text::html::Extractor::new(),
@@ -141,10 +143,11 @@ impl Workshop {
         })
     }
 
-    /// Prepares a document that came in at `now`. Linear in its text.
+    /// Prepares a document that arrived at `now`, in seconds since 1970. Linear in its text.
     ///
     /// # Errors
-    /// What the document cannot be.
+    /// [`CollectionError::Invalid`] if a part of the document is not allowed, [`CollectionError::EmptyText`] if the collection rejects
+    /// texts without features.
     pub(crate) fn prepare(&self, document: NewDocument, now: i64) -> Result<Prepared, CollectionError> {
         document::check(&document)?;
         let ttl = document.ttl.or(self.ttl);
@@ -171,71 +174,69 @@ impl Workshop {
                 self.check_fingerprint(fingerprint)?;
                 row.fingerprint = fingerprint;
                 row.features = MIN_FEATURES;
-                row.text = self.hash(&fingerprint.to_le_bytes(), 2);
+                row.text = self.hash(&fingerprint.to_le_bytes(), HashDomain::Fingerprint);
                 None
             }
             Content::Text(text) => Some(text),
             Content::Html(markup) => Some(tools.main_text(&markup)?),
         };
-        let mut canonical = None;
+        let mut prepared_text = None;
         let mut stored = Vec::new();
         let mut item = None;
-        let sets = [OnceLock::new(), OnceLock::new()];
         if let Some(text) = &text {
-            let analysis = tools.analyzer.analyze(text);
-            if analysis.is_empty() && self.reject_empty {
-                self.idle.give(tools);
+            let prepared = tools.texts.prepare(text);
+            if prepared.is_empty() && self.reject_empty {
+                self.idle.put(tools);
                 return Err(CollectionError::EmptyText);
             }
-            row.fingerprint = analysis.fingerprint;
-            row.features = analysis.features;
-            row.measure = analysis.measure;
-            let words = analysis.canonical.to_owned();
-            row.text = self.hash(words.as_bytes(), 1);
+            row.fingerprint = prepared.fingerprint();
+            row.features = prepared.features();
+            row.measure = prepared.measure();
+            let canonical = prepared.canonical();
+            row.text = self.hash(canonical.as_bytes(), HashDomain::CanonicalText);
             let short = row.features < MIN_FEATURES;
             let verified = self.store != Store::None;
-            row.by_fingerprint = row.features > 0 && (!verified || !short || words.len() > SHORT_TEXT);
-            let place = usize::from(row.measure == Measure::CharGrams);
-            if verified && row.features < SET_FEATURES || self.store == Store::Shingles {
-                let shingles = tools.shingler.shingle(&words, row.measure);
-                if (1..SET_FEATURES).contains(&row.features) {
-                    (row.set_size, row.prefix) = prefix(&shingles, self.threshold);
+            row.by_fingerprint =
+                row.features > 0 && (!verified || !short || canonical.len() > MAX_SHORT_TEXT_BYTES);
+            if verified && row.features < SHORT_TEXT_FEATURES || self.store == Store::Shingles {
+                let shingles = tools.texts.shingle(&prepared).shingles();
+                if (1..SHORT_TEXT_FEATURES).contains(&row.features) {
+                    let prefix = ShinglePrefix::new(shingles, row.measure, self.threshold);
+                    row.set_size = prefix.set_size;
+                    row.prefix = prefix.tokens.into();
                 }
                 if self.store == Store::Shingles {
                     stored = shingles.iter().flat_map(|s| s.to_le_bytes()).collect();
                 }
-                let _first = sets[place].set(Arc::new(ShingleSet::new(shingles)));
             }
             if self.store == Store::Text {
                 stored = tools.compress(text.as_bytes())?;
             }
             if self.stories {
-                item = Some(tools.item(&document.details, text, &words)?);
+                item = Some(tools.item(&document.details, text, canonical)?);
             }
-            canonical = Some(words);
+            prepared_text = Some(prepared);
         }
-        self.idle.give(tools);
+        self.idle.put(tools);
         Ok(Prepared {
             id: document.id,
             details: document.details,
             row,
-            canonical,
+            text: prepared_text,
             stored,
             bytes: text.map_or(0, |text| text.len() as u64),
             item,
-            shingles: self.keys.shingles,
-            sets,
         })
     }
 
-    /// Refuses a text without features, where such texts are not taken.
+    /// Checks that the collection accepts a text: an error if it has no features and the collection rejects such texts.
     pub(crate) fn check_features(&self, text: &str) -> Result<(), CollectionError> {
         if !self.reject_empty {
             return Ok(());
         }
         let mut tools = self.tools();
-        let is_empty = tools.analyzer.analyze(text).is_empty();
-        self.idle.give(tools);
+        let is_empty = tools.texts.analyze(text).is_empty();
+        self.idle.put(tools);
         if is_empty {
             return Err(CollectionError::EmptyText);
         }
@@ -258,7 +259,7 @@ impl Workshop {
         Ok(())
     }
 
-    /// The shingles of a stored text; none where what is stored cannot tell them.
+    /// The shingle set of a stored text; `None` if the store keeps no text, or only the shingles by another measure.
     pub(crate) fn stored_set(&self, stored: &[u8], own: Measure, measure: Measure) -> Option<ShingleSet> {
         match self.store {
             Store::None => None,
@@ -271,22 +272,22 @@ impl Workshop {
                 let text = decompress(stored)?;
                 let mut tools = self.tools();
                 let canonical = twinprint_text::canonical(&text);
-                let set = ShingleSet::new(tools.shingler.shingle(&canonical, measure));
-                self.idle.give(tools);
+                let set = tools.texts.shingle_set(&canonical, measure);
+                self.idle.put(tools);
                 Some(set)
             }
         }
     }
 }
 
-/// The text of what is stored of it.
+/// The text of its stored bytes; `None` if they are damaged.
 pub(crate) fn decompress(stored: &[u8]) -> Option<String> {
     let bytes = zstd::bulk::decompress(stored, document::MAX_TEXT).ok()?;
     String::from_utf8(bytes).ok()
 }
 
 impl Tools {
-    /// What a story is found by, packed as well.
+    /// The features for the story of a text, and the same encoded and compressed.
     fn item(
         &mut self,
         details: &Details,
@@ -331,11 +332,4 @@ impl Tools {
             "html: built without the feature html; send text",
         ))
     }
-}
-
-/// The size of a set and the tokens it is found by. Hashes under a secret key are in as good an order as any: the same for all sets.
-fn prefix(shingles: &[u64], threshold: f64) -> (u32, Box<[u64]>) {
-    let length = twinprint_index::PrefixIndex::new(threshold).prefix_len(shingles.len());
-    let prefix = shingles.get(..length).unwrap_or_default();
-    (shingles.len() as u32, prefix.into())
 }

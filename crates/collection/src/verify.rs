@@ -1,38 +1,38 @@
-//! Who is a duplicate of a document: candidates in order of distance, verified on shingles.
+//! Verification: the candidates of a document in order of distance, compared by their shingles.
 
 use std::sync::{Arc, Mutex};
 
 use redb::ReadTransaction;
-use rustc_hash::FxHashMap;
+use twinprint_stream::leader_index::ShingleSetCache;
 use twinprint_text::Measure;
 use twinprint_text::overlap::ShingleSet;
 
 use super::error::CollectionError;
 use super::live::Live;
-use super::prepare::{Prepared, Workshop};
+use super::prepare::{DocumentPreparer, Prepared};
 use super::row::Row;
 use super::settings::{Settings, Store as Keep};
 use super::store::Store;
 
-/// Leaders of a crowd that a document is compared with.
+/// The number of leaders of one group that a document is compared with when the group is divided.
 const NEAREST: usize = 8;
-/// Bytes of shingle sets held, in two generations of so many.
-const GENERATION: usize = 32 << 20;
+/// Bytes of the cache of shingle sets.
+const MAX_CACHE_BYTES: usize = 64 << 20;
 
 /// A leader that a document may follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Match {
     pub(crate) ordinal: u64,
     pub(crate) distance: u32,
-    /// Jaccard and containment; none where there was nothing to verify on.
+    /// Jaccard and containment; `None` if there are no shingles to verify.
     pub(crate) similarity: Option<(f64, f64)>,
 }
 
-/// What was found for one document.
+/// The duplicates of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) matches: Vec<Match>,
-    /// There were more candidates than texts may be looked at.
+    /// There were more candidates than may be compared.
     pub(crate) limited: bool,
 }
 
@@ -51,7 +51,7 @@ impl Found {
 
 /// A source of the shingles of documents.
 pub(crate) trait Shingles: Sync {
-    /// The set of a document by a measure; none where it cannot be told.
+    /// The set of a document by a measure; `None` if the store does not hold it.
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError>;
 }
 
@@ -59,16 +59,16 @@ pub(crate) trait Shingles: Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     row: &'a Row,
-    /// The source of its own shingles; none if there is nothing to verify on.
+    /// The source of its own shingles; `None` if there are none to verify.
     own: Option<&'a dyn Shingles>,
-    /// True if it is known to be a text, and no fingerprint alone.
+    /// The document is known to be a text, not only a fingerprint.
     is_text: bool,
 }
 
 impl<'a> Asked<'a> {
     /// A document that is not stored yet.
     pub(crate) fn new(prepared: &'a Prepared, settings: &Settings) -> Self {
-        let is_text = prepared.canonical.is_some();
+        let is_text = prepared.text.is_some();
         Self {
             row: &prepared.row,
             own: (is_text && settings.store != Keep::None).then_some(prepared),
@@ -76,11 +76,12 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The row of the document.
     pub(crate) fn row(&self) -> &'a Row {
         self.row
     }
 
-    /// Its likeness to a document of the same text.
+    /// Its Jaccard and containment to a document of the same text.
     pub(crate) fn likeness_to_copy(&self) -> Option<(f64, f64)> {
         self.is_text.then_some((1.0, 1.0))
     }
@@ -99,11 +100,11 @@ impl<'a> Asked<'a> {
 /// The rule by which documents are duplicates.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
-    /// Bits in which the fingerprints of candidates differ at most.
+    /// The largest Hamming distance of a candidate.
     pub(crate) k: u32,
-    /// Jaccard from which on a candidate is a match.
+    /// The least Jaccard of a match.
     pub(crate) threshold: f64,
-    /// Candidates compared at most, the nearest first.
+    /// The largest number of candidates that are compared, the nearest first.
     pub(crate) compared: usize,
 }
 
@@ -118,7 +119,7 @@ impl Rule {
     }
 }
 
-/// Verifies the candidates of a document among those leaders in `live` that are there for it.
+/// Verifies the candidates of a document among those leaders in `live` that `there` admits.
 pub(crate) fn find(
     asked: Asked<'_>,
     live: &Live,
@@ -126,11 +127,10 @@ pub(crate) fn find(
     rule: Rule,
     there: impl Fn(&Row) -> bool,
 ) -> Result<Found, CollectionError> {
-    let mut candidates = Vec::new();
-    live.candidates(asked.row, rule.k, &mut candidates);
-    let mut rows: Vec<(u32, &Row)> = candidates
+    let mut rows: Vec<(u32, &Row)> = live
+        .candidates(asked.row, rule.k)
         .iter()
-        .filter_map(|&(ordinal, distance)| Some((distance, live.row(ordinal)?)))
+        .filter_map(|candidate| Some((candidate.distance, live.row(candidate.id)?)))
         .filter(|(_, row)| there(row))
         .collect();
     rows.sort_unstable_by_key(|(distance, row)| (*distance, row.ordinal));
@@ -147,7 +147,7 @@ pub(crate) fn find(
     Ok(found)
 }
 
-/// Compares a document with one leader; nothing where they are no duplicates.
+/// Compares a document with one leader; `None` if they are no duplicates.
 fn compare(
     asked: Asked<'_>,
     (row, distance): (&Row, u32),
@@ -173,7 +173,7 @@ fn compare(
     }))
 }
 
-/// As [`find`], with the [`NEAREST`] of some leaders only. O(n log n) in these.
+/// As [`find`], with the [`NEAREST`] of the given leaders. O(n log n) in their number.
 pub(crate) fn find_nearest(
     asked: Asked<'_>,
     leaders: &[Row],
@@ -196,14 +196,14 @@ pub(crate) fn find_nearest(
     Ok(found)
 }
 
-/// Its own shingles: of a document at hand there are no others.
+/// The shingles of the prepared document, whatever the row.
 impl Shingles for Prepared {
     fn of(&self, _: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         Ok(self.set(measure))
     }
 }
 
-/// Shingles of documents at hand, which are numbered by their places.
+/// The shingles of prepared documents whose numbers are their positions.
 impl Shingles for Vec<Prepared> {
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         Ok(self
@@ -212,18 +212,17 @@ impl Shingles for Vec<Prepared> {
     }
 }
 
-/// Shingles of stored texts, as a transaction sees them.
+/// The shingles of stored texts, as a transaction sees them.
 pub(crate) struct Stored<'a> {
     pub(crate) store: &'a Store,
     pub(crate) transaction: &'a ReadTransaction,
-    pub(crate) workshop: &'a Workshop,
+    pub(crate) workshop: &'a DocumentPreparer,
     pub(crate) cache: &'a SetCache,
 }
 
 impl Shingles for Stored<'_> {
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
-        let key = (row.ordinal, measure);
-        if let Some(set) = self.cache.get(key) {
+        if let Some(set) = self.cache.get(row.ordinal, measure) {
             return Ok(Some(set));
         }
         let Some(bytes) = self.store.read_text(self.transaction, row.ordinal)? else {
@@ -235,53 +234,32 @@ impl Shingles for Stored<'_> {
             return Ok(None);
         };
         let set = Arc::new(set);
-        self.cache.put(key, &set);
+        self.cache.insert(row.ordinal, measure, &set);
         Ok(Some(set))
     }
 }
 
-/// Sets used lately. A text never changes under its number, so nothing in here is ever wrong.
-#[derive(Default)]
+/// A cache of shingle sets that threads share. The text of a number never changes, so an entry is always valid.
 pub(crate) struct SetCache {
-    generations: Mutex<Generations>,
+    sets: Mutex<ShingleSetCache<u64>>,
 }
 
-type Key = (u64, Measure);
-
-#[derive(Default)]
-struct Generations {
-    young: FxHashMap<Key, Arc<ShingleSet>>,
-    old: FxHashMap<Key, Arc<ShingleSet>>,
-    young_bytes: usize,
+impl Default for SetCache {
+    fn default() -> Self {
+        Self {
+            sets: Mutex::new(ShingleSetCache::new(MAX_CACHE_BYTES)),
+        }
+    }
 }
 
 impl SetCache {
-    fn get(&self, key: Key) -> Option<Arc<ShingleSet>> {
-        let mut generations = self.generations.lock().ok()?;
-        if let Some(set) = generations.young.get(&key) {
-            return Some(Arc::clone(set));
-        }
-        let set = generations.old.remove(&key)?;
-        generations.put(key, &set);
-        Some(set)
+    fn get(&self, ordinal: u64, measure: Measure) -> Option<Arc<ShingleSet>> {
+        self.sets.lock().ok()?.get(ordinal, measure)
     }
 
-    fn put(&self, key: Key, set: &Arc<ShingleSet>) {
-        if let Ok(mut generations) = self.generations.lock() {
-            generations.put(key, set);
+    fn insert(&self, ordinal: u64, measure: Measure, set: &Arc<ShingleSet>) {
+        if let Ok(mut sets) = self.sets.lock() {
+            sets.insert(ordinal, measure, Arc::clone(set));
         }
-    }
-}
-
-impl Generations {
-    fn put(&mut self, key: Key, set: &Arc<ShingleSet>) {
-        // A hundred bytes for the entry itself.
-        let bytes = set.bytes() + 100;
-        if self.young_bytes + bytes > GENERATION {
-            self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
-        }
-        self.young_bytes += bytes;
-        self.young.insert(key, Arc::clone(set));
     }
 }

@@ -122,7 +122,7 @@ pub fn dedup_with_stores(
         let runner = Runner {
             inputs: job.inputs,
             source_options: &SourceOptions {
-                most_held: budget.longest_record(0),
+                max_held: budget.longest_record(0),
                 ..job.source.clone()
             },
             options: job.options,

@@ -1,4 +1,4 @@
-//! The baseline: cosine of word counts, Chinese cut into words by jieba (bag of words).
+//! The bag-of-words baseline: cosine of word counts. Chinese is segmented by jieba.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -7,15 +7,27 @@ use twinprint_text::{Analyzer, Features, Profile, Weight};
 
 use super::documents::Documents;
 
-/// Bins of a similarity from 1 down to 0.
+/// Bins of the similarity, from 1 down to 0.
 pub(super) const BINS: usize = 1000;
 
-/// Count vectors of length 1, with lists of the documents that have each word.
+/// Vectors of word counts, scaled to length 1, with an inverted index.
 pub(super) struct Vectors {
-    /// Word number and share, by document.
-    words: Vec<Vec<(u32, f32)>>,
-    /// Documents in order and the word's share in each, by word.
-    postings: Vec<Vec<(u32, f32)>>,
+    /// The words of each document.
+    words: Vec<Vec<VectorEntry>>,
+    /// The documents of each word, in order.
+    postings: Vec<Vec<WordPosting>>,
+}
+
+/// An entry of a document's vector.
+struct VectorEntry {
+    word: u32,
+    weight: f32,
+}
+
+/// A document that has a word, and the weight of the word in its vector.
+struct WordPosting {
+    document: u32,
+    weight: f32,
 }
 
 /// The least cosine of a bin.
@@ -25,7 +37,7 @@ pub(super) fn least(bin: usize) -> f64 {
 
 impl Vectors {
     pub(super) fn of(documents: &Documents) -> Self {
-        // Of all profiles, since the default cannot be refused, only the words are used.
+        // Only the word counts of the profile are used. A valid profile is not refused.
         let profile = Profile::new(Features::Words, Weight::Tf, 64);
         let analyzer = || Some(Analyzer::new(profile.as_ref().ok()?, HashKey::PUBLIC));
         let terms = |analyzer: &mut Option<Analyzer>, text: &String| -> Vec<(u128, f32)> {
@@ -40,32 +52,32 @@ impl Vectors {
         };
         let terms: Vec<Vec<(u128, f32)>> = documents.canonical.par_iter().map_init(analyzer, terms).collect();
         let mut numbers: FxHashMap<u128, u32> = FxHashMap::default();
-        let mut postings: Vec<Vec<(u32, f32)>> = Vec::new();
+        let mut postings: Vec<Vec<WordPosting>> = Vec::new();
         let mut words = Vec::with_capacity(terms.len());
         for (document, terms) in (0u32..).zip(terms) {
-            let number = |(hash, share): (u128, f32)| {
+            let number = |(hash, weight): (u128, f32)| {
                 let next = numbers.len() as u32;
                 let word = *numbers.entry(hash).or_insert(next);
                 if word == next {
                     postings.push(Vec::new());
                 }
-                postings[word as usize].push((document, share));
-                (word, share)
+                postings[word as usize].push(WordPosting { document, weight });
+                VectorEntry { word, weight }
             };
             words.push(terms.into_iter().map(number).collect());
         }
         Self { words, postings }
     }
 
-    /// Pushes the bins of the pairs of a document with all before it.
+    /// Pushes the bins of the pairs of a document with all earlier ones.
     pub(super) fn row(&self, document: usize, bins: &mut Vec<u16>) {
         let mut cosines = vec![0f32; document];
-        for &(word, share) in &self.words[document] {
-            for &(other, its) in &self.postings[word as usize] {
-                let Some(cosine) = cosines.get_mut(other as usize) else {
+        for entry in &self.words[document] {
+            for posting in &self.postings[entry.word as usize] {
+                let Some(cosine) = cosines.get_mut(posting.document as usize) else {
                     break;
                 };
-                *cosine += share * its;
+                *cosine += entry.weight * posting.weight;
             }
         }
         let bin = |cosine: f32| {
@@ -76,7 +88,7 @@ impl Vectors {
         bins.extend(cosines.into_iter().map(bin));
     }
 
-    /// Bytes of all vectors: a word's number and its share.
+    /// Bytes of all vectors: a number and a weight for each word.
     pub(super) fn bytes(&self) -> f64 {
         self.words.iter().map(|words| words.len() as f64 * 8.0).sum()
     }

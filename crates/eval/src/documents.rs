@@ -1,4 +1,4 @@
-//! The documents of an evaluation, held whole: ids, canonical texts, shingle sets, fingerprints.
+//! The documents of an evaluation, in memory: ids, canonical texts, shingle sets and fingerprints.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,33 +20,44 @@ use twinprint_io::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
 use twinprint_text::MIN_FEATURES;
 
-/// All documents, by their number in input order.
+/// Bytes of input that are read at a time.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// All documents, numbered in input order.
 pub(crate) struct Documents {
     ids: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// By the label of the source and the line.
-    places: HashMap<(String, u64), u32>,
+    /// The number of the document at each position in the input.
+    positions: HashMap<InputPosition, u32>,
     pub(super) canonical: Vec<String>,
     measures: Vec<Measure>,
     features: Vec<u32>,
-    /// Shingles by each document's own measure.
+    /// Shingle sets by each document's own measure.
     pub(super) sets: Vec<ShingleSet>,
-    /// Shingles by characters of documents measured by words, where there are others.
+    /// Shingle sets by characters of the documents that are measured by words, if some are measured by characters.
     by_characters: Vec<Option<ShingleSet>>,
     pub(super) fingerprints: Vec<u128>,
-    /// Making the fingerprints, reading included.
+    /// Seconds of reading the documents and making fingerprints.
     pub(super) seconds: f64,
-    /// Making the shingle sets.
+    /// Seconds of making the shingle sets.
     pub(super) seconds_shingling: f64,
     /// The account of the input.
     pub(crate) intake: Intake,
-    /// Set when all is to end.
+    /// Set to cancel the evaluation.
     cancel: Arc<AtomicBool>,
 }
 
-struct Row {
+/// A position in the input: the label of the source and the line.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct InputPosition {
+    source: String,
+    line: u64,
+}
+
+/// A document as it was read.
+struct DocumentRow {
     id: String,
-    place: (String, u64),
+    position: InputPosition,
     canonical: String,
     measure: Measure,
     features: u32,
@@ -54,7 +65,7 @@ struct Row {
 }
 
 impl Documents {
-    /// Reads all documents; records that are none are counted.
+    /// Reads all documents. Records that are not documents are counted in the account.
     pub(crate) fn read(
         inputs: &[String],
         source_options: &SourceOptions,
@@ -67,13 +78,13 @@ impl Documents {
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|hint| progress.warn(hint))?;
         progress.stage("read", sources.total_bytes(), Unit::Bytes);
-        let mut rows: Vec<Row> = Vec::new();
-        let idle = ObjectPool::new();
+        let mut rows: Vec<DocumentRow> = Vec::new();
+        let analyzers = ObjectPool::new();
         let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
-        let read = |chunk: &Chunk| idle.with(analyzer, |analyzer| rows_of(chunk, &sources, analyzer));
-        for batch in sources.read(8 << 20) {
+        let read = |chunk: &Chunk| analyzers.with(analyzer, |analyzer| rows_of(chunk, &sources, analyzer));
+        for batch in sources.read(BATCH_BYTES) {
             let batch = batch?;
-            let chunks: Vec<Vec<Row>> = batch.chunks.par_iter().map(read).collect();
+            let chunks: Vec<Vec<DocumentRow>> = batch.chunks.par_iter().map(read).collect();
             rows.extend(chunks.into_iter().flatten());
             if rows.len() > MAX_DOCUMENTS {
                 return Err(EvalError::TooMany);
@@ -93,13 +104,13 @@ impl Documents {
         }
         let started = Instant::now();
         let shingler = || Shingler::new(HashKey::PUBLIC);
-        let cut = |shingler: &mut Shingler, row: &Row| {
+        let cut = |shingler: &mut Shingler, row: &DocumentRow| {
             ShingleSet::new(shingler.shingle(&row.canonical, row.measure))
         };
         let sets = rows.par_iter().map_init(shingler, cut).collect();
         let seconds_shingling = started.elapsed().as_secs_f64();
         let mixed = rows.iter().any(|row| row.measure == Measure::CharGrams);
-        let by_characters = |shingler: &mut Shingler, row: &Row| {
+        let by_characters = |shingler: &mut Shingler, row: &DocumentRow| {
             (mixed && row.measure == Measure::WordGrams)
                 .then(|| ShingleSet::new(shingler.shingle(&row.canonical, Measure::CharGrams)))
         };
@@ -107,9 +118,9 @@ impl Documents {
             by_characters: rows.par_iter().map_init(shingler, by_characters).collect(),
             sets,
             numbers,
-            places: (0u32..)
+            positions: (0u32..)
                 .zip(&rows)
-                .map(|(i, row)| (row.place.clone(), i))
+                .map(|(i, row)| (row.position.clone(), i))
                 .collect(),
             measures: rows.iter().map(|row| row.measure).collect(),
             features: rows.iter().map(|row| row.features).collect(),
@@ -123,12 +134,12 @@ impl Documents {
         })
     }
 
-    /// Whether all is to end: loops over pairs then leave out the rest, and what they give is not used.
+    /// True if the evaluation is cancelled. Loops over pairs then skip the rest, and their result is not used.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Ends with an error if all is to end.
+    /// Returns an error if the evaluation is cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), EvalError> {
         if self.cancelled() {
             Err(DedupError::from(JobError::Cancelled).into())
@@ -137,6 +148,7 @@ impl Documents {
         }
     }
 
+    /// The number of documents.
     pub(crate) fn len(&self) -> usize {
         self.sets.len()
     }
@@ -146,17 +158,17 @@ impl Documents {
         &self.ids[i]
     }
 
-    /// Its canonical text.
+    /// The canonical text of a document.
     pub(crate) fn canonical(&self, i: usize) -> &str {
         &self.canonical[i]
     }
 
-    /// Its distinct features.
+    /// The number of distinct features of a document.
     pub(crate) fn features(&self, i: usize) -> u32 {
         self.features[i]
     }
 
-    /// Its fingerprint.
+    /// The fingerprint of a document, of 128 bits.
     pub(crate) fn fingerprint(&self, i: usize) -> u128 {
         self.fingerprints[i]
     }
@@ -166,7 +178,7 @@ impl Documents {
         self.overlap(a, b, 0.0).map_or(0.0, |overlap| overlap.jaccard())
     }
 
-    /// Documents of few features.
+    /// The number of short texts.
     pub(super) fn short(&self) -> usize {
         self.features
             .iter()
@@ -179,9 +191,14 @@ impl Documents {
         self.numbers.get(id).copied()
     }
 
-    /// The number of the document at a place.
+    /// The number of the document at a position in the input.
     pub(super) fn at(&self, source: &str, line: u64) -> Option<u32> {
-        self.places.get(&(source.to_owned(), line)).copied()
+        self.positions
+            .get(&InputPosition {
+                source: source.to_owned(),
+                line,
+            })
+            .copied()
     }
 
     /// The overlap of a pair, if its Jaccard is at least `threshold`.
@@ -194,13 +211,13 @@ impl Documents {
         set(a).overlap_at_least(set(b), threshold)
     }
 
-    /// Of the candidates, those at the threshold; in parallel.
+    /// Returns the candidates at or above the threshold. Parallel.
     pub(super) fn verify(&self, candidates: &[(u32, u32)], threshold: f64) -> Vec<(u32, u32)> {
         let is_near = |&&(a, b): &&(u32, u32)| self.overlap(a as usize, b as usize, threshold).is_some();
         candidates.par_iter().filter(is_near).copied().collect()
     }
 
-    /// Fingerprints of 128 bits under another profile.
+    /// Makes the fingerprints under another profile, at 128 bits.
     pub(super) fn fingerprints_of(&self, profile: &Profile) -> Result<(Profile, Vec<u128>), DedupError> {
         let profile = profile.at_width(128)?;
         let make = |analyzer: &mut Analyzer, text: &String| analyzer.analyze_canonical(text).fingerprint;
@@ -210,7 +227,7 @@ impl Documents {
     }
 }
 
-fn rows_of(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Row> {
+fn rows_of(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<DocumentRow> {
     let mut rows = Vec::new();
     chunk.documents(sources.options(), &mut |record| {
         let RecordKind::Document { id, text, .. } = record.kind else {
@@ -218,9 +235,12 @@ fn rows_of(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Row
         };
         let source = &sources.list()[record.source as usize];
         let analysis = analyzer.analyze(&text);
-        rows.push(Row {
+        rows.push(DocumentRow {
             id: id.map_or_else(|| source.name_of(record.line), std::borrow::Cow::into_owned),
-            place: (source.label.clone(), record.line),
+            position: InputPosition {
+                source: source.label.clone(),
+                line: record.line,
+            },
             canonical: analysis.canonical.to_owned(),
             measure: analysis.measure,
             features: analysis.features,

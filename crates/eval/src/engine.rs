@@ -1,4 +1,4 @@
-//! The engine itself, run as `dedup` at each threshold, and judged by the pairs it writes.
+//! Evaluates the engine: runs `dedup` at each threshold and evaluates the pairs that it writes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use super::documents::Documents;
 use super::error::EvalError;
-use super::evaluation::{Bytes, Seconds, Setting};
-use super::{EvalOptions, Judge};
+use super::evaluation::{BytesPerDocument, MethodSeconds, MethodSetting};
+use super::evaluator::Evaluator;
+use super::options::EvalJob;
 use twinprint_dedup::{DedupJob, Mode, PairRows};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
-use twinprint_io::source::SourceOptions;
 use twinprint_io::work::WorkDir;
 
 #[derive(Deserialize)]
@@ -24,62 +24,60 @@ struct PairRow {
     b_line: u64,
 }
 
-/// Runs it, adds its method, and gives back the bytes a document that it kept of texts.
-pub(super) fn judge(
-    judge: &mut Judge<'_>,
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &EvalOptions,
+/// Runs the engine, adds it to the evaluation, and returns the bytes a document of the texts that it kept for verification.
+pub(super) fn evaluate_engine(
+    evaluator: &mut Evaluator<'_>,
+    job: &EvalJob<'_>,
     cancel: &Arc<AtomicBool>,
 ) -> Result<f64, EvalError> {
     let work = WorkDir::temporary()?;
-    let documents = judge.documents.len() as f64;
-    let mut cells = Vec::new();
-    let mut store = 0.0;
-    for (i, &threshold) in judge.thresholds.iter().enumerate() {
-        let mut options = options.dedup.clone();
+    let documents = evaluator.documents.len() as f64;
+    let mut results = Vec::new();
+    let mut text_bytes = 0.0;
+    for (i, &threshold) in evaluator.thresholds.iter().enumerate() {
+        let mut options = job.options.dedup.clone();
         options.threshold = threshold;
         options.mode = Mode::Report;
         options.pairs = PairRows::All;
         let out = work.path().join(i.to_string());
-        let job = DedupJob {
-            inputs,
-            source: source_options,
+        let run = DedupJob {
+            inputs: job.inputs,
+            source: job.source,
             options: &options,
             out: &out,
         };
-        let report = twinprint_dedup::dedup(&job, &Silent, cancel)?;
-        let called = pairs(&out, judge.documents)?;
+        let report = twinprint_dedup::dedup(&run, &Silent, cancel)?;
+        let called = written_pairs(&out, evaluator.documents)?;
         let search = &report.search;
         let candidates = search.fingerprint_candidates + search.shingle_candidates;
-        let judged = judge
+        let quality = evaluator
             .truth
-            .judge(&called, threshold)
-            .of(candidates as usize, judge.documents.len());
+            .quality(&called, threshold)
+            .with_candidates(candidates as usize, evaluator.documents.len());
         let (bits, k) = (report.radius.bits, report.radius.k);
-        store = if options.verify {
+        text_bytes = if options.verify {
             report.run.spool_bytes as f64 / documents
         } else {
             0.0
         };
-        let bytes = Bytes {
+        let bytes = BytesPerDocument {
             fingerprint: f64::from(bits / 8),
-            tables: tables(&report, documents),
-            verification: store,
+            tables: table_bytes(&report, documents),
+            verification: text_bytes,
         };
-        cells.push(judged.with(Setting::Radius { bits, k }, bytes, seconds(&report)));
+        results.push(quality.with(MethodSetting::Radius { bits, k }, bytes, seconds(&report)));
     }
-    let name = if options.dedup.verify {
+    let name = if job.options.dedup.verify {
         "twinprint: SimHash + verification"
     } else {
         "twinprint, not verified"
     };
-    judge.push_cells(name, cells);
-    Ok(store)
+    evaluator.push_results(name, results);
+    Ok(text_bytes)
 }
 
-/// Bytes a document of what the join holds beside the fingerprints; 0 where it compares all with all.
-fn tables(report: &Report, documents: f64) -> f64 {
+/// Bytes a document of the tables of the join; 0 if it compares all with all.
+fn table_bytes(report: &Report, documents: f64) -> f64 {
     report
         .run
         .plans
@@ -87,20 +85,21 @@ fn tables(report: &Report, documents: f64) -> f64 {
         .map_or(0.0, |plan| plan.bytes / documents)
 }
 
-fn seconds(report: &Report) -> Seconds {
+/// The seconds of the stages of a run.
+fn seconds(report: &Report) -> MethodSeconds {
     let stage = |name: &str| {
         let stages = report.run.stages.iter().filter(|stage| stage.name == name);
         stages.map(|stage| stage.seconds).sum()
     };
-    Seconds {
+    MethodSeconds {
         made: stage("read"),
         found: stage("match"),
         verified: stage("verify"),
     }
 }
 
-/// The pairs written, by document numbers.
-fn pairs(out: &Path, documents: &Documents) -> Result<Vec<(u32, u32)>, EvalError> {
+/// Reads the pairs that the engine wrote, as document numbers.
+fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<(u32, u32)>, EvalError> {
     let path = out.join("pairs.jsonl");
     let text = std::fs::read_to_string(&path).map_err(|source| EvalError::Read {
         path: path.clone(),

@@ -1,4 +1,4 @@
-//! What stops an evaluation.
+//! Errors of an evaluation or calibration.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,55 +9,65 @@ use twinprint_io::source::SourceError;
 use twinprint_io::threads::ThreadsError;
 use twinprint_io::work::WorkError;
 
-/// Why an evaluation could not be made.
+/// The reason why an evaluation or calibration failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// Reading, or the engine.
+    /// An error of reading the documents, or of the engine.
     #[error(transparent)]
     Dedup(#[from] DedupError),
     /// The list of pairs cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// The list.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A row of the list is not what it should be.
+    /// A row of the list cannot be used.
     #[error("{}:{line}: {what}", .path.display())]
     Row {
-        /// The list.
+        /// The file.
         path: PathBuf,
-        /// Its line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong, and what was expected.
+        /// The problem with the row.
         what: String,
     },
-    /// Two documents have one id, so that the list cannot name them.
-    #[error("two documents have the id {0:?}; labelled pairs need ids that tell documents apart")]
+    /// A row of the list has no number in the field of the Jaccard.
+    #[error("{}:{line}: no number in the field \"{field}\"", .path.display())]
+    NoJaccard {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The field.
+        field: String,
+    },
+    /// Two documents have the same id, so the list cannot name them.
+    #[error("two documents have the id {0:?}; labelled pairs need ids that are unique")]
     RepeatedId(String),
     /// More documents than can be compared pair by pair.
     #[error(
-        "more than {} documents, and every pair of them is compared; take a part of them",
+        "more than {} documents; every pair of them would be compared, so take a sample",
         super::MAX_DOCUMENTS
     )]
     TooMany,
-    /// Nothing to judge.
+    /// Fewer than two documents.
     #[error("{0} documents are too few; give at least two")]
     TooFew(usize),
-    /// A width that no fingerprint has.
+    /// A further profile has an invalid width.
     #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
     Width(u32),
-    /// Thresholds that cannot be.
+    /// No thresholds, or one outside (0, 1].
     #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
-    /// The truth says nothing about the lowest threshold.
+    /// The list of pairs is not complete at the lowest threshold.
     #[error("threshold {lowest}: the list of pairs is complete only from {complete}")]
     Incomplete {
         /// The lowest threshold asked for.
         lowest: f64,
-        /// Where the list begins to be complete.
+        /// The Jaccard from which on the list is complete.
         complete: f64,
     },
 }

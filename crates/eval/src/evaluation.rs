@@ -1,43 +1,43 @@
-//! What an evaluation found; serialises to its JSON form.
+//! The result of an evaluation. It serialises to its JSON form.
+
+use std::fmt;
 
 use serde::Serialize;
 
-use super::documents::Documents;
-use super::truth::Truth;
 use twinprint_io::source::Intake;
 
-/// The result of [`evaluate`](super::evaluate()).
+/// The result of [`evaluate`](crate::evaluate()).
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Evaluation {
     /// Version of twinprint.
     pub version: String,
-    /// Documents, and those too short for their fingerprints to be trusted.
+    /// The number of documents.
     pub documents: usize,
-    /// Of these, documents of few features, whose pairs the engine finds by their shingles.
+    /// The number of short texts among them, whose pairs the engine finds by their shingles.
     pub short: usize,
     /// The account of the input.
     pub intake: Intake,
-    /// Threads that the seconds were taken with.
+    /// The number of threads with which the seconds were measured.
     pub threads: usize,
-    /// The truth, in a sentence.
+    /// The origin of the truth, as a sentence.
     pub truth: String,
-    /// How the list of pairs agrees with what was measured on the texts.
-    pub agreement: Option<Agreement>,
-    /// Jaccards from which on a pair counts as a duplicate, ascending.
+    /// The agreement of the list of pairs with the Jaccards measured on the texts.
+    pub agreement: Option<ListAgreement>,
+    /// The least Jaccards of a duplicate, ascending.
     pub thresholds: Vec<f64>,
-    /// True pairs at each of them.
+    /// The number of true pairs at each threshold.
     pub true_pairs: Vec<u64>,
-    /// Methods, each with a cell a threshold.
-    pub methods: Vec<Method>,
-    /// Candidates and quality at each radius.
-    pub curves: Vec<Curve>,
+    /// The methods, each with a result for each threshold.
+    pub methods: Vec<EvaluatedMethod>,
+    /// Candidates and quality of fingerprints at each radius.
+    pub curves: Vec<RadiusCurve>,
     /// Known pairs by distance at 128 bits (rows) and Jaccard in bands of [`BAND`](Self::BAND) (columns).
     pub distances: Vec<Vec<u64>>,
 }
 
-/// Listed against measured Jaccard.
+/// The agreement of listed with measured Jaccards.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Agreement {
+pub struct ListAgreement {
     /// Pairs listed.
     pub listed: u64,
     /// The largest difference.
@@ -46,95 +46,112 @@ pub struct Agreement {
     pub off: u64,
 }
 
-/// A method and what it did.
+/// A method and its results.
 #[derive(Clone, Debug, Serialize)]
-pub struct Method {
-    /// Its name.
+pub struct EvaluatedMethod {
+    /// The name of the method.
     pub name: String,
-    /// What it did at each threshold.
-    pub cells: Vec<Cell>,
+    /// The result at each threshold.
+    #[serde(rename = "cells")]
+    pub results: Vec<MethodResult>,
 }
 
-/// Bytes a document.
+/// Memory of a method, in bytes a document.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Bytes {
-    /// What stands for the text.
+pub struct BytesPerDocument {
+    /// The fingerprint, signature or vector.
     pub fingerprint: f64,
-    /// Tables to find candidates with, beside it.
+    /// The tables in which candidates are found.
     pub tables: f64,
-    /// Texts kept for verification, packed.
+    /// The compressed texts kept for verification.
     pub verification: f64,
 }
 
-/// Wall time in seconds.
+/// Wall time of a method, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Seconds {
+pub struct MethodSeconds {
     /// From texts to fingerprints.
     pub made: f64,
     /// From fingerprints to pairs.
     pub found: f64,
-    /// Checking pairs on the texts.
+    /// Verification of pairs on the texts.
     pub verified: f64,
 }
 
-/// Quality at one threshold, over all pairs of documents.
+/// The result of a method at one threshold, over all pairs of documents.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Cell {
-    /// What the method was set to.
-    pub setting: Setting,
-    /// How it did.
+pub struct MethodResult {
+    /// The setting of the method.
+    pub setting: MethodSetting,
+    /// Precision, recall and F1.
     #[serde(flatten)]
-    pub judged: Judged,
-    /// What it held.
-    pub bytes: Bytes,
-    /// What it took.
-    pub seconds: Seconds,
+    pub quality: Quality,
+    /// Memory.
+    pub bytes: BytesPerDocument,
+    /// Time.
+    pub seconds: MethodSeconds,
 }
 
-/// What was asked of a method.
+/// The setting of a method.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Setting {
-    /// Distance at most k.
+pub enum MethodSetting {
+    /// Hamming distance at most k.
     Radius {
-        /// Width.
+        /// Width of the fingerprints.
         bits: u32,
-        /// Radius.
+        /// The radius.
         k: u32,
     },
-    /// Similarity at least this.
+    /// Similarity at least `least`.
     Similarity {
-        /// The least.
+        /// The least similarity of a pair that is called a duplicate.
         least: f64,
     },
-    /// Bands of so many rows each.
+    /// MinHash bands with `rows` slots each.
     Bands {
-        /// How many.
+        /// The number of bands.
         bands: usize,
-        /// Slots in each.
+        /// The number of slots in each band.
         rows: usize,
     },
 }
 
+impl fmt::Display for MethodSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Radius { bits, k } => write!(f, "{bits} bits, k = {k}"),
+            Self::Similarity { least } => write!(f, "≥ {least:.3}"),
+            Self::Bands { bands, rows } => write!(f, "{bands} × {rows}"),
+        }
+    }
+}
+
 /// Precision, recall and their harmonic mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Judged {
+pub struct Quality {
     /// Pairs called duplicates.
     pub called: u64,
-    /// Of these, duplicates; 1 where none was called.
+    /// The share of the called pairs that are true; 1 if none was called.
     pub precision: f64,
-    /// Duplicates that were called; 1 where there are none.
+    /// The share of the true pairs that were called; 1 if there are none.
     pub recall: f64,
-    /// 2PR / (P + R).
+    /// The harmonic mean of precision and recall, 2PR / (P + R).
     pub f1: f64,
-    /// Pairs verified, a document; 0 where nothing is verified.
+    /// Verified pairs a document; 0 for a method without verification.
     pub candidates: f64,
 }
 
-impl Judged {
-    /// Of `called` pairs, `right` are among the `true_pairs`.
+impl Quality {
+    /// The quality of `called` pairs, of which `right` are among the `true_pairs`.
     pub(super) fn new(called: u64, right: u64, true_pairs: u64) -> Self {
-        let share = |of: u64| if of == 0 { 1.0 } else { right as f64 / of as f64 };
+        let share = |total: u64| {
+            if total == 0 {
+                1.0
+            } else {
+                right as f64 / total as f64
+            }
+        };
         let (precision, recall) = (share(called), share(true_pairs));
         let sum = precision + recall;
         Self {
@@ -150,77 +167,57 @@ impl Judged {
         }
     }
 
-    /// The same, of so many candidates.
-    pub(super) fn of(self, candidates: usize, documents: usize) -> Self {
+    /// The same quality, with the number of verified candidates.
+    pub(super) fn with_candidates(self, candidates: usize, documents: usize) -> Self {
         Self {
             candidates: candidates as f64 / documents.max(1) as f64,
             ..self
         }
     }
 
-    pub(super) fn with(self, setting: Setting, bytes: Bytes, seconds: Seconds) -> Cell {
-        Cell {
+    /// The result of a method with this quality.
+    pub(super) fn with(
+        self,
+        setting: MethodSetting,
+        bytes: BytesPerDocument,
+        seconds: MethodSeconds,
+    ) -> MethodResult {
+        MethodResult {
             setting,
-            judged: self,
+            quality: self,
             bytes,
             seconds,
         }
     }
 }
 
-/// One kind of fingerprint at every radius.
+/// The quality of one kind of fingerprint at every radius.
 #[derive(Clone, Debug, Serialize)]
-pub struct Curve {
+pub struct RadiusCurve {
     /// The profile's id.
     pub profile: String,
-    /// Width.
+    /// The width.
     pub bits: u32,
-    /// From radius 0 up.
-    pub points: Vec<Point>,
+    /// The points, from radius 0 up.
+    pub points: Vec<RadiusPoint>,
 }
 
-/// A radius.
+/// The quality at one radius.
 #[derive(Clone, Debug, Serialize)]
-pub struct Point {
-    /// It.
+pub struct RadiusPoint {
+    /// The radius.
     pub k: u32,
-    /// Pairs within it, a document.
+    /// Pairs within the radius, a document.
     pub candidates: f64,
-    /// Share of the true pairs within it, at each threshold: the recall with or without verification.
+    /// The share of the true pairs within the radius, at each threshold: the recall with or without verification.
     pub recall: Vec<f64>,
-    /// F1 where the distance is the verdict, at each threshold.
+    /// F1 at each threshold if every pair within the radius is called a duplicate.
     pub f1: Vec<f64>,
-    /// F1 where pairs within the radius are verified, at each threshold.
+    /// F1 at each threshold if pairs within the radius are verified.
     pub f1_verified: Vec<f64>,
 }
 
 impl Evaluation {
-    /// Breadth of a column of [`distances`](Self::distances).
+    /// The width in Jaccard of a column of [`distances`](Self::distances).
     pub const BAND: f64 = 0.02;
-
-    pub(super) fn begin(documents: &Documents, truth: &Truth, thresholds: &[f64]) -> Self {
-        Self {
-            version: twinprint_io::VERSION.to_owned(),
-            documents: documents.len(),
-            short: documents.short(),
-            intake: documents.intake.clone(),
-            threads: rayon::current_num_threads(),
-            truth: truth.sentence.clone(),
-            agreement: truth.agreement,
-            thresholds: thresholds.to_vec(),
-            true_pairs: thresholds.iter().map(|&t| truth.count(t)).collect(),
-            ..Self::default()
-        }
-    }
-
-    /// Counts the known pairs by distance and Jaccard.
-    pub(super) fn heat(&mut self, truth: &Truth, distance: impl Fn(usize, usize) -> u32) {
-        let columns = (1.0 / Self::BAND).round() as usize + 1;
-        self.distances = vec![vec![0; columns]; 65];
-        for pair in &truth.known {
-            let row = distance(pair.a as usize, pair.b as usize).min(64) as usize;
-            let column = (pair.jaccard / Self::BAND + 1e-9) as usize;
-            self.distances[row][column.min(columns - 1)] += 1;
-        }
-    }
 }

@@ -1,4 +1,5 @@
-//! The baseline: MinHash with 128 slots (Broder 1997) and banding, as in datasketch, which a test holds it against.
+//! The MinHash baseline: 128 slots (Broder 1997) and banding (Indyk and Motwani 1998), as in datasketch. A test compares the bands with those of
+//! datasketch.
 
 use std::collections::HashMap;
 
@@ -8,13 +9,22 @@ use twinprint_text::overlap::ShingleSet;
 /// Slots of a signature.
 pub(super) const SLOTS: usize = 128;
 
-/// A signature a document.
+/// A division of the slots of a signature into bands of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Banding {
+    pub(super) bands: usize,
+    /// Slots in a band.
+    pub(super) rows: usize,
+}
+
+/// The signatures of all documents.
 pub(super) struct Signatures(Vec<[u64; SLOTS]>);
 
 impl Signatures {
+    /// Bytes of a signature.
     pub(super) const BYTES: usize = SLOTS * 8;
 
-    /// Slot i of a set is the least of its members under the i-th of [`SLOTS`] permutations x → a x + b, a odd. Members are
+    /// Makes the signatures. Slot i of a set is the least of its members under the i-th of [`SLOTS`] permutations x → a x + b, a odd. Members are
     /// uniform hashes already.
     pub(super) fn of(sets: &[ShingleSet]) -> Self {
         let mut state = 1u64;
@@ -37,13 +47,13 @@ impl Signatures {
         Self(sets.par_iter().map(sign).collect())
     }
 
-    /// Slots in which two signatures agree; their share estimates the Jaccard.
+    /// The number of slots in which two signatures agree. Divided by the slots, it estimates the Jaccard.
     pub(super) fn equal_slots(&self, a: usize, b: usize) -> usize {
         self.0[a].iter().zip(&self.0[b]).filter(|(a, b)| a == b).count()
     }
 
-    /// Pairs that agree in all slots of a band, each once: in the first such band.
-    pub(super) fn candidates(&self, bands: usize, rows: usize) -> Vec<(u32, u32)> {
+    /// Returns the pairs that agree in all slots of a band. Each pair is returned once, from the first such band.
+    pub(super) fn candidates(&self, Banding { bands, rows }: Banding) -> Vec<(u32, u32)> {
         let band = |document: usize, band: usize| &self.0[document][band * rows..(band + 1) * rows];
         let in_band = |number: usize| {
             let mut buckets: HashMap<&[u64], Vec<u32>> = HashMap::new();
@@ -66,14 +76,14 @@ impl Signatures {
     }
 }
 
-/// Equal slots from which on the estimate reaches a Jaccard.
+/// The least number of equal slots with which the estimate reaches a Jaccard.
 pub(super) fn least_slots(threshold: f64) -> usize {
     (threshold * SLOTS as f64 - 1e-9).ceil() as usize
 }
 
-/// Bands and rows whose curve 1 − (1 − sʳ)ᵇ errs least about a threshold: the area of false positives below it and that of false
-/// negatives above it, weighed alike and summed in steps of 0.001, as datasketch does.
-pub(super) fn bands(threshold: f64) -> (usize, usize) {
+/// Returns the bands and rows whose curve 1 − (1 − sʳ)ᵇ has the least error at a threshold: the area of false positives below it and that of false
+/// negatives above it, weighted equally and summed in steps of 0.001, as datasketch does.
+pub(super) fn banding(threshold: f64) -> Banding {
     const STEP: f64 = 0.001;
     let area = |from: f64, to: f64, f: &dyn Fn(f64) -> f64| {
         let steps = ((to - from) / STEP).ceil() as usize;
@@ -81,7 +91,8 @@ pub(super) fn bands(threshold: f64) -> (usize, usize) {
             .map(|i| f(from + (i as f64 + 0.5) * STEP) * STEP)
             .sum::<f64>()
     };
-    let mut best = (f64::INFINITY, (1, 1));
+    let mut least_error = f64::INFINITY;
+    let mut best = Banding { bands: 1, rows: 1 };
     for bands in 1..=SLOTS {
         for rows in 1..=SLOTS / bands {
             let miss = |s: f64| (1.0 - s.powi(rows as i32)).powi(bands as i32);
@@ -89,10 +100,11 @@ pub(super) fn bands(threshold: f64) -> (usize, usize) {
                 area(0.0, threshold, &|s| 1.0 - miss(s)),
                 area(threshold, 1.0, &miss),
             );
-            if error < best.0 {
-                best = (error, (bands, rows));
+            if error < least_error {
+                least_error = error;
+                best = Banding { bands, rows };
             }
         }
     }
-    best.1
+    best
 }

@@ -1,74 +1,65 @@
-//! The page of an evaluation.
+//! The HTML page of an evaluation.
 
 use askama::Template;
 
-use super::evaluation::{Cell, Curve, Evaluation, Method, Setting};
-use crate::plot::{Axis, Heat, Plot, Series, name};
+use super::evaluation::{EvaluatedMethod, Evaluation, MethodResult, RadiusCurve};
+use crate::plot::{Axis, Figure, Heat, Plot, Series, bilingual};
 use twinprint_io::page::filters;
 
-/// The threshold whose curves are drawn: the one the engine has unless told otherwise, or the nearest.
-const DRAWN: f64 = 0.8;
+/// The threshold whose curves are drawn: the default of the engine. The nearest is drawn if it was not evaluated.
+const DRAWN_THRESHOLD: f64 = 0.8;
 
 #[derive(Template)]
 #[template(path = "eval.html")]
 struct Page<'e> {
     evaluation: &'e Evaluation,
-    tables: Vec<Table<'e>>,
-    /// Plots with their captions in both languages.
-    plots: Vec<(String, [String; 2])>,
+    tables: Vec<ThresholdTable<'e>>,
+    plots: Vec<Figure>,
 }
 
-/// All methods at one threshold.
-struct Table<'e> {
+/// The results of all methods at one threshold.
+struct ThresholdTable<'e> {
     threshold: f64,
     true_pairs: u64,
-    rows: Vec<Row<'e>>,
+    rows: Vec<MethodRow<'e>>,
 }
 
-struct Row<'e> {
-    method: &'e Method,
-    cell: &'e Cell,
+struct MethodRow<'e> {
+    method: &'e EvaluatedMethod,
+    result: &'e MethodResult,
     setting: String,
-    /// Nothing else has a better F1 here.
+    /// True if no method has a better F1 at this threshold.
     best: bool,
 }
 
-impl<'e> Row<'e> {
-    /// A method at threshold number `i`, where the best F1 is `most`.
-    fn of(method: &'e Method, i: usize, most: f64) -> Self {
-        let cell = &method.cells[i];
+impl<'e> MethodRow<'e> {
+    /// The row of a method at threshold number `i`, at which the best F1 is `best_f1`.
+    fn new(method: &'e EvaluatedMethod, i: usize, best_f1: f64) -> Self {
+        let result = &method.results[i];
         Self {
             method,
-            cell,
-            setting: setting(cell.setting),
-            best: cell.judged.f1 >= most - 5e-5,
+            result,
+            setting: result.setting.to_string(),
+            best: result.quality.f1 >= best_f1 - 5e-5,
         }
     }
 }
 
-/// What a method was set to, in a few signs.
-pub(super) fn setting(setting: Setting) -> String {
-    match setting {
-        Setting::Radius { bits, k } => format!("{bits} bits, k = {k}"),
-        Setting::Similarity { least } => format!("≥ {least:.3}"),
-        Setting::Bands { bands, rows } => format!("{bands} × {rows}"),
-    }
-}
-
+/// Renders the page.
 pub(super) fn html(evaluation: &Evaluation) -> String {
     let table = |(i, &threshold): (usize, &f64)| {
-        let most = evaluation
+        let best_f1 = evaluation
             .methods
             .iter()
-            .map(|method| method.cells[i].judged.f1)
+            .map(|method| method.results[i].quality.f1)
             .fold(0.0, f64::max);
-        Table {
+        ThresholdTable {
             threshold,
             true_pairs: evaluation.true_pairs[i],
             rows: evaluation
                 .methods
                 .iter()
-                .map(|method| Row::of(method, i, most))
+                .map(|method| MethodRow::new(method, i, best_f1))
                 .collect(),
         }
     };
@@ -81,11 +72,15 @@ pub(super) fn html(evaluation: &Evaluation) -> String {
     page.render().unwrap_or_default()
 }
 
-fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
-    let distance = |i: &usize| (evaluation.thresholds[*i] - DRAWN).abs();
+fn plots(evaluation: &Evaluation) -> Vec<Figure> {
+    let distance = |i: &usize| (evaluation.thresholds[*i] - DRAWN_THRESHOLD).abs();
     let drawn = (0..evaluation.thresholds.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let drawn = drawn.unwrap_or(0);
-    let threshold = evaluation.thresholds.get(drawn).copied().unwrap_or(DRAWN);
+    let threshold = evaluation
+        .thresholds
+        .get(drawn)
+        .copied()
+        .unwrap_or(DRAWN_THRESHOLD);
     let widest = evaluation
         .curves
         .iter()
@@ -94,21 +89,26 @@ fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
         .unwrap_or(1)
         .min(41);
     let radius = || {
-        let named = name("radius k", "半径 k");
+        let named = bilingual("radius k", "半径 k");
         Axis::linear(named, 0.0, widest.saturating_sub(1).max(1) as f64, 4.0, 0)
     };
-    let share = |english, chinese| Axis::linear(name(english, chinese), 0.0, 1.0, 0.2, 1);
-    let line = |curve: &Curve, verified: bool| {
-        let of = |f1: &Vec<f64>| f1.get(drawn).copied().unwrap_or(0.0);
+    let share = |english, chinese| Axis::linear(bilingual(english, chinese), 0.0, 1.0, 0.2, 1);
+    let line = |curve: &RadiusCurve, verified: bool| {
+        let at_drawn = |f1: &Vec<f64>| f1.get(drawn).copied().unwrap_or(0.0);
         let points = curve.points.iter().take(widest);
-        let points = points.map(|p| (f64::from(p.k), of(if verified { &p.f1_verified } else { &p.f1 })));
+        let points = points.map(|p| {
+            (
+                f64::from(p.k),
+                at_drawn(if verified { &p.f1_verified } else { &p.f1 }),
+            )
+        });
         let (english, chinese) = if verified {
             ("verified", "经核对")
         } else {
             ("alone", "不核对")
         };
         Series {
-            name: name(
+            name: bilingual(
                 &format!("{}, {english}", curve.profile),
                 &format!("{}，{chinese}", curve.profile),
             ),
@@ -117,7 +117,7 @@ fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
         }
     };
     let f1 = Plot {
-        title: format!("F1 over the radius at Jaccard {threshold}"),
+        title: format!("F1 by radius at Jaccard {threshold}"),
         x: radius(),
         y: share("F1", "F1"),
         series: evaluation
@@ -127,8 +127,8 @@ fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
             .collect(),
         marks: Vec::new(),
     };
-    let recall = |curve: &Curve, i: usize, threshold: f64| Series {
-        name: name(
+    let recall = |curve: &RadiusCurve, i: usize, threshold: f64| Series {
+        name: bilingual(
             &format!("Jaccard ≥ {threshold}"),
             &format!("Jaccard ≥ {threshold}"),
         ),
@@ -140,9 +140,9 @@ fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
             .collect(),
         dashed: false,
     };
-    let of_curve = |curve: &Curve| {
+    let recall_figure = |curve: &RadiusCurve| {
         let plot = Plot {
-            title: format!("recall over the radius, {}", curve.profile),
+            title: format!("recall by radius, {}", curve.profile),
             x: radius(),
             y: share("recall", "召回率"),
             series: evaluation
@@ -154,20 +154,26 @@ fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
             marks: Vec::new(),
         };
         let caption = [
-            format!("{}: share of the true pairs within each radius.", curve.profile),
+            format!(
+                "{}: the share of the true pairs within each radius.",
+                curve.profile
+            ),
             format!("{}：各半径之内的真实重复对所占比例。", curve.profile),
         ];
-        (plot.both(), caption)
+        Figure {
+            svg: plot.svg(),
+            caption,
+        }
     };
     let cost = Plot {
-        title: "candidates a document over the radius".to_owned(),
+        title: "candidates a document by radius".to_owned(),
         x: radius(),
-        y: Axis::powers(name("candidates a document", "每篇文档的候选"), -2, 4),
+        y: Axis::powers(bilingual("candidates a document", "每篇文档的候选"), -2, 4),
         series: evaluation
             .curves
             .iter()
             .map(|curve| Series {
-                name: name(&curve.profile, &curve.profile),
+                name: bilingual(&curve.profile, &curve.profile),
                 points: curve
                     .points
                     .iter()
@@ -181,40 +187,40 @@ fn plots(evaluation: &Evaluation) -> Vec<(String, [String; 2])> {
     };
     let heat = Heat {
         title: "pairs by Jaccard and Hamming distance".to_owned(),
-        x: Axis::linear(name("Jaccard", "Jaccard"), 0.0, 1.0, 0.1, 1),
+        x: Axis::linear(bilingual("Jaccard", "Jaccard"), 0.0, 1.0, 0.1, 1),
         y: Axis::linear(
-            name("Hamming distance of 128 bits", "128 位指纹的汉明距离"),
+            bilingual("Hamming distance of 128 bits", "128 位指纹的汉明距离"),
             0.0,
             64.0,
             8.0,
             0,
         ),
         cells: &evaluation.distances,
-        breadth: Evaluation::BAND,
+        cell_width: Evaluation::BAND,
     };
-    let mut plots = vec![(
-        f1.both(),
-        [
+    let mut plots = vec![Figure {
+        svg: f1.svg(),
+        caption: [
             format!(
-                "F1 at Jaccard ≥ {threshold} over the radius: where pairs within it are verified, and where the distance alone is the verdict."
+                "F1 at Jaccard ≥ {threshold} by radius: with verification of the pairs within it, and by the distance alone."
             ),
             format!("Jaccard ≥ {threshold} 时 F1 随半径的变化：半径内的文本对经核对，以及仅凭距离判定。"),
         ],
-    )];
-    plots.extend(evaluation.curves.iter().take(2).map(of_curve));
-    plots.push((
-        cost.both(),
-        [
-            "What a radius costs: pairs within it, a document.".to_owned(),
+    }];
+    plots.extend(evaluation.curves.iter().take(2).map(recall_figure));
+    plots.push(Figure {
+        svg: cost.svg(),
+        caption: [
+            "The cost of a radius: pairs within it, a document.".to_owned(),
             "半径的代价：每篇文档在半径之内的文本对数。".to_owned(),
         ],
-    ));
-    plots.push((
-        heat.both(),
-        [
-            "Known pairs by Jaccard and distance; the darker, the more.".to_owned(),
+    });
+    plots.push(Figure {
+        svg: heat.svg(),
+        caption: [
+            "Known pairs by Jaccard and distance; darker cells have more pairs.".to_owned(),
             "已知文本对的 Jaccard 与距离；颜色越深，数量越多。".to_owned(),
         ],
-    ));
+    });
     plots
 }

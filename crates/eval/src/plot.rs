@@ -1,25 +1,25 @@
 //! Line plots and heat maps as SVG, for pages.
 //!
-//! Colours are custom properties with a fallback, so a page's own palette (and its dark form) reaches them. Names are written in both
-//! languages of the pages.
+//! Colours are CSS custom properties with a fallback, so the light or dark palette of a page applies to them. Texts are written in both languages of
+//! the pages, which hide one of them.
 
 use std::fmt::Write as _;
 
-/// Breadth of a plot, in its own units.
+/// Width of a plot, in SVG units.
 const WIDTH: f64 = 680.0;
-/// Height of the field that is drawn in.
-const FIELD: f64 = 250.0;
+/// Height of the area between the axes.
+const AREA_HEIGHT: f64 = 250.0;
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
-/// What axis and its name take below the field.
-const BELOW: f64 = 46.0;
-/// A line of the legend.
-const LINE: f64 = 20.0;
+/// Height of the x axis with its labels and name.
+const AXIS_HEIGHT: f64 = 46.0;
+/// Height of a line of the legend.
+const LEGEND_LINE: f64 = 20.0;
 /// Names in a line of the legend.
-const ACROSS: usize = 2;
+const LEGEND_COLUMNS: usize = 2;
 
-/// Strokes, in order of use.
+/// Stroke colours, in order of use.
 const COLOURS: [&str; 8] = [
     "var(--kept,#1f7a63)",
     "var(--near,#d2552a)",
@@ -33,30 +33,45 @@ const COLOURS: [&str; 8] = [
 const INK: &str = "var(--soft,#5b616c)";
 const GRID: &str = "var(--line,#dcd9cf)";
 
-/// A name in English and Chinese.
-pub(crate) type Name = [String; 2];
+/// A text in English and in Chinese.
+pub(crate) type Bilingual = [String; 2];
 
-/// Both forms of a name.
-pub(crate) fn name(english: &str, chinese: &str) -> Name {
+/// A plot as SVG, with its caption.
+pub(crate) struct Figure {
+    pub(crate) svg: String,
+    pub(crate) caption: Bilingual,
+}
+
+/// A labelled position on an axis, in the units of the axis.
+pub(crate) struct Tick {
+    pub(crate) position: f64,
+    pub(crate) label: String,
+}
+
+/// Makes a bilingual text.
+pub(crate) fn bilingual(english: &str, chinese: &str) -> Bilingual {
     [english.to_owned(), chinese.to_owned()]
 }
 
-/// One direction of a plot.
+/// An axis of a plot.
 pub(crate) struct Axis {
-    pub(crate) name: Name,
+    pub(crate) name: Bilingual,
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Where lines of the grid are, and what they are called.
-    pub(crate) ticks: Vec<(f64, String)>,
+    /// The labelled positions.
+    pub(crate) ticks: Vec<Tick>,
 }
 
 impl Axis {
-    /// From `from` to `to`, a tick every `step`, written with so many decimals.
-    pub(crate) fn linear(name: Name, from: f64, to: f64, step: f64, decimals: usize) -> Self {
+    /// A linear axis with a tick every `step`, labelled with the given number of decimals.
+    pub(crate) fn linear(name: Bilingual, from: f64, to: f64, step: f64, decimals: usize) -> Self {
         let n = ((to - from) / step + 1e-9) as usize;
         let tick = |i: usize| {
-            let at = from + i as f64 * step;
-            (at, format!("{at:.decimals$}"))
+            let position = from + i as f64 * step;
+            Tick {
+                position,
+                label: format!("{position:.decimals$}"),
+            }
         };
         Self {
             name,
@@ -66,17 +81,20 @@ impl Axis {
         }
     }
 
-    /// Powers of ten: positions are logarithms.
-    pub(crate) fn powers(name: Name, from: i32, to: i32) -> Self {
+    /// A logarithmic axis: positions are decimal logarithms, and ticks are powers of ten.
+    pub(crate) fn powers(name: Bilingual, from: i32, to: i32) -> Self {
         let tick = |power: i32| {
-            let text = match power {
+            let label = match power {
                 -3..=6 => {
                     let decimals = usize::try_from(-power).unwrap_or(0);
                     format!("{:.decimals$}", 10f64.powi(power))
                 }
                 _ => format!("1e{power}"),
             };
-            (f64::from(power), text)
+            Tick {
+                position: f64::from(power),
+                label,
+            }
         };
         Self {
             name,
@@ -86,48 +104,49 @@ impl Axis {
         }
     }
 
+    /// The position as a share of the length of the axis.
     fn share(&self, at: f64) -> f64 {
         ((at - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
     }
 }
 
-/// A line of a plot.
+/// A line of a plot, through `points` of x and y.
 pub(crate) struct Series {
-    pub(crate) name: Name,
+    pub(crate) name: Bilingual,
     pub(crate) points: Vec<(f64, f64)>,
     pub(crate) dashed: bool,
 }
 
-/// Lines over two axes.
+/// A line plot.
 pub(crate) struct Plot {
-    /// What it shows, for those who do not see it.
+    /// The content of the plot, for screen readers.
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// Vertical lines with their names.
-    pub(crate) marks: Vec<(f64, String)>,
+    /// Labelled vertical lines.
+    pub(crate) marks: Vec<Tick>,
 }
 
 impl Plot {
-    /// The plot in both languages, for a page that hides one.
-    pub(crate) fn both(&self) -> String {
+    /// The plot as SVG.
+    pub(crate) fn svg(&self) -> String {
         let mut svg = String::new();
-        let rows = self.series.len().div_ceil(ACROSS) as f64;
-        let height = TOP + FIELD + BELOW + rows * LINE;
+        let rows = self.series.len().div_ceil(LEGEND_COLUMNS) as f64;
+        let height = TOP + AREA_HEIGHT + AXIS_HEIGHT + rows * LEGEND_LINE;
         // Writing to a String cannot fail.
         let _ = (|| {
             open(&mut svg, height, &self.title)?;
             axes(&mut svg, &self.x, &self.y)?;
-            for (at, label) in &self.marks {
-                let x = across(&self.x, *at);
-                let end = TOP + FIELD;
+            for Tick { position, label } in &self.marks {
+                let x = x_of(&self.x, *position);
+                let end = TOP + AREA_HEIGHT;
                 write!(
                     svg,
                     "<path d=\"M{x:.1} {TOP}V{end}\" stroke=\"{INK}\" stroke-dasharray=\"3 3\"/>"
                 )?;
                 let y = TOP + 11.0;
-                let (dx, anchor) = if self.x.share(*at) > 0.7 {
+                let (dx, anchor) = if self.x.share(*position) > 0.7 {
                     (-4, "end")
                 } else {
                     (4, "start")
@@ -148,21 +167,21 @@ impl Plot {
                 let points: Vec<String> = series
                     .points
                     .iter()
-                    .map(|&(x, y)| format!("{:.1},{:.1}", across(&self.x, x), down(&self.y, y)))
+                    .map(|&(x, y)| format!("{:.1},{:.1}", x_of(&self.x, x), y_of(&self.y, y)))
                     .collect();
                 write!(
                     svg,
                     "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash} points=\"{}\"/>",
                     points.join(" ")
                 )?;
-                let left = LEFT + (i % ACROSS) as f64 * (WIDTH - LEFT) / ACROSS as f64;
-                let y = TOP + FIELD + BELOW + (i / ACROSS) as f64 * LINE + 8.0;
+                let left = LEFT + (i % LEGEND_COLUMNS) as f64 * (WIDTH - LEFT) / LEGEND_COLUMNS as f64;
+                let y = TOP + AREA_HEIGHT + AXIS_HEIGHT + (i / LEGEND_COLUMNS) as f64 * LEGEND_LINE + 8.0;
                 let (middle, end, text) = (y - 4.0, left + 24.0, left + 30.0);
                 write!(
                     svg,
                     "<path d=\"M{left:.1} {middle}H{end:.1}\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>"
                 )?;
-                words(&mut svg, &series.name, &format!("x=\"{text:.1}\" y=\"{y}\""))?;
+                write_text(&mut svg, &series.name, &format!("x=\"{text:.1}\" y=\"{y}\""))?;
             }
             svg.write_str("</svg>")
         })();
@@ -170,30 +189,30 @@ impl Plot {
     }
 }
 
-/// Counts over two axes: a cell's ink is the logarithm of its count.
+/// A heat map of counts. The opacity of a cell grows with the logarithm of its count.
 pub(crate) struct Heat<'c> {
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// Rows from the start of y, columns from the start of x; cells are one unit high and `breadth` wide.
+    /// Rows from the start of y, columns from the start of x. A cell is one unit high and `cell_width` wide.
     pub(crate) cells: &'c [Vec<u64>],
-    pub(crate) breadth: f64,
+    pub(crate) cell_width: f64,
 }
 
 impl Heat<'_> {
-    /// The map in both languages.
-    pub(crate) fn both(&self) -> String {
+    /// The map as SVG.
+    pub(crate) fn svg(&self) -> String {
         let mut svg = String::new();
-        let most = self.cells.iter().flatten().copied().max().unwrap_or(0).max(1);
+        let max = self.cells.iter().flatten().copied().max().unwrap_or(0).max(1);
         let _ = (|| {
-            open(&mut svg, TOP + FIELD + BELOW, &self.title)?;
+            open(&mut svg, TOP + AREA_HEIGHT + AXIS_HEIGHT, &self.title)?;
             axes(&mut svg, &self.x, &self.y)?;
             for (row, counts) in self.cells.iter().enumerate() {
                 for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                    let left = across(&self.x, column as f64 * self.breadth);
-                    let right = across(&self.x, (column + 1) as f64 * self.breadth);
-                    let (top, bottom) = (down(&self.y, row as f64 + 0.5), down(&self.y, row as f64 - 0.5));
-                    let ink = 0.12 + 0.88 * (count as f64).ln_1p() / (most as f64).ln_1p();
+                    let left = x_of(&self.x, column as f64 * self.cell_width);
+                    let right = x_of(&self.x, (column + 1) as f64 * self.cell_width);
+                    let (top, bottom) = (y_of(&self.y, row as f64 + 0.5), y_of(&self.y, row as f64 - 0.5));
+                    let ink = 0.12 + 0.88 * (count as f64).ln_1p() / (max as f64).ln_1p();
                     write!(
                         svg,
                         "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"{ink:.2}\"><title>{count}</title></rect>",
@@ -209,12 +228,12 @@ impl Heat<'_> {
     }
 }
 
-fn across(axis: &Axis, at: f64) -> f64 {
+fn x_of(axis: &Axis, at: f64) -> f64 {
     LEFT + axis.share(at) * (WIDTH - LEFT - RIGHT)
 }
 
-fn down(axis: &Axis, at: f64) -> f64 {
-    TOP + (1.0 - axis.share(at)) * FIELD
+fn y_of(axis: &Axis, at: f64) -> f64 {
+    TOP + (1.0 - axis.share(at)) * AREA_HEIGHT
 }
 
 fn open(svg: &mut String, height: f64, title: &str) -> std::fmt::Result {
@@ -226,9 +245,9 @@ fn open(svg: &mut String, height: f64, title: &str) -> std::fmt::Result {
 }
 
 fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
-    let (right, bottom) = (WIDTH - RIGHT, TOP + FIELD);
-    for (at, label) in &y.ticks {
-        let at = down(y, *at);
+    let (right, bottom) = (WIDTH - RIGHT, TOP + AREA_HEIGHT);
+    for Tick { position, label } in &y.ticks {
+        let at = y_of(y, *position);
         write!(
             svg,
             "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"{GRID}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{INK}\">{}</text>",
@@ -237,8 +256,8 @@ fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
             escape(label)
         )?;
     }
-    for (at, label) in &x.ticks {
-        let at = across(x, *at);
+    for Tick { position, label } in &x.ticks {
+        let at = x_of(x, *position);
         write!(
             svg,
             "<path d=\"M{at:.1} {bottom}v4\" stroke=\"{INK}\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"{INK}\">{}</text>",
@@ -246,26 +265,26 @@ fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
             escape(label)
         )?;
     }
-    let place = format!(
+    let attributes = format!(
         "x=\"{}\" y=\"{}\" text-anchor=\"middle\"",
         f64::midpoint(LEFT, right),
         bottom + 35.0
     );
-    words(svg, &x.name, &place)?;
-    let middle = TOP + FIELD / 2.0;
-    words(
+    write_text(svg, &x.name, &attributes)?;
+    let middle = TOP + AREA_HEIGHT / 2.0;
+    write_text(
         svg,
         &y.name,
         &format!("transform=\"translate(14 {middle}) rotate(-90)\" text-anchor=\"middle\""),
     )
 }
 
-/// A name in each of the languages.
-fn words(svg: &mut String, name: &Name, place: &str) -> std::fmt::Result {
-    for (language, text) in ["en", "zh-Hans"].iter().zip(name) {
+/// Writes a text in both languages. `attributes` are those of the SVG element.
+fn write_text(svg: &mut String, text: &Bilingual, attributes: &str) -> std::fmt::Result {
+    for (language, text) in ["en", "zh-Hans"].iter().zip(text) {
         write!(
             svg,
-            "<text lang=\"{language}\" {place} fill=\"{INK}\">{}</text>",
+            "<text lang=\"{language}\" {attributes} fill=\"{INK}\">{}</text>",
             escape(text)
         )?;
     }
@@ -283,19 +302,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plot_holds_its_lines_within_its_field_and_escapes_names() {
+    fn a_plot_clips_its_lines_and_escapes_names() {
         let plot = Plot {
             title: "a < b".to_owned(),
-            x: Axis::linear(name("k", "k"), 0.0, 10.0, 5.0, 0),
-            y: Axis::powers(name("n", "n"), -2, 1),
+            x: Axis::linear(bilingual("k", "k"), 0.0, 10.0, 5.0, 0),
+            y: Axis::powers(bilingual("n", "n"), -2, 1),
             series: vec![Series {
-                name: name("<one>", "一"),
+                name: bilingual("<one>", "一"),
                 points: vec![(0.0, -9.0), (10.0, 9.0)],
                 dashed: true,
             }],
-            marks: vec![(5.0, "here".to_owned())],
+            marks: vec![Tick {
+                position: 5.0,
+                label: "here".to_owned(),
+            }],
         };
-        let svg = plot.both();
+        let svg = plot.svg();
         assert!(svg.contains("&lt;one>") && svg.contains("一") && svg.contains("a &lt; b"));
         assert!(svg.contains("points=\"68.0,264.0 664.0,14.0\""), "{svg}");
         assert!(svg.contains(">0.01<") && svg.contains(">10<"));

@@ -1,27 +1,28 @@
-//! All pairs by a score, so that every cut of it can be judged at once.
+//! Counts of all pairs by score, from which the quality of every cut follows.
 
 use rayon::prelude::*;
 
 use super::documents::Documents;
 use super::error::EvalError;
-use super::evaluation::{Judged, Point};
+use super::evaluation::{Quality, RadiusPoint};
 use super::truth::Truth;
 
-/// Pairs of documents by bin of a score; the first bin holds the most alike.
+/// The number of pairs of documents by bin of a score. The first bin holds the most similar pairs.
 pub(super) struct Tally {
-    /// Pairs with a score in a bin or one before it.
+    /// The number of pairs in each bin and all bins before it.
     all: Vec<u64>,
-    /// Of these, the true ones at each threshold.
+    /// The number of true pairs among them, by threshold.
     right: Vec<Vec<u64>>,
 }
 
 impl Tally {
-    /// Scores every pair: `row(a, bins)` pushes the bins, below `bins`, of the pairs of a with 0, 1, … a − 1. O(n²).
+    /// Scores every pair: `row(a, out)` pushes the bins, below `bins`, of the pairs of a with 0, 1, … a − 1. O(n²).
     ///
     /// # Errors
-    /// [`DedupError::Cancelled`](twinprint_dedup::DedupError::Cancelled).
-    pub(super) fn of(
-        (documents, truth): (&Documents, &Truth),
+    /// [`JobError::Cancelled`](twinprint_io::JobError::Cancelled).
+    pub(super) fn count(
+        documents: &Documents,
+        truth: &Truth,
         thresholds: &[f64],
         bins: usize,
         row: impl Fn(usize, &mut Vec<u16>) + Sync,
@@ -69,36 +70,39 @@ impl Tally {
         Ok(Self { all, right })
     }
 
-    /// How calling everything up to `bin` does at a threshold.
-    pub(super) fn at(&self, threshold: usize, bin: usize) -> Judged {
+    /// The quality at threshold number `threshold` if every pair up to `bin` is called a duplicate.
+    pub(super) fn at(&self, threshold: usize, bin: usize) -> Quality {
         let right = &self.right[threshold];
         let bin = bin.min(self.all.len() - 1);
-        Judged::new(self.all[bin], right[bin], right.last().copied().unwrap_or(0))
+        Quality::new(self.all[bin], right[bin], right.last().copied().unwrap_or(0))
     }
 
-    /// The bin with the best F1 at a threshold: the most this score can do, chosen knowing the truth.
-    pub(super) fn best(&self, threshold: usize) -> (usize, Judged) {
+    /// The bin with the best F1 at a threshold, an upper bound for this score, since it is chosen with knowledge of the truth.
+    pub(super) fn best(&self, threshold: usize) -> (usize, Quality) {
         let mut best = (0, self.at(threshold, 0));
         for bin in 1..self.all.len() {
-            let judged = self.at(threshold, bin);
-            if judged.f1 > best.1.f1 {
-                best = (bin, judged);
+            let quality = self.at(threshold, bin);
+            if quality.f1 > best.1.f1 {
+                best = (bin, quality);
             }
         }
         best
     }
 
-    /// The curve up to bin `last`.
-    pub(super) fn points(&self, documents: usize, last: u32) -> Vec<Point> {
+    /// The points of the curve up to bin `last`.
+    pub(super) fn points(&self, documents: usize, last: u32) -> Vec<RadiusPoint> {
         let thresholds = 0..self.right.len();
         let point = |k: u32| {
-            let judged: Vec<Judged> = thresholds.clone().map(|t| self.at(t, k as usize)).collect();
-            Point {
+            let quality: Vec<Quality> = thresholds.clone().map(|t| self.at(t, k as usize)).collect();
+            RadiusPoint {
                 k,
                 candidates: self.all[k as usize] as f64 / documents.max(1) as f64,
-                recall: judged.iter().map(|judged| judged.recall).collect(),
-                f1: judged.iter().map(|judged| judged.f1).collect(),
-                f1_verified: judged.iter().map(|j| 2.0 * j.recall / (1.0 + j.recall)).collect(),
+                recall: quality.iter().map(|quality| quality.recall).collect(),
+                f1: quality.iter().map(|quality| quality.f1).collect(),
+                f1_verified: quality
+                    .iter()
+                    .map(|q| 2.0 * q.recall / (1.0 + q.recall))
+                    .collect(),
             }
         };
         (0..=last.min(self.all.len() as u32 - 1)).map(point).collect()

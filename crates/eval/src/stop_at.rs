@@ -2,7 +2,7 @@
 
 use twinprint_io::progress::{Progress, Unit};
 
-/// Tells a run to end when a stage of it begins.
+/// A progress display that cancels the run when a given stage begins.
 pub(crate) struct StopAt {
     stage: &'static str,
     cancel: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -11,8 +11,8 @@ pub(crate) struct StopAt {
 impl StopAt {
     pub(crate) fn new(stage: &'static str) -> (Self, std::sync::Arc<std::sync::atomic::AtomicBool>) {
         let cancel = std::sync::Arc::default();
-        let of_the_run = std::sync::Arc::clone(&cancel);
-        (Self { stage, cancel }, of_the_run)
+        let flag_of_run = std::sync::Arc::clone(&cancel);
+        (Self { stage, cancel }, flag_of_run)
     }
 }
 

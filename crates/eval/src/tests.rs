@@ -1,9 +1,12 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use super::*;
-use twinprint_dedup::DedupError;
+use twinprint_dedup::{DedupError, DedupOptions};
 use twinprint_io::JobError;
 use twinprint_io::progress::Silent;
+use twinprint_io::source::SourceOptions;
+use twinprint_text::Profile;
 
 use crate::stop_at::StopAt;
 
@@ -41,23 +44,19 @@ fn put(dir: &Path, texts: &[String]) -> Vec<String> {
 
 fn options(thresholds: &[f64]) -> EvalOptions {
     EvalOptions {
-        dedup: DedupOptions::new().unwrap(),
         thresholds: thresholds.to_vec(),
-        pairs: None,
-        truth_field: "jaccard".to_owned(),
-        complete: None,
-        profiles: Vec::new(),
+        ..EvalOptions::new(DedupOptions::new().unwrap())
     }
 }
 
 fn run(inputs: &[String], options: &EvalOptions) -> Result<Evaluation, EvalError> {
-    evaluate(
+    let source = SourceOptions::default();
+    let job = EvalJob {
         inputs,
-        &SourceOptions::default(),
+        source: &source,
         options,
-        &Silent,
-        &Arc::default(),
-    )
+    };
+    evaluate(&job, &Silent, &Arc::default())
 }
 
 /// Word 3-grams as a person would cut them.
@@ -74,7 +73,7 @@ fn jaccard(a: &str, b: &str) -> f64 {
 }
 
 #[test]
-fn the_measured_truth_is_that_of_brute_force_and_methods_are_judged_by_it() {
+fn the_measured_truth_equals_brute_force_and_methods_are_evaluated_against_it() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(120);
     let thresholds = [0.5, 0.8, 0.9];
@@ -88,13 +87,13 @@ fn the_measured_truth_is_that_of_brute_force_and_methods_are_judged_by_it() {
         assert!(expected > 2);
     }
     let method = |part: &str| evaluation.methods.iter().find(|m| m.name.contains(part)).unwrap();
-    for cell in &method("twinprint").cells {
-        assert!((cell.judged.f1 - 1.0).abs() < 1e-12, "{cell:?}");
+    for result in &method("twinprint").results {
+        assert!((result.quality.f1 - 1.0).abs() < 1e-12, "{result:?}");
     }
-    for cell in &method("LSH + verification").cells {
+    for result in &method("LSH + verification").results {
         assert!(
-            (cell.judged.precision - 1.0).abs() < 1e-12 && cell.judged.recall > 0.2,
-            "{cell:?}"
+            (result.quality.precision - 1.0).abs() < 1e-12 && result.quality.recall > 0.2,
+            "{result:?}"
         );
     }
     for name in [
@@ -103,22 +102,23 @@ fn the_measured_truth_is_that_of_brute_force_and_methods_are_judged_by_it() {
         "cosine",
         "best k (tp1-words-lntf-64)",
     ] {
-        for cell in &method(name).cells {
-            assert!(cell.judged.f1 > 0.0, "{name} {cell:?}");
+        for result in &method(name).results {
+            assert!(result.quality.f1 > 0.0, "{name} {result:?}");
         }
     }
-    assert_eq!(method("LSH").cells[0].bytes.fingerprint as u64, 1024);
+    assert_eq!(method("LSH").results[0].bytes.fingerprint as u64, 1024);
     let curve = &evaluation.curves[1];
     assert_eq!((curve.bits, curve.points.len()), (128, 65));
-    let grows =
-        |pair: &[Point]| pair[0].recall[0] <= pair[1].recall[0] && pair[0].candidates <= pair[1].candidates;
+    let grows = |pair: &[RadiusPoint]| {
+        pair[0].recall[0] <= pair[1].recall[0] && pair[0].candidates <= pair[1].candidates
+    };
     assert!(curve.points.windows(2).all(grows));
     let page = page(&evaluation);
     assert!(page.contains("<polyline") && page.contains("MinHash-128 LSH") && !page.contains("src=\"http"));
 }
 
 #[test]
-fn a_further_profile_has_a_width_of_a_fingerprint() {
+fn an_invalid_width_of_a_further_profile_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let inputs = put(dir.path(), &texts(4));
     for bits in [0, 1, 63, 200, u32::MAX] {
@@ -139,7 +139,7 @@ fn a_further_profile_has_a_width_of_a_fingerprint() {
 }
 
 #[test]
-fn a_further_profile_is_judged_at_the_widths_asked_for() {
+fn a_further_profile_is_evaluated_at_the_widths_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(60);
     let further = |id: &str, widths: &[u32]| FurtherProfile {
@@ -168,13 +168,13 @@ fn a_further_profile_is_judged_at_the_widths_asked_for() {
     ];
     assert_eq!(curves, expected);
     let method = |name: &str| evaluation.methods.iter().find(|m| m.name == name).unwrap();
-    let cell = &method("SimHash alone, best k (tp1-words-lntf-16)").cells[0];
+    let result = &method("SimHash alone, best k (tp1-words-lntf-16)").results[0];
     assert!(
-        matches!(cell.setting, Setting::Radius { bits: 16, .. }),
-        "{cell:?}"
+        matches!(result.setting, MethodSetting::Radius { bits: 16, .. }),
+        "{result:?}"
     );
-    assert_eq!(cell.bytes.fingerprint as u64, 2);
-    // Sixteen bits, counted by hand.
+    assert_eq!(result.bytes.fingerprint as u64, 2);
+    // The pairs within 16 bits, by brute force.
     let mut analyzer = twinprint_text::Analyzer::new(
         &options.profiles[0].profile,
         twinprint_fingerprint::HashKey::PUBLIC,
@@ -193,7 +193,7 @@ fn a_further_profile_is_judged_at_the_widths_asked_for() {
 }
 
 #[test]
-fn a_complete_list_is_the_truth_and_another_is_filled_up() {
+fn a_complete_list_is_the_truth_and_an_incomplete_one_is_completed() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(40);
     let inputs = put(dir.path(), &texts);
@@ -210,7 +210,7 @@ fn a_complete_list_is_the_truth_and_another_is_filled_up() {
     };
     let evaluation = run(&inputs, &listed).unwrap();
     assert_eq!(evaluation.true_pairs, [2]);
-    let engine = evaluation.methods[0].cells[0].judged;
+    let engine = evaluation.methods[0].results[0].quality;
     assert!(
         (engine.recall - 1.0).abs() < 1e-12 && engine.precision < 0.5,
         "{engine:?}"
@@ -244,25 +244,28 @@ fn a_complete_list_is_the_truth_and_another_is_filled_up() {
 #[test]
 fn the_bands_are_those_of_datasketch() {
     // From datasketch 1.6, MinHashLSH(threshold, num_perm=128).
-    for (threshold, expected) in [(0.5, (25, 5)), (0.8, (9, 13)), (0.9, (5, 25))] {
-        assert_eq!(minhash::bands(threshold), expected, "{threshold}");
+    for (threshold, [bands, rows]) in [(0.5, [25, 5]), (0.8, [9, 13]), (0.9, [5, 25])] {
+        assert_eq!(
+            minhash::banding(threshold),
+            minhash::Banding { bands, rows },
+            "{threshold}"
+        );
     }
     assert_eq!([0.5, 0.8, 1.0].map(minhash::least_slots), [64, 103, 128]);
 }
 
 #[test]
-fn it_stops_when_it_is_told_to() {
+fn a_cancelled_evaluation_stops_at_every_stage() {
     let dir = tempfile::tempdir().unwrap();
     let inputs = put(dir.path(), &texts(20));
     for stage in ["read", "truth", "judge", "compare"] {
         let (progress, cancel) = StopAt::new(stage);
-        let result = evaluate(
-            &inputs,
-            &SourceOptions::default(),
-            &options(&[0.8]),
-            &progress,
-            &cancel,
-        );
+        let job = EvalJob {
+            inputs: &inputs,
+            source: &SourceOptions::default(),
+            options: &options(&[0.8]),
+        };
+        let result = evaluate(&job, &progress, &cancel);
         assert!(
             matches!(
                 result,

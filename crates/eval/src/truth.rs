@@ -1,4 +1,4 @@
-//! Which pairs are duplicates: the list of labelled pairs, and where that ends, exact Jaccard of every pair.
+//! The truth: the Jaccards of the list of labelled pairs, and exact Jaccards of all pairs that the list does not cover.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::EvalOptions;
 use super::documents::Documents;
 use super::error::EvalError;
-use super::evaluation::{Agreement, Judged};
+use super::evaluation::{ListAgreement, Quality};
+use super::options::EvalOptions;
 use twinprint_io::number::count;
 
-/// Half a unit of the fourth digit, to which lists are often written.
-const ROUNDED: f64 = 0.000_051;
+/// The rounding error of a listed Jaccard: half a unit of the fourth digit, to which lists are often written.
+const ROUNDING: f64 = 0.000_051;
 
-/// A pair of which the Jaccard is known.
+/// A pair with a known Jaccard.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Known {
+pub(super) struct KnownPair {
     /// The earlier document.
     pub(super) a: u32,
     /// The later one.
@@ -25,7 +25,7 @@ pub(super) struct Known {
     pub(super) jaccard: f64,
 }
 
-impl Known {
+impl KnownPair {
     pub(super) fn new(a: u32, b: u32, jaccard: f64) -> Self {
         Self {
             a: a.min(b),
@@ -35,18 +35,19 @@ impl Known {
     }
 }
 
-/// All known pairs; one that is not among them is below every threshold.
+/// All known pairs. A pair that is not among them is below every threshold.
 pub(super) struct Truth {
     /// Sorted by the later document, then the earlier.
-    pub(super) known: Vec<Known>,
-    /// Where the pairs of each later document begin, and the end.
+    pub(super) known: Vec<KnownPair>,
+    /// The position in `known` of the first pair of each later document, and the end.
     starts: Vec<usize>,
+    /// The origin of the truth, for users.
     pub(super) sentence: String,
-    pub(super) agreement: Option<Agreement>,
+    pub(super) agreement: Option<ListAgreement>,
 }
 
 impl Truth {
-    /// The truth from the Jaccard `lowest` up. O(n²) where the list is not complete.
+    /// Establishes the truth from the Jaccard `lowest` up. O(n²) unless the list is complete.
     pub(super) fn of(documents: &Documents, options: &EvalOptions, lowest: f64) -> Result<Self, EvalError> {
         let listed = match &options.pairs {
             Some(path) => read(path, &options.truth_field, documents)?,
@@ -76,7 +77,7 @@ impl Truth {
         let mut known = listed;
         for (pair, jaccard) in measured {
             let entry = known.entry(pair).or_insert(jaccard);
-            if (*entry - jaccard).abs() < ROUNDED {
+            if (*entry - jaccard).abs() < ROUNDING {
                 *entry = jaccard;
             }
         }
@@ -87,11 +88,11 @@ impl Truth {
         documents: usize,
         known: HashMap<(u32, u32), f64>,
         sentence: String,
-        agreement: Option<Agreement>,
+        agreement: Option<ListAgreement>,
     ) -> Self {
-        let mut known: Vec<Known> = known
+        let mut known: Vec<KnownPair> = known
             .into_iter()
-            .map(|((a, b), jaccard)| Known::new(a, b, jaccard))
+            .map(|((a, b), jaccard)| KnownPair::new(a, b, jaccard))
             .collect();
         known.sort_unstable_by_key(|pair| (pair.b, pair.a));
         let starts = (0..=documents as u32)
@@ -106,31 +107,31 @@ impl Truth {
     }
 
     /// The known pairs of a document with earlier ones.
-    pub(super) fn of_document(&self, b: usize) -> &[Known] {
+    pub(super) fn of_document(&self, b: usize) -> &[KnownPair] {
         &self.known[self.starts[b]..self.starts[b + 1]]
     }
 
-    /// How many pairs reach a threshold.
+    /// The number of pairs at or above a threshold.
     pub(super) fn count(&self, threshold: f64) -> u64 {
         self.known.iter().filter(|pair| pair.jaccard >= threshold).count() as u64
     }
 
-    /// How calling these pairs duplicates does at a threshold.
-    pub(super) fn judge(&self, called: &[(u32, u32)], threshold: f64) -> Judged {
+    /// The quality at a threshold if these pairs are called duplicates.
+    pub(super) fn quality(&self, called: &[(u32, u32)], threshold: f64) -> Quality {
         let is_true = |&&(a, b): &&(u32, u32)| {
             let known = self.of_document(a.max(b) as usize);
             known
                 .binary_search_by_key(&a.min(b), |known| known.a)
-                // A Jaccard just at the threshold may be listed on either side of it.
-                .is_ok_and(|at| known[at].jaccard >= threshold - ROUNDED)
+                // The list may have rounded a Jaccard just at the threshold to either side.
+                .is_ok_and(|at| known[at].jaccard >= threshold - ROUNDING)
         };
         let right = called.iter().filter(is_true).count() as u64;
         let true_pairs = self.count(threshold);
-        Judged::new(called.len() as u64, right.min(true_pairs), true_pairs)
+        Quality::new(called.len() as u64, right.min(true_pairs), true_pairs)
     }
 }
 
-/// Every pair of texts at a Jaccard from `lowest` up.
+/// Measures the Jaccard of every pair of texts, and returns those from `lowest` up.
 fn measure(documents: &Documents, lowest: f64) -> HashMap<(u32, u32), f64> {
     let with_earlier = |b: usize| {
         let earlier = 0..if documents.cancelled() { 0 } else { b };
@@ -145,19 +146,20 @@ fn measure(documents: &Documents, lowest: f64) -> HashMap<(u32, u32), f64> {
         .collect()
 }
 
-fn compare(documents: &Documents, listed: &HashMap<(u32, u32), f64>) -> Agreement {
+/// Compares the listed with the measured Jaccards.
+fn compare(documents: &Documents, listed: &HashMap<(u32, u32), f64>) -> ListAgreement {
     let difference = |(&(a, b), &jaccard): (&(u32, u32), &f64)| {
         (documents.jaccard(a as usize, b as usize) - jaccard).abs()
     };
     let differences: Vec<f64> = listed.par_iter().map(difference).collect();
-    Agreement {
+    ListAgreement {
         listed: listed.len() as u64,
         largest: differences.iter().copied().fold(0.0, f64::max),
-        off: differences.iter().filter(|&&d| d > ROUNDED).count() as u64,
+        off: differences.iter().filter(|&&d| d > ROUNDING).count() as u64,
     }
 }
 
-/// The list, by document numbers, the smaller first.
+/// Reads the list, as pairs of document numbers, the smaller first.
 fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<(u32, u32), f64>, EvalError> {
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::Read {
         path: path.to_owned(),
@@ -182,10 +184,10 @@ fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<(u32,
             documents.number(&id).ok_or_else(unknown)
         };
         let (a, b) = (side("a")?, side("b")?);
-        let jaccard = row[field].as_f64().ok_or_else(|| {
-            wrong(format!(
-                "no number in the field \"{field}\" (--truth-field names another)"
-            ))
+        let jaccard = row[field].as_f64().ok_or_else(|| EvalError::NoJaccard {
+            path: path.to_owned(),
+            line,
+            field: field.to_owned(),
         })?;
         if a != b {
             pairs.insert((a.min(b), a.max(b)), jaccard);

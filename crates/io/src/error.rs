@@ -1,11 +1,11 @@
-//! Errors that end a job, as opposed to a record that cannot be used, which is only rejected.
+//! Errors that end a job. A record that cannot be used is not one of them: it is rejected.
 
 use crate::sink::SinkError;
 use crate::source::SourceError;
 use crate::threads::ThreadsError;
 use crate::work::WorkError;
 
-/// The reason why a job over files ended early.
+/// An error that ended a job over files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -21,7 +21,7 @@ pub enum JobError {
     /// The worker threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
-    /// An option is out of its range, or does not go with another.
+    /// An option is out of its range, or conflicts with another.
     #[error(transparent)]
     Option(#[from] OptionError),
     /// The caller cancelled the job.
@@ -29,13 +29,13 @@ pub enum JobError {
     Cancelled,
 }
 
-/// An option that is out of its range, or does not go with another.
+/// An option that is out of its range, or conflicts with another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{option}: {problem}")]
 pub struct OptionError {
     /// The name of the option's field, such as `threshold`.
     pub option: &'static str,
-    /// What is wrong, and what to give instead.
+    /// The problem and its fix.
     pub problem: String,
 }
 

@@ -1,4 +1,4 @@
-//! Third-party readers that panic on damaged input. They run here, so that a panic becomes an error of that input.
+//! The guard around third-party readers that panic on damaged input: a panic becomes an error of that input.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,8 +7,10 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The result of `f`; none if it panicked. The caller uses nothing after that which `f` may have left half changed. Work on other
-/// threads needs a guard there: each thread says for itself that its panics are caught.
+/// Calls `f` and returns its result; `None` if it panicked.
+///
+/// After a panic the caller must not use values that `f` may have left inconsistent. The guard applies to this thread only; work on other
+/// threads needs its own guard.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Option<T> {
     let before = GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(f));
@@ -16,7 +18,7 @@ pub fn guarded<T>(f: impl FnOnce() -> T) -> Option<T> {
     done.ok()
 }
 
-/// True if a panic of this thread is caught and becomes an error, so that a panic hook need not print it.
+/// True if a panic of this thread is caught by [`guarded`], so that a panic hook need not print it.
 pub fn catches_panics() -> bool {
     GUARDED.get()
 }

@@ -1,12 +1,15 @@
-//! Input and output: documents out of files, results into directories, fingerprints without documents.
+#![doc = include_str!("../README.md")]
 //!
-//! * [`source`] reads documents out of files, folders, globs and stdin; [`sink`] writes output directories whose files appear whole or
-//!   not at all, and copies records.
+//! # Modules
+//!
+//! * [`source`] reads documents out of files, folders, globs and stdin; [`sink`] writes output directories and copies records.
 //! * [`raw`] reads and writes files of fingerprints and of rows about them.
-//! * [`results`] holds the rows and the report of a finished run, and reads them back.
-//! * [`work`] holds the temporary files of a run; [`runs`] identifies runs, so that a killed one is recognised.
-//! * [`jobs`] are whole jobs over inputs that compare no documents: fingerprints, idf statistics, joins and exports of stored fingerprints.
-//! * [`page`] has the filters of HTML and Markdown templates.
+//! * [`results`] has the rows and the report of a finished run, and reads them; [`rows`] writes them.
+//! * [`work`] has the temporary files of a run; [`runs`] identifies runs, so that a killed run is recognised.
+//! * [`jobs`] are complete jobs over inputs that do not compare documents.
+//! * [`page`] and [`number`] format names and numbers for reports.
+//! * [`progress`], [`threads`], [`object_pool`] and [`guard`] are used by every job: progress, worker threads, reused objects, and panics of
+//!   third-party readers as errors.
 //!
 //! Invariant: every record that is read is a document, rejected with a reason, or counted as lost ([`source::Intake`]).
 #![forbid(unsafe_code)]
@@ -32,5 +35,5 @@ pub mod work;
 pub use error::{JobError, OptionError};
 pub use profile_label::{ProfileLabel, ProfilesDiffer};
 
-/// The version that reports and pages name.
+/// The version in reports and pages.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,7 @@
-//! Names that mark output directories and the files of runs in them.
+//! The names of marker files, temporary files and work directories in output directories.
 //!
-//! [`sink`](crate::sink) writes these files; [`source`](crate::source) skips directories that have them, and [`work`](crate::work)
-//! names its directories by them.
+//! [`sink`](crate::sink) writes these files, [`source`](crate::source) skips directories that have them, and [`work`](crate::work) names
+//! its directories by them.
 
 use std::fs;
 use std::path::Path;
@@ -12,19 +12,19 @@ pub(crate) const UNFINISHED: &str = ".twinprint-unfinished";
 pub(crate) const FILE_LIST: &str = ".twinprint-output";
 /// The directory of a run whose output will replace an earlier result.
 pub(crate) const REPLACEMENT: &str = ".twinprint-next";
-/// The start of the names of unfinished files.
+/// The prefix of the names of unfinished files.
 pub(crate) const TEMPORARY: &str = ".twinprint-";
-/// The end of the names of unfinished files.
+/// The suffix of the names of unfinished files.
 pub(crate) const PARTIAL: &str = ".partial";
-/// The start of the names of work directories. They stand in the output directory unless the user names another place.
+/// The prefix of the names of work directories. They are in the output directory unless another place is given.
 pub(crate) const WORK_DIR: &str = ".twinprint-work-";
 
-/// True if a run was begun in `root` and not finished.
+/// True if `root` has the marker of an unfinished run.
 pub(crate) fn is_unfinished(root: &Path) -> bool {
     is_file(&root.join(UNFINISHED))
 }
 
-/// True if `root` holds the result of a finished run.
+/// True if `root` has the result of a finished run.
 pub(crate) fn is_result(root: &Path) -> bool {
     is_file(&root.join(FILE_LIST))
 }

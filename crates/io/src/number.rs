@@ -1,6 +1,6 @@
-//! Numbers as people write them.
+//! Numbers, sizes and times for reports.
 
-/// A count with groups of three: `1,234,567`.
+/// A count with commas between groups of three digits: `1,234,567`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -13,20 +13,20 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 group`, `1,234 groups`: a noun that takes an s.
+/// A count with its noun, which forms its plural with an s: `1 group`, `1,234 groups`.
 pub fn counted(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(n))
 }
 
-/// A number cut after so many places, towards zero: what is less than a threshold, or than all, never reads as having reached it.
+/// A number with `places` decimal places, rounded towards zero, so that a value below a threshold is never shown as having reached it.
 pub fn towards_zero(x: f64, places: usize) -> String {
     let scale = 10f64.powi(places as i32);
-    // What is a hair below a decimal number for being binary is that number.
+    // The tolerance is for decimal numbers whose binary form is slightly smaller.
     format!("{:.places$}", (x * scale + 1e-9).floor() / scale)
 }
 
-/// Bytes in a unit that leaves three digits or so.
+/// A size in the unit that leaves about three digits: `1.5 kB`.
 pub fn bytes(n: u64) -> String {
     match n {
         0..1_000 => format!("{n} B"),
@@ -36,7 +36,7 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// A time in the unit a person would take.
+/// A time in a suitable unit: `20 ms`, `3.0 s`, `2 min 30 s`.
 pub fn seconds(s: f64) -> String {
     if s < 0.095 {
         format!("{:.0} ms", s * 1e3)
@@ -48,7 +48,7 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
-/// A share of a whole in per cent; what is there at all is never 0, and what is less than all never 100.
+/// A share of a whole in per cent. A positive share is never shown as 0, and a share below 1 never as 100.
 pub fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     match share {

@@ -1,48 +1,72 @@
-//! What is kept between pieces of work.
+//! An object pool: analyzers are reused across tasks so that their buffers stay allocated.
 
 use std::sync::Mutex;
 
-/// Analyzers and the like, whose buffers grow with use: whichever thread needs one takes it, and gives it back.
+/// A pool of idle objects, shared by threads.
+///
+/// The objects are expensive to make or have buffers that grow with use, such as analyzers. A task takes one out of the pool and puts
+/// it back when it ends. Objects are not reset in between.
+///
+/// ```
+/// use twinprint_io::object_pool::ObjectPool;
+///
+/// let pool = ObjectPool::new();
+/// let length = pool.with(String::new, |buffer| {
+///     buffer.clear();
+///     buffer.push_str("text");
+///     buffer.len()
+/// });
+/// assert_eq!(length, 4);
+/// // The buffer is idle again, with its allocation.
+/// assert!(pool.get().is_some_and(|buffer| buffer.capacity() >= 4));
+/// assert!(pool.get().is_none());
+/// ```
 #[derive(Debug)]
 pub struct ObjectPool<T> {
-    things: Mutex<Vec<T>>,
-    /// More are not kept.
-    most: usize,
+    idle: Mutex<Vec<T>>,
+    /// The largest number of idle objects.
+    capacity: usize,
 }
 
 impl<T> ObjectPool<T> {
-    /// None yet; as many are kept as threads work at once.
+    /// An empty pool without a limit. It never has more objects than tasks run at once.
     pub fn new() -> Self {
         Self::with_capacity(usize::MAX)
     }
 
-    /// None yet, and never more than so many.
-    pub fn with_capacity(most: usize) -> Self {
+    /// An empty pool of at most `capacity` idle objects.
+    pub fn with_capacity(capacity: usize) -> Self {
         Self {
-            things: Mutex::default(),
-            most,
+            idle: Mutex::default(),
+            capacity,
         }
     }
 
-    /// One that is idle, if there is one.
-    pub fn take(&self) -> Option<T> {
-        self.things.lock().ok()?.pop()
+    /// Takes an idle object out of the pool; `None` if all are in use.
+    pub fn get(&self) -> Option<T> {
+        self.idle.lock().ok()?.pop()
     }
 
-    /// Keeps it for the next.
-    pub fn give(&self, thing: T) {
-        if let Ok(mut things) = self.things.lock()
-            && things.len() < self.most
+    /// Puts an object into the pool, or drops it if the pool is full.
+    pub fn put(&self, object: T) {
+        if let Ok(mut idle) = self.idle.lock()
+            && idle.len() < self.capacity
         {
-            things.push(thing);
+            idle.push(object);
         }
     }
 
-    /// Works with one that is idle, or a new one.
+    /// Calls `work` with an idle object, or with a new one, and puts it into the pool afterwards.
     pub fn with<R>(&self, new: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
-        let mut thing = self.take().unwrap_or_else(new);
-        let result = work(&mut thing);
-        self.give(thing);
+        let mut object = self.get().unwrap_or_else(new);
+        let result = work(&mut object);
+        self.put(object);
         result
+    }
+}
+
+impl<T> Default for ObjectPool<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }

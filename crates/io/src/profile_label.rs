@@ -1,20 +1,37 @@
-//! What is kept of the profile that made stored fingerprints: its id, and the checksum over its parts.
+//! Profile labels: the id and the checksum of the profile that made stored fingerprints.
 //!
-//! Written as both, parted by a blank. A label without a checksum, as earlier versions wrote it, is compared by its id alone.
+//! A label is written as the id, a space and the checksum. A label without a checksum, as earlier versions wrote it, is compared by its id
+//! alone.
 
 use std::fmt;
 
 use twinprint_text::Profile;
 use twinprint_text::compat::Recipe;
 
-/// The id and the checksum of a profile, this engine's own or another library's.
+/// The id and the checksum of a profile of this engine, or of a recipe of another library.
+///
+/// ```
+/// use twinprint_io::ProfileLabel;
+/// use twinprint_text::Profile;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let label = ProfileLabel::of_profile(&Profile::default_for(64)?);
+/// let stored = label.written();
+/// let read = ProfileLabel::read(&stored).ok_or("no label")?;
+/// read.check_same(&label)?;
+///
+/// let other = ProfileLabel::of_profile(&Profile::default_for(128)?);
+/// assert!(other.check_same(&label).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileLabel {
     id: String,
     checksum: Option<u64>,
 }
 
-/// Two profiles that are not the same.
+/// Two different profiles, whose fingerprints cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("fingerprints of different profiles cannot be compared: {left} and {right}")]
 pub struct ProfilesDiffer {
@@ -23,7 +40,7 @@ pub struct ProfilesDiffer {
 }
 
 impl ProfileLabel {
-    /// Of this engine's own profile.
+    /// The label of a profile.
     pub fn of_profile(profile: &Profile) -> Self {
         Self {
             id: profile.id(),
@@ -31,7 +48,8 @@ impl ProfileLabel {
         }
     }
 
-    /// Of another library's. Which dictionaries it had is not part of it: nobody can tell that of fingerprints made elsewhere.
+    /// The label of a recipe of another library. The dictionaries are not part of it, because they are not known for fingerprints that the
+    /// library made.
     pub fn of_recipe(recipe: Recipe) -> Self {
         Self {
             id: recipe.name(),
@@ -39,13 +57,13 @@ impl ProfileLabel {
         }
     }
 
-    /// What was written; none where nothing was.
+    /// Reads a written label; `None` for an empty string.
     pub fn read(written: &str) -> Option<Self> {
         let (id, checksum) = match written.rsplit_once(' ') {
             Some((id, digits)) if digits.len() == 16 => (id, u64::from_str_radix(digits, 16).ok()),
             _ => (written, None),
         };
-        // A name with a blank that is followed by no checksum is a name.
+        // A space that is not followed by a checksum is part of the id.
         let id = if checksum.is_some() { id } else { written };
         (!written.is_empty()).then(|| Self {
             id: id.to_owned(),
@@ -53,20 +71,20 @@ impl ProfileLabel {
         })
     }
 
-    /// The profile's id.
+    /// The id of the profile.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The checksum, where it is known.
+    /// The checksum, if it is known.
     pub fn checksum(&self) -> Option<u64> {
         self.checksum
     }
 
-    /// Whether fingerprints of both can be compared.
+    /// Checks that fingerprints of both profiles can be compared.
     ///
     /// # Errors
-    /// They cannot; with both names.
+    /// [`ProfilesDiffer`] with both labels.
     pub fn check_same(&self, other: &Self) -> Result<(), ProfilesDiffer> {
         let checksums = self.checksum.zip(other.checksum);
         if self.id == other.id && checksums.is_none_or(|(left, right)| left == right) {
@@ -78,7 +96,7 @@ impl ProfileLabel {
         })
     }
 
-    /// As it is kept.
+    /// The written form, which [`ProfileLabel::read`] reads.
     pub fn written(&self) -> String {
         match self.checksum {
             Some(checksum) => format!("{} {checksum:016x}", self.id),
@@ -101,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read() {
+    fn a_written_label_is_read_back() {
         let own = ProfileLabel::of_profile(&Profile::default_for(64).unwrap());
         let other = ProfileLabel::of_recipe(Recipe::Leon);
         let bare = ProfileLabel::read("tp1-words-lntf-64").unwrap();
@@ -114,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn different_profiles_are_told_by_both_names() {
+    fn the_error_of_different_profiles_names_both() {
         let own = ProfileLabel::of_profile(&Profile::default_for(64).unwrap());
         let other = ProfileLabel::of_recipe(Recipe::Leon);
         let error = own.check_same(&other).unwrap_err().to_string();

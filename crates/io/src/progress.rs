@@ -1,6 +1,6 @@
-//! How a run tells where it is.
+//! The progress of a run, and the resources that its process has used.
 
-/// What a stage counts.
+/// The unit that a stage counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of input.
@@ -9,21 +9,21 @@ pub enum Unit {
     Documents,
     /// Fingerprints.
     Fingerprints,
-    /// Nothing that can be counted beforehand.
+    /// Steps whose number is not known beforehand.
     Steps,
 }
 
 /// Receives the progress of a run. Calls come from one thread at a time.
 pub trait Progress: Sync {
-    /// A stage begins; it will count to about `total`.
+    /// A stage begins. It will count to about `total`.
     fn stage(&self, name: &'static str, total: u64, unit: Unit);
-    /// So much more is done.
+    /// `done` more units of the stage are done.
     fn advance(&self, done: u64);
-    /// Something a user should know that is no error.
+    /// A warning for the user that is not an error.
     fn warn(&self, message: &str);
 }
 
-/// Tells nobody.
+/// Ignores progress and warnings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -33,7 +33,7 @@ impl Progress for Silent {
     fn warn(&self, _: &str) {}
 }
 
-/// The most memory this process has held so far, in bytes, where the system tells (Linux).
+/// The peak memory of this process so far, in bytes (`VmHWM`); `None` except on Linux.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -41,22 +41,34 @@ pub fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Processor time this process has used so far, in seconds, where the system tells (Linux).
+/// The processor time of all threads of this process so far, in seconds; `None` except on Linux.
 pub fn cpu_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may hold spaces; what follows it does not.
+    // The process name is in parentheses and may contain spaces. The fields after it do not.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i)?.parse::<u64>().ok();
-    // Ticks are 1/100 s on every Linux that Rust supports.
+    // A tick is 1/100 s on every Linux that Rust supports.
     Some((ticks(11)? + ticks(12)?) as f64 / 100.0)
 }
 
-/// Bytes this process has read and written so far by calls of the system, where the system tells (Linux).
-pub fn bytes_moved() -> Option<(u64, u64)> {
+/// Bytes that a process has read and written by system calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoBytes {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+/// The bytes that this process has read and written so far; `None` except on Linux.
+pub fn io_bytes() -> Option<IoBytes> {
     let io = std::fs::read_to_string("/proc/self/io").ok()?;
     let field = |name: &str| {
         let line = io.lines().find_map(|line| line.strip_prefix(name));
         line?.trim().parse::<u64>().ok()
     };
-    Some((field("rchar:")?, field("wchar:")?))
+    Some(IoBytes {
+        read: field("rchar:")?,
+        written: field("wchar:")?,
+    })
 }

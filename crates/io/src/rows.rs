@@ -1,37 +1,19 @@
-//! The rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`.
+//! Writes the rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+pub use crate::results::Ratio;
 use crate::results::RejectRow;
 use crate::sink::{OutputFile, SinkError};
 use crate::source::RejectReason;
 
-/// A share, to six places.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct Ratio(f64);
-
-impl Ratio {
-    /// `None` where nothing was measured.
-    pub fn of(value: f64) -> Option<Self> {
-        (!value.is_nan()).then_some(Self(value))
-    }
-
-    /// To six places, towards zero, so that a value below a threshold never reads as having reached it.
-    pub fn value(self) -> f64 {
-        (self.0 * 1e6).floor() / 1e6
-    }
-}
-
-impl Serialize for Ratio {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.value())
-    }
-}
-
-/// Appends a row and a line feed.
+/// Appends a row as a line of JSON. `buffer` is overwritten; it is reused between calls.
+///
+/// # Errors
+/// As [`OutputFile::append`].
 pub fn write<R: Serialize>(out: &mut OutputFile, row: &R, buffer: &mut Vec<u8>) -> Result<(), SinkError> {
     buffer.clear();
-    // Strings, numbers and nulls always serialise; a failure could only come from the buffer, which has none.
+    // Writing to a vector cannot fail, and rows consist of strings, numbers and nulls, which always serialise.
     if serde_json::to_writer(&mut *buffer, row).is_ok() {
         buffer.push(b'\n');
     }
@@ -39,6 +21,9 @@ pub fn write<R: Serialize>(out: &mut OutputFile, row: &R, buffer: &mut Vec<u8>) 
 }
 
 /// Appends the row of a rejected record.
+///
+/// # Errors
+/// As [`OutputFile::append`].
 pub fn write_reject(
     out: &mut OutputFile,
     source: &str,

@@ -2,17 +2,17 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Most worker threads. Far more threads than cores only slow a run down.
+/// The largest number of worker threads. Many more threads than cores only slow a run down.
 pub const MAX_THREADS: usize = 1024;
 
-/// Worker threads that cannot be started.
+/// An error of starting worker threads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadsError {
-    /// More than [`MAX_THREADS`].
+    /// The number exceeds [`MAX_THREADS`].
     #[error("{given} worker threads are too many; give at most {MAX_THREADS}, or 0 for all cores")]
     TooMany {
-        /// The number asked for.
+        /// The given number.
         given: usize,
     },
     /// The system refuses to start them.
@@ -20,10 +20,10 @@ pub enum ThreadsError {
     Refused(String),
 }
 
-/// A pool of `threads` worker threads, or of one a core with 0.
+/// A pool of `threads` worker threads; 0 stands for one thread per core.
 ///
 /// # Errors
-/// More than [`MAX_THREADS`]; a system that starts none.
+/// [`ThreadsError::TooMany`] for more than [`MAX_THREADS`]; [`ThreadsError::Refused`].
 pub fn pool(threads: usize) -> Result<ThreadPool, ThreadsError> {
     if threads > MAX_THREADS {
         return Err(ThreadsError::TooMany { given: threads });

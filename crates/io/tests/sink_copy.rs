@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use corpus_files::{Inputs, Kind, Owned, packed, read_all, unpacked};
 use proptest::prelude::*;
-use twinprint_io::sink::{Fate, SinkError, Written, copy_records};
+use twinprint_io::sink::{CopyCounts, RecordAction, SinkError, copy_records};
 use twinprint_io::source::{Codec, SourceOptions, Sources};
 
 const NAMES: [&str; 12] = [
@@ -29,20 +29,20 @@ const NAMES: [&str; 12] = [
 ];
 
 /// Keeps or removes documents by turns of `pattern`; rejects what was rejected.
-fn fates(records: &[Owned], pattern: &[bool]) -> Vec<Fate> {
+fn fates(records: &[Owned], pattern: &[bool]) -> Vec<RecordAction> {
     let records = records.iter().filter(|r| r.kind != Kind::Blank);
     let kept = pattern.iter().chain(std::iter::repeat(&true));
     records
         .zip(kept)
         .map(|(record, &kept)| match (&record.kind, kept) {
-            (Kind::Rejected(_), _) => Fate::Reject,
-            (_, true) => Fate::Keep,
-            (_, false) => Fate::Remove,
+            (Kind::Rejected(_), _) => RecordAction::Reject,
+            (_, true) => RecordAction::Keep,
+            (_, false) => RecordAction::Remove,
         })
         .collect()
 }
 
-fn copy(sources: &Sources, fates: &[Fate], out: &Path) -> Result<Written, SinkError> {
+fn copy(sources: &Sources, fates: &[RecordAction], out: &Path) -> Result<CopyCounts, SinkError> {
     let read = RefCell::new(0);
     let written = copy_records(sources, &|o| fates[o as usize], out, &|bytes| {
         *read.borrow_mut() += bytes;
@@ -52,7 +52,7 @@ fn copy(sources: &Sources, fates: &[Fate], out: &Path) -> Result<Written, SinkEr
 }
 
 /// The lines that each side must hold, by the rules in the module's comment.
-fn twin(bytes: &[u8], records: &[Owned], fates: &[Fate]) -> (Vec<u8>, Vec<u8>) {
+fn twin(bytes: &[u8], records: &[Owned], fates: &[RecordAction]) -> (Vec<u8>, Vec<u8>) {
     let (mut kept, mut removed) = (Vec::new(), Vec::new());
     let mut fates = fates.iter();
     let lines = match bytes.strip_prefix(b"\xef\xbb\xbf") {
@@ -66,14 +66,14 @@ fn twin(bytes: &[u8], records: &[Owned], fates: &[Fate]) -> (Vec<u8>, Vec<u8>) {
     };
     for (line, record) in lines.split_inclusive(|&b| b == b'\n').zip(records) {
         let fate = if record.kind == Kind::Blank {
-            &Fate::Keep
+            &RecordAction::Keep
         } else {
             fates.next().expect("a fate")
         };
         let side = match fate {
-            Fate::Keep => &mut kept,
-            Fate::Remove => &mut removed,
-            Fate::Reject | Fate::Annotate => continue,
+            RecordAction::Keep => &mut kept,
+            RecordAction::Remove => &mut removed,
+            RecordAction::Reject | RecordAction::Annotate => continue,
         };
         side.extend_from_slice(line);
         if !line.ends_with(b"\n") {
@@ -122,10 +122,10 @@ proptest! {
         let written = copy(&sources, &fates, &out).expect("copied");
         let (kept, removed) = twin(&bytes, &records, &fates);
         prop_assert_eq!(unpacked(&out.join("kept").join(name)), Some(kept));
-        let has_removed = fates.contains(&Fate::Remove);
+        let has_removed = fates.contains(&RecordAction::Remove);
         prop_assert_eq!(unpacked(&out.join("removed").join(name)), has_removed.then_some(removed));
         let count = |fate| fates.iter().filter(|&&f| f == fate).count() as u64;
-        prop_assert_eq!((written.kept_records, written.removed_records), (count(Fate::Keep), count(Fate::Remove)));
+        prop_assert_eq!((written.kept_records, written.removed_records), (count(RecordAction::Keep), count(RecordAction::Remove)));
     }
 }
 
@@ -143,7 +143,13 @@ fn outputs_are_the_same_bytes_every_time() {
         };
         let sources = inputs.find(&[&path], &options).expect("found");
         read_all(&sources, 1 << 16);
-        let fate = |o| if o % 3 == 0 { Fate::Remove } else { Fate::Keep };
+        let fate = |o| {
+            if o % 3 == 0 {
+                RecordAction::Remove
+            } else {
+                RecordAction::Keep
+            }
+        };
         let outs = ["one", "two"].map(|out| {
             let out = inputs.beside(out);
             copy_records(&sources, &fate, &out, &|_| {}).expect("copied");
@@ -185,12 +191,12 @@ fn whole_files_are_copied_as_they_are_and_layouts_stay() {
     let out = inputs.beside("out");
     // In order: a.txt, d.jsonl (a document and a reject), deep/c, deep/er/b, z.txt.
     let fates = [
-        Fate::Keep,
-        Fate::Remove,
-        Fate::Reject,
-        Fate::Keep,
-        Fate::Remove,
-        Fate::Reject,
+        RecordAction::Keep,
+        RecordAction::Remove,
+        RecordAction::Reject,
+        RecordAction::Keep,
+        RecordAction::Remove,
+        RecordAction::Reject,
     ];
     let written = copy(&sources, &fates, &out).expect("copied");
     assert_eq!((written.kept_records, written.removed_records), (2, 2));
@@ -315,7 +321,7 @@ fn cancelling_stops_both_passes() {
     let sources = found.expect("found");
     cancel.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(sources.read(1).next().expect("an answer").is_err());
-    let copied = copy_records(&sources, &|_| Fate::Keep, &inputs.beside("out"), &|_| {});
+    let copied = copy_records(&sources, &|_| RecordAction::Keep, &inputs.beside("out"), &|_| {});
     assert!(matches!(copied, Err(SinkError::Cancelled)));
 }
 
@@ -331,7 +337,7 @@ fn the_limit_bounds_the_second_pass_too() {
     let sources = inputs.find(&[&a, &b], &options).expect("found");
     read_all(&sources, 1 << 20);
     let out = inputs.beside("out");
-    copy_records(&sources, &|_| Fate::Keep, &out, &|_| {}).expect("copied");
+    copy_records(&sources, &|_| RecordAction::Keep, &out, &|_| {}).expect("copied");
     assert_eq!(
         fs::read(out.join("kept/a.jsonl")).expect("kept"),
         b"{\"text\":\"1\"}\n"

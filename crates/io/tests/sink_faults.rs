@@ -1,4 +1,4 @@
-//! Copying onto a disk that is full or fails.
+//! CopyOptions onto a disk that is full or fails.
 
 mod corpus_files;
 mod faulty;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use corpus_files::{Inputs, read_all};
 use faulty::Faulty;
-use twinprint_io::sink::{Fate, OutputDir, SinkError, copy_records, copy_records_to};
+use twinprint_io::sink::{OutputDir, RecordAction, SinkError, copy_records, copy_records_to};
 use twinprint_io::source::SourceOptions;
 
 /// Fails a copy at every so many bytes, or at each operation.
@@ -32,7 +32,13 @@ fn fail_copies(storage: impl Fn(u64) -> Faulty, points: impl Iterator<Item = u64
         .find(&[&inputs.path("")], &SourceOptions::default())
         .expect("found");
     read_all(&sources, 1 << 20);
-    let fate = |o| if o % 2 == 0 { Fate::Keep } else { Fate::Remove };
+    let fate = |o| {
+        if o % 2 == 0 {
+            RecordAction::Keep
+        } else {
+            RecordAction::Remove
+        }
+    };
     let good = inputs.beside("good");
     copy_records(&sources, &fate, &good, &|_| {}).expect("copied");
     let mut failures = 0;

@@ -11,7 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{RecordKind, SourceOptions, Sources};
 
 const SCHEMA: &str = "message rows {
@@ -126,14 +126,14 @@ proptest! {
         prop_assert_eq!(&read, &expected);
         // In runs, so that whole pages go one way; nulls were rejected.
         let fate = |row: usize| match (rows[row].0.is_some(), fates[row / runs]) {
-            (false, _) => Fate::Reject,
-            (true, 0..3) => Fate::Keep,
-            (true, _) => Fate::Remove,
+            (false, _) => RecordAction::Reject,
+            (true, 0..3) => RecordAction::Keep,
+            (true, _) => RecordAction::Remove,
         };
         let out = dir.path().join("out");
         copy_records(&sources, &|ordinal| fate(ordinal as usize), &out, &|_| {}).expect("copied");
         let before = printed(&path);
-        for (side, wanted) in [("kept", Fate::Keep), ("removed", Fate::Remove)] {
+        for (side, wanted) in [("kept", RecordAction::Keep), ("removed", RecordAction::Remove)] {
             let expected: Vec<_> = (0..rows.len()).filter(|&row| fate(row) == wanted).map(|row| before[row].clone()).collect();
             prop_assert_eq!(printed(&out.join(side).join("t.parquet")), expected);
         }

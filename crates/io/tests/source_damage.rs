@@ -1,4 +1,4 @@
-//! Files that are cut off, changed or followed by junk: what is lost of them is said and counted, whatever is left is read.
+//! Truncated, changed and junk-terminated files: the lost part is reported and counted, the rest is read.
 
 mod corpus_files;
 
@@ -127,7 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn nothing_of_a_damaged_packed_file_is_lost_silently(
+    fn every_byte_of_a_damaged_packed_file_is_accounted_for(
         records in 1usize..60,
         damage in damage(),
         format in prop::sample::select(&FORMATS[..]),
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_is_damaged_where_its_decoder_says_so(
+    fn a_file_is_reported_as_damaged_exactly_if_its_decoder_fails(
         records in 1usize..200,
         damage in damage(),
         codec in prop::sample::select(&CODECS[..4]),
@@ -223,7 +223,7 @@ proptest! {
 }
 
 #[test]
-fn the_last_line_before_junk_is_taken() {
+fn the_last_line_before_trailing_junk_is_read() {
     let inputs = Inputs::new();
     let mut bytes = packed_as(".gz", b"one\ntwo");
     bytes.extend_from_slice(b"no gzip");
@@ -238,7 +238,7 @@ fn the_last_line_before_junk_is_taken() {
 }
 
 #[test]
-fn a_document_before_junk_is_rejected_for_it() {
+fn a_whole_file_followed_by_junk_is_rejected() {
     let inputs = Inputs::new();
     let mut bytes = packed_as(".gz", b"one\ntwo");
     bytes.extend_from_slice(b"no gzip");

@@ -153,7 +153,7 @@ proptest! {
 }
 
 #[test]
-fn bytes_behind_a_stream_are_counted() {
+fn bytes_after_a_stream_are_counted() {
     let one = arrow_stream(3, 3);
     let two = [one.clone(), one.clone()].concat();
     let (records, intake) = read("a.arrow", &two);
@@ -167,7 +167,7 @@ fn bytes_behind_a_stream_are_counted() {
 }
 
 #[test]
-fn a_table_without_the_column_says_how_many_rows_it_has() {
+fn a_table_without_the_column_reports_its_rows() {
     for (name, write) in TABLES {
         let inputs = Inputs::new();
         let path = inputs.put_raw(name, write(7, 3));
@@ -191,7 +191,7 @@ fn a_table_without_the_column_says_how_many_rows_it_has() {
 }
 
 #[test]
-fn under_any_text_a_table_without_the_column_is_a_file_of_another_kind() {
+fn with_any_text_a_table_without_the_column_is_skipped() {
     let inputs = Inputs::new();
     inputs.put_raw("a.parquet", parquet(5, 5));
     inputs.put_raw("b.arrow", arrow_file(5, 5));

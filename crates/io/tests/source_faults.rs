@@ -4,7 +4,7 @@ mod corpus_files;
 
 use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{Charset, RejectReason, SourceOptions};
 
 const CODECS: [&str; 6] = ["", ".gz", ".zst", ".bz2", ".xz", ".lz4"];
@@ -33,7 +33,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
     prop::option::weighted(0.3, prop::sample::select(&[Fault::First, Fault::Second][..]))
 }
 
-/// A text, and what stands in it that is no character.
+/// A text, and the bytes in it that encode no character.
 #[derive(Clone, Debug)]
 struct Text {
     before: String,
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn a_character_that_is_none_costs_its_record_alone(
+    fn an_undecodable_character_rejects_only_its_record(
         texts in texts(),
         header in fault(),
         odd in prop::option::weighted(0.3, any::<u8>()),
@@ -240,7 +240,7 @@ proptest! {
 
         let out = inputs.beside("out");
         let is_good = |ordinal: u64| good.iter().any(|&(number, _)| number as u64 == ordinal);
-        let fate = |ordinal| if is_good(ordinal) { Fate::Keep } else { Fate::Reject };
+        let fate = |ordinal| if is_good(ordinal) { RecordAction::Keep } else { RecordAction::Reject };
         copy_records(&sources, &fate, &out, &|_| {}).expect("copied");
         let mut kept = Writer::new(format, of);
         kept.begin(header);
@@ -334,7 +334,7 @@ fn the_account_does_not_depend_on_threads() {
 }
 
 #[test]
-fn arrays_that_cannot_be_cut_are_lost_whole_and_counted() {
+fn arrays_that_cannot_be_split_are_rejected_whole_and_counted() {
     for charset in NO_ARRAYS {
         let of = Charset::named(charset).expect("a charset");
         for codec in CODECS {

@@ -7,19 +7,19 @@ use std::fs;
 use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
 use serde_json::Value;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{Charset, Loss, RejectReason, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {
     SourceOptions::default()
 }
 
-/// Copies a file of records by `fate`; what is kept and what is removed.
+/// Copies a file of records by `fate`. Returns the kept and the removed bytes.
 fn copied(
     inputs: &Inputs,
     sources: &Sources,
     name: &str,
-    fate: impl Fn(u64) -> Fate,
+    fate: impl Fn(u64) -> RecordAction,
 ) -> [Option<Vec<u8>>; 2] {
     let out = inputs.beside("out");
     copy_records(sources, &fate, &out, &|_| {}).expect("copied");
@@ -99,10 +99,10 @@ proptest! {
         let counted = records.iter().filter(|r| r.kind != Kind::Blank).count();
         prop_assert_eq!(counted, twin.len() - 1, "what is no document is a reject");
 
-        let kept = copied(&inputs, &sources, name, |_| Fate::Keep);
+        let kept = copied(&inputs, &sources, name, |_| RecordAction::Keep);
         prop_assert_eq!(kept, [Some(text.clone().into_bytes()), None]);
         let is_kept = |i: u64| pattern >> (i % 64) & 1 == 0;
-        let [kept, removed] = copied(&inputs, &sources, name, |o| if is_kept(o) { Fate::Keep } else { Fate::Remove });
+        let [kept, removed] = copied(&inputs, &sources, name, |o| if is_kept(o) { RecordAction::Keep } else { RecordAction::Remove });
         for (side, keeps) in [(kept, true), (removed, false)] {
             let mut wanted = vec![twin[0].clone()];
             wanted.extend(twin[1..].iter().zip(0..).filter(|(_, i)| is_kept(*i) == keeps).map(|(row, _)| row.clone()));
@@ -142,11 +142,11 @@ proptest! {
             }
         }
 
-        let kept = copied(&inputs, &sources, "a.json", |_| Fate::Keep);
+        let kept = copied(&inputs, &sources, "a.json", |_| RecordAction::Keep);
         prop_assert_eq!(kept, [Some(text.clone().into_bytes()), None]);
-        let fate = |o: u64| [Fate::Keep, Fate::Remove, Fate::Reject][(pattern >> (2 * (o % 32))) as usize % 4 % 3];
+        let fate = |o: u64| [RecordAction::Keep, RecordAction::Remove, RecordAction::Reject][(pattern >> (2 * (o % 32))) as usize % 4 % 3];
         let [kept, removed] = copied(&inputs, &sources, "a.json", fate);
-        for (side, fated) in [(kept, Fate::Keep), (removed, Fate::Remove)] {
+        for (side, fated) in [(kept, RecordAction::Keep), (removed, RecordAction::Remove)] {
             let wanted: Vec<_> = values.iter().zip(0..).filter(|(_, o)| fate(*o) == fated).map(|(v, _)| v.clone()).collect();
             match side {
                 Some(bytes) => prop_assert_eq!(serde_json::from_slice::<Vec<Value>>(&bytes).expect("an array"), wanted),
@@ -170,7 +170,7 @@ proptest! {
         let rejects: Vec<_> = counted.map(|r| matches!(r.kind, Kind::Rejected(_))).collect();
         prop_assert!(rejects.len() as u64 <= limit);
         if limit > 0 && name == "a.json" {
-            let [kept, _] = copied(&inputs, &sources, name, |o| if rejects[o as usize] { Fate::Reject } else { Fate::Keep });
+            let [kept, _] = copied(&inputs, &sources, name, |o| if rejects[o as usize] { RecordAction::Reject } else { RecordAction::Keep });
             let kept: Vec<Value> = serde_json::from_slice(&kept.expect("kept")).expect("an array");
             prop_assert_eq!(kept.len(), rejects.iter().filter(|&&r| !r).count());
         }
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[test]
-fn an_array_read_in_part_is_closed() {
+fn the_copy_of_a_partly_read_array_is_closed() {
     for (text, max, kept) in [
         (r#"[{"text":"x"},{"text":"y"}]"#, 1 << 20, "[{\"text\":\"x\"}]\n"),
         (r#"[{"text":"x"}]"#, 1 << 20, "[{\"text\":\"x\"}]\n"),
@@ -195,7 +195,13 @@ fn an_array_read_in_part_is_closed() {
         let rejected = read_all(&sources, 7)
             .iter()
             .any(|r| matches!(r.kind, Kind::Rejected(_)));
-        let fate = |_| if rejected { Fate::Reject } else { Fate::Keep };
+        let fate = |_| {
+            if rejected {
+                RecordAction::Reject
+            } else {
+                RecordAction::Keep
+            }
+        };
         assert_eq!(
             copied(&inputs, &sources, "a.json", fate),
             [Some(kept.as_bytes().to_vec()), None]
@@ -204,7 +210,7 @@ fn an_array_read_in_part_is_closed() {
 }
 
 #[test]
-fn a_row_knows_its_line_and_its_columns() {
+fn a_row_reports_its_line_and_its_columns() {
     let inputs = Inputs::new();
     let table = "\u{feff}key;body;when\n1;\"two\nlines\";5\n\n;plain;\n2;short\n";
     let path = inputs.put("a.csv", table);
@@ -242,7 +248,7 @@ fn a_row_knows_its_line_and_its_columns() {
 }
 
 #[test]
-fn a_bar_in_a_header_that_is_parted_otherwise_is_a_character() {
+fn a_bar_in_a_header_with_another_delimiter_is_a_character() {
     let inputs = Inputs::new();
     for (name, table, text) in [
         ("a.csv", "a;b|c;text\n1;2;three\n", "three"),
@@ -257,7 +263,7 @@ fn a_bar_in_a_header_that_is_parted_otherwise_is_a_character() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_refused() {
+fn files_that_cannot_be_split_are_rejected() {
     let inputs = Inputs::new();
     let wide = inputs.put("a.csv", format!("text{}\nx\n", ",".repeat(1 << 17)));
     assert!(matches!(
@@ -306,7 +312,7 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
 }
 
 #[test]
-fn a_broken_array_says_how_much_is_lost() {
+fn a_broken_array_reports_the_size_of_the_loss() {
     let inputs = Inputs::new();
     // Far more than is read at a time.
     let rest = format!(
@@ -328,7 +334,7 @@ fn a_broken_array_says_how_much_is_lost() {
 }
 
 #[test]
-fn what_was_joined_and_parted_by_hand_is_read() {
+fn concatenated_and_manually_split_files_are_read() {
     let inputs = Inputs::new();
     // Two files with marks, joined.
     let path = inputs.put(
@@ -342,7 +348,7 @@ fn what_was_joined_and_parted_by_hand_is_read() {
 }
 
 #[test]
-fn a_table_without_a_header_goes_by_numbers() {
+fn columns_of_a_table_without_a_header_have_numbers() {
     let inputs = Inputs::new();
     let path = inputs.put("a.csv", "1;\"one; \"\"two\"\"\"\n2;three\n3\n");
     let options = SourceOptions {
@@ -368,7 +374,7 @@ fn a_table_without_a_header_goes_by_numbers() {
 }
 
 #[test]
-fn a_file_that_is_no_array_says_what_it_holds() {
+fn a_file_that_is_no_array_is_rejected_with_its_contents() {
     let inputs = Inputs::new();
     for (text, says) in [
         (
@@ -390,7 +396,11 @@ fn a_file_that_is_no_array_says_what_it_holds() {
         assert!(reason.contains(says), "{text}: {reason}");
         let last = records.len() as u64 - 1;
         let [kept, _] = copied(&inputs, &sources, "a.json", |o| {
-            if o == last { Fate::Reject } else { Fate::Keep }
+            if o == last {
+                RecordAction::Reject
+            } else {
+                RecordAction::Keep
+            }
         });
         let kept: Vec<Value> = serde_json::from_slice(&kept.expect("kept")).expect("an array");
         assert_eq!(kept.len() as u64, last, "{text}");

@@ -72,7 +72,7 @@ fn a_jsonl_file_yields_documents_rejects_and_blanks_in_order() {
 }
 
 #[test]
-fn every_reason_names_a_way_or_a_place() {
+fn every_reason_names_a_fix_or_a_position() {
     let key = || "text".to_owned();
     for (reason, has) in [
         (
@@ -163,7 +163,7 @@ fn fields_are_named_by_options_and_values_are_kept_for_sorting() {
 }
 
 #[test]
-fn text_files_are_one_document_or_one_a_line() {
+fn text_files_hold_one_document_or_one_per_line() {
     let inputs = Inputs::new();
     inputs.put("a.txt", "\u{feff}one\r\ntwo\n\nthree");
     inputs.put("b.md.gz", "# gz\n");
@@ -250,7 +250,7 @@ fn the_limit_counts_records_over_all_files() {
 }
 
 #[test]
-fn many_files_come_in_order_whatever_the_batch() {
+fn many_files_are_read_in_order_for_every_batch_size() {
     let inputs = Inputs::new();
     for i in 0..300 {
         let name = if i % 7 == 0 {

@@ -14,7 +14,7 @@ fn lines(n: usize) -> Vec<u8> {
 }
 
 #[test]
-fn members_and_frames_follow_one_another() {
+fn files_of_several_members_or_frames_are_read() {
     let inputs = Inputs::new();
     let parts = [lines(10), lines(5)];
     for codec in &CODECS[1..] {
@@ -38,7 +38,7 @@ fn a_window_of_31_bits_is_read() {
 }
 
 #[test]
-fn a_stream_cut_anywhere_keeps_the_records_before_and_the_next_file() {
+fn a_truncated_stream_keeps_its_earlier_records_and_the_next_file() {
     let whole = lines(4_000);
     for codec in &CODECS[1..] {
         let inputs = Inputs::new();
@@ -100,7 +100,7 @@ fn a_damaged_stream_is_rejected_from_there_on() {
 }
 
 #[test]
-fn a_name_that_lies_about_its_codec_is_rejected() {
+fn a_file_with_the_extension_of_another_codec_is_rejected() {
     let inputs = Inputs::new();
     for name in CODECS[1..]
         .iter()
@@ -148,7 +148,7 @@ fn long_records_are_rejected_by_position_in_every_codec() {
 }
 
 #[test]
-fn long_files_are_rejected_and_those_at_the_limit_taken() {
+fn files_above_the_limit_are_rejected_and_files_at_the_limit_read() {
     let options = SourceOptions {
         max_document: 100,
         ..SourceOptions::default()
@@ -175,7 +175,7 @@ fn long_files_are_rejected_and_those_at_the_limit_taken() {
 }
 
 #[test]
-fn a_bomb_is_rejected_where_it_passes_what_its_size_allows() {
+fn a_decompression_bomb_is_rejected_at_its_ratio_limit() {
     // 1.5 GiB of blank lines in some hundred kilobytes of zstd.
     let inputs = Inputs::new();
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");

@@ -1,4 +1,4 @@
-//! Made-up web archives: every record is a document, rejected, or counted as something else, and every byte of what is not
+//! Generated web archives: every record is a document, rejected, or counted as something else, and every byte of what is not
 //! rejected is in `kept/` or `removed/`.
 
 mod corpus_files;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use corpus_files::{Inputs, gzip, unpacked};
 use proptest::prelude::*;
-use twinprint_io::sink::{Fate, copy_records};
+use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{RecordKind, SourceOptions, Sources};
 
 /// A kind of record, its content, and what it is counted as if it is no document.
@@ -197,7 +197,7 @@ fn place_before(records: &[Made], mut after: Vec<u8>) -> Vec<Placed> {
     placed
 }
 
-/// A length that is seen to be wrong: nothing that ends a record stands there. `None` if there is none.
+/// A length that is recognisably wrong, because no record ends there. `None` if there is none.
 fn wrong_length(record: &Made, written: &[u8], after: &[u8]) -> Option<u64> {
     let content = record.content.2.len();
     let said = match record.length {
@@ -247,7 +247,7 @@ fn read(sources: &Sources) -> Counts {
     counts
 }
 
-/// Reads an archive and copies it, documents to both sides by turns; the counts, and what is on each side.
+/// Reads an archive and copies it, documents alternately to both sides. Returns the counts and both sides.
 fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
     let inputs = Inputs::new();
     let path = inputs.put_raw(name, file);
@@ -256,12 +256,12 @@ fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
     let turn = RefCell::new(false);
     let fate = |ordinal: u64| {
         if !counts.documents[ordinal as usize] {
-            return Fate::Reject;
+            return RecordAction::Reject;
         }
         if turn.replace_with(|turn| !*turn) {
-            Fate::Remove
+            RecordAction::Remove
         } else {
-            Fate::Keep
+            RecordAction::Keep
         }
     };
     let out = inputs.beside("out");
@@ -344,7 +344,7 @@ proptest! {
     }
 
     #[test]
-    fn every_byte_of_a_damaged_archive_goes_somewhere(
+    fn every_byte_of_a_damaged_archive_is_accounted_for(
         made in prop::collection::vec(made(), 1..8),
         damages in prop::collection::vec((any::<prop::sample::Index>(), 0..40usize, damage()), 1..6),
     ) {
@@ -364,7 +364,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn a_length_beyond_what_is_held_costs_one_record(
+    fn a_wrong_length_above_the_limit_costs_one_record(
         made in made(),
         said in prop_oneof![(1u64 << 20)..(3 << 20), Just(1 << 40)],
         packed in any::<bool>(),

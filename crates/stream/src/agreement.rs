@@ -1,36 +1,37 @@
-//! How well the clusters of a run agree with labels that its documents carry.
+//! The agreement of clusters with the labels of documents.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::metrics::{Agreement, Score};
 
-/// The labels of a run's documents.
+/// The labels of the documents of a run, in order.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
+    /// The number of each distinct label.
     numbers: HashMap<String, u32>,
-    /// The number of each document's label, where it has one.
-    of: Vec<Option<u32>>,
+    /// The number of each document's label.
+    by_document: Vec<Option<u32>>,
 }
 
 impl Labels {
-    /// The next document's.
+    /// Adds the label of the next document.
     pub(super) fn push(&mut self, label: Option<String>) {
         let next = self.numbers.len() as u32;
         let number = label.map(|label| *self.numbers.entry(label).or_insert(next));
-        self.of.push(number);
+        self.by_document.push(number);
     }
 
-    /// Whether no document has one.
+    /// True if no document has a label.
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// Against the cluster of each document; documents without a label are left out.
+    /// The agreement with the cluster of each document. Documents without a label are left out.
     pub(super) fn agreement(&self, clusters: impl Iterator<Item = u64>) -> AgreementReport {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let (mut found, mut truth) = (Vec::new(), Vec::new());
-        for (cluster, label) in clusters.zip(&self.of) {
+        for (cluster, label) in clusters.zip(&self.by_document) {
             if let Some(label) = label {
                 let next = numbers.len() as u32;
                 found.push(*numbers.entry(cluster).or_insert(next));
@@ -41,24 +42,24 @@ impl Labels {
     }
 }
 
-/// The measures of [`twinprint_cluster::metrics`], for people and programs.
+/// The measures of [`twinprint_cluster::metrics`] for one clustering, in their JSON form. Triples are precision, recall and F1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgreementReport {
     /// Documents with a label.
     pub items: usize,
-    /// Clusters found among them, and labels.
+    /// The number of clusters and of labels among them.
     pub clusters: [usize; 2],
-    /// B-cubed precision, recall and F1.
+    /// B-cubed measure.
     pub bcubed: [f64; 3],
-    /// The same, no document being its own neighbour.
+    /// B-cubed measure in which no document counts as its own neighbour.
     pub bcubed_without_self: [f64; 3],
-    /// Of pairs.
+    /// Pairwise measure.
     pub pairwise: [f64; 3],
     /// Adjusted Rand index.
     pub adjusted_rand: f64,
     /// V-measure.
     pub v_measure: f64,
-    /// Mutual information over the geometric mean of entropies.
+    /// Mutual information divided by the geometric mean of the entropies.
     pub mutual_information: f64,
 }
 

@@ -1,22 +1,36 @@
-//! Fields of records beside the text: time, title, address, score.
+//! Fields of records besides the text: time, title, address, score and label.
 //!
-//! Reading a record yields one field to sort by. A stream wants four, so the records are gone through once for each, which is little work
-//! beside segmenting their texts; a pass differs from the first by nothing but that field, so that all yield the same records.
+//! The reader of `twinprint-io` returns one further field of each record, its sort key. A stream needs up to five, so each chunk is parsed
+//! once for each field. That is little work compared with segmenting the texts. The passes differ only in the sort key, so all of them
+//! return the same records in the same order.
 
 use twinprint_io::source::{Chunk, Format, Record, RecordKind, SortValue, SourceOptions, Sources};
 
-/// Which fields hold what; a record need not have any of them.
+/// The names of the fields of a record: dotted paths in JSON, columns elsewhere. A record need not have any of them.
+///
+/// # Examples
+/// ```
+/// use twinprint_stream::FieldKeys;
+///
+/// // {"text": "…", "published": "2024-05-01T12:00:00Z", "meta": {"url": "https://example.org/a"}}
+/// let keys = FieldKeys {
+///     time: "published".to_owned(),
+///     url: "meta.url".to_owned(),
+///     ..FieldKeys::default()
+/// };
+/// assert_eq!((keys.title.as_str(), keys.score.as_str()), ("title", "score"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldKeys {
-    /// When a document was seen. In web archives it is the date of the record.
+    /// The field of the time, as [`parse_time`](crate::parse_time) reads it. In web archives the time is the date of the record.
     pub time: String,
-    /// Its title.
+    /// The field of the title.
     pub title: String,
-    /// Its address; in web archives the address of the record.
+    /// The field of the address. In web archives it is the address of the record.
     pub url: String,
-    /// How much it is worth.
+    /// The field of the score, by which a canonical member can be chosen.
     pub score: String,
-    /// What it is known to belong to, where clusters are to be compared with that.
+    /// The field of the label, if clusters are compared with labels.
     pub label: Option<String>,
 }
 
@@ -33,31 +47,31 @@ impl Default for FieldKeys {
     }
 }
 
-/// What a record has beside its text and id.
+/// The fields of a record besides its text and id.
 #[derive(Debug, Default)]
-pub struct Beside<'r> {
-    /// Its title.
+pub struct RecordFields<'r> {
+    /// The title.
     pub title: Option<&'r str>,
-    /// Its address.
+    /// The address; in a web archive, the record's own address if no field has one.
     pub url: Option<&'r str>,
-    /// How much it is worth; what is there but is no number is NaN.
+    /// The score. A text that is not a number is NaN.
     pub score: Option<f64>,
-    /// When it was seen, as it says.
+    /// The time, unparsed: see [`time::seconds`](crate::time::seconds).
     pub time: Option<SortValue>,
-    /// What it is known to belong to.
+    /// The label.
     pub label: Option<String>,
 }
 
-/// Calls `take` with every record of a chunk, and of a document what stands beside it. In a web archive the address is the record's id, and
+/// Calls `visit` with every record of a chunk, in order, and the fields of a document. In a web archive the address is the record's id, and
 /// the time its date.
-pub fn records(
+pub fn for_each_record(
     chunk: &Chunk,
     sources: &Sources,
     options: &SourceOptions,
     keys: &FieldKeys,
-    take: &mut dyn FnMut(Record<'_>, Beside<'_>),
+    visit: &mut dyn FnMut(Record<'_>, RecordFields<'_>),
 ) {
-    let fields = Fields::read(chunk, sources, keys);
+    let columns = FieldColumns::read(chunk, sources, keys);
     let format = sources
         .list()
         .get(chunk.source() as usize)
@@ -73,38 +87,38 @@ pub fn records(
     };
     let mut number = 0;
     chunk.documents(&options, &mut |mut record| {
-        let mut beside = Beside::default();
+        let mut fields = RecordFields::default();
         let id;
         if let RecordKind::Document {
             id: own, sort_value, ..
         } = &mut record.kind
         {
             id = own.clone().filter(|_| archive);
-            beside = Beside {
-                title: fields.title(number),
-                url: fields.url(number).or(id.as_deref()),
-                score: fields.score(number),
+            fields = RecordFields {
+                title: columns.title(number),
+                url: columns.url(number).or(id.as_deref()),
+                score: columns.score(number),
                 time: sort_value.take(),
-                label: fields.label(number),
+                label: columns.label(number),
             };
         }
         number += 1;
-        take(record, beside);
+        visit(record, fields);
     });
 }
 
-/// The values of the further fields of a chunk's records, in order.
+/// The fields of a chunk's records, except the time: one column a field, in the order of the records.
 #[derive(Debug, Default)]
-pub struct Fields {
+pub(super) struct FieldColumns {
     titles: Vec<Option<SortValue>>,
     urls: Vec<Option<SortValue>>,
     scores: Vec<Option<SortValue>>,
     labels: Vec<Option<SortValue>>,
 }
 
-impl Fields {
-    /// Reads them. Files that are one document have none.
-    pub fn read(chunk: &Chunk, sources: &Sources, keys: &FieldKeys) -> Self {
+impl FieldColumns {
+    /// Reads the columns. Formats without fields have none.
+    pub(super) fn read(chunk: &Chunk, sources: &Sources, keys: &FieldKeys) -> Self {
         let format = sources
             .list()
             .get(chunk.source() as usize)
@@ -136,7 +150,7 @@ impl Fields {
     }
 
     /// The label of a record.
-    pub fn label(&self, record: usize) -> Option<String> {
+    pub(super) fn label(&self, record: usize) -> Option<String> {
         match self.labels.get(record)?.as_ref()? {
             SortValue::Text(text) => Some(text.to_string()),
             SortValue::Integer(n) => Some(n.to_string()),
@@ -154,7 +168,7 @@ impl Fields {
     }
 }
 
-/// A field of every record; nothing for what is no document.
+/// A field of every record; `None` for a record that is not a document.
 fn values(chunk: &Chunk, options: &SourceOptions, key: &str) -> Vec<Option<SortValue>> {
     let options = SourceOptions {
         sort_key: Some(key.to_owned()),

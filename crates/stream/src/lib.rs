@@ -1,35 +1,60 @@
-//! Clusters of a stream: documents come one at a time and are placed at once, in a duplicate group and in a story.
+//! Clusters of a stream: documents arrive in order, and each is placed at once in a duplicate group and in a story.
 //!
-//! A **group** is tight: its members were verified on the text ([`twinprint_cluster::groups`]). A **story** is loose: documents of one event or subject,
-//! by terms and time ([`twinprint_cluster::stories`]). A group sends its founder to the stories; its other members are the story's as well, but do not weigh in
-//! its centre or its topic. [`Stream`] is the library's way in; [`cluster`](fn@cluster) runs it over files.
+//! A **group** is tight: every member was verified on the text against a leader of the group ([`twinprint_cluster::groups`]). A **story** is
+//! loose: documents of one event or subject, by terms and time ([`twinprint_cluster::stories`]). The founder of a group is placed among the
+//! stories. The other members belong to the same story, but do not add to its centre or its topic.
 //!
-//! The clock of the stream is the latest time of any document so far, so that it never goes back; documents without a time are seen at
-//! that time, and if none has one, the clock stands still and nothing is retired by age.
+//! * [`Stream`] is the library interface: it places one document at a time.
+//! * [`cluster`](fn@cluster) runs a stream over files and writes the result to a directory.
+//! * [`LabelledDocuments`] measures the agreement of clusters in a file with labels of documents.
 //!
-//! Invariant: what is placed depends on the order of the documents alone, not on threads, and not on whether the state was stored and read
-//! again in between.
-
+//! The clock of the stream is the latest time of any document so far, so it never goes back. A document without a time gets the time of the
+//! clock. If no document has a time, the clock stands still and nothing ends by age.
+//!
+//! Invariant: groups and stories depend on the order of the documents only, not on the number of threads, and not on whether the state was
+//! stored and read again in between.
+//!
+//! ```
+//! use twinprint_stream::{Document, Stream, StreamOptions, parse_time};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut stream = Stream::new(StreamOptions::new()?);
+//! let texts = [
+//!     "Cocoa prices rose in London after rain delayed the harvest in Ghana.",
+//!     "Cocoa prices rose in London after rain delayed the harvest in Ghana!",
+//!     "The city council voted to build a bridge over the river.",
+//! ];
+//! for (name, text) in ["a", "b", "c"].into_iter().zip(texts) {
+//!     let time = Some(parse_time("2024-05-01T12:00:00Z")?);
+//!     let assigned = stream.add(&Document { name, text, time, ..Document::default() });
+//!     println!("{name}: group {}, story {}, new: {}", assigned.group, assigned.story, assigned.is_new());
+//! }
+//! assert_eq!(stream.groups().len(), 2);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod agreement;
+mod batch;
 mod error;
-mod feed;
 pub mod fields;
-mod judge;
+mod history;
+mod job;
+mod labelled;
+pub mod leader_index;
 mod leaders;
 mod members;
 mod options;
-mod packed;
+mod output;
 mod page;
 mod prepare;
 mod role;
 mod rows;
 mod run;
-mod runs;
-mod search;
 mod state;
 mod state_file;
+mod summary;
 #[cfg(test)]
 mod tests;
 pub mod time;
@@ -42,49 +67,80 @@ use twinprint_fingerprint::HashKey;
 use twinprint_io::VERSION;
 
 pub use agreement::AgreementReport;
-pub use error::StreamError;
+pub use error::{StateError, StreamError};
 pub use fields::FieldKeys;
-pub use judge::LabelledDocuments;
+pub use job::{ClusterJob, ClusterRun};
+pub use labelled::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
-pub use run::{ClusterJob, ClusterRun, ClusterSummary, cluster};
-pub use state::StateError;
+pub use run::cluster;
+pub use summary::ClusterSummary;
 pub use time::{parse_span, parse_time};
 pub use twinprint_cluster::groups::Preference;
 pub use twinprint_cluster::stories::Method;
 
+use history::PastRuns;
 use leaders::Leaders;
-use runs::PastRuns;
 
-/// Where a document was placed.
+/// The place of a document: its group, its story, and the leader it was verified against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assigned {
-    /// Its number in the stream, from 0.
+    /// The document's number in the stream, from 0.
     pub document: u64,
-    /// Its duplicate group, which may become part of another: see [`Stream::group`].
+    /// The id of its duplicate group. The group may merge into another later: see [`Stream::group`].
     pub group: u64,
-    /// Its story, which may become part of another: see [`Stream::story`].
+    /// The id of its story. The story may merge into another later: see [`Stream::story`].
     pub story: u64,
-    /// The leader it was verified against, by number; itself where it founded the group.
+    /// The number of the leader it was verified against; its own number if it founded the group.
     pub leader: u64,
     /// Its similarity to that leader.
     pub similarity: Similarity,
 }
 
 impl Assigned {
-    /// Whether it is no duplicate of anything seen before.
+    /// True if the document is not a duplicate of an earlier one.
     pub fn is_new(&self) -> bool {
         self.leader == self.document
     }
 }
 
-/// Groups and stories of a stream. Memory is bounded by the live ones, see [`StreamOptions`].
+/// Groups and stories of a stream. Memory is bounded by the live ones; [`StreamOptions`] bounds their number.
+///
+/// # Examples
+/// ```
+/// use twinprint_stream::{Document, Stream, StreamOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut stream = Stream::new(StreamOptions::new()?);
+/// let first = stream.add(&Document {
+///     name: "a",
+///     text: "Cocoa prices rose in London after rain delayed the harvest in Ghana.",
+///     ..Document::default()
+/// });
+/// let copy = stream.add(&Document {
+///     name: "b",
+///     text: "Cocoa prices rose in London, after rain delayed the harvest in Ghana!",
+///     ..Document::default()
+/// });
+/// assert!(first.is_new() && !copy.is_new());
+/// assert_eq!((copy.group, copy.leader), (first.group, first.document));
+///
+/// // Groups and stories merge, so ids are resolved when they are used.
+/// let id = stream.story(copy.story);
+/// for story in stream.stories().filter(|story| story.id == id) {
+///     let topic = stream.topic(story);
+///     println!("{} documents: {}", story.size, topic.title);
+///     assert_eq!(story.size, 2);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Stream {
     options: StreamOptions,
     key: HashKey,
     documents: u64,
-    /// The latest time so far.
+    /// The latest time of any document, in seconds since 1970.
     clock: Option<i64>,
     groups: Groups,
     stories: Stories,
@@ -92,14 +148,14 @@ pub struct Stream {
     past: PastRuns,
 }
 
-/// A key that is different in every process; it decides nothing that is written.
+/// A key for hashing shingles that differs in every process, so that no input can provoke collisions. No output depends on it.
 fn random_key() -> HashKey {
     use std::hash::{BuildHasher, RandomState};
     HashKey::new(RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }
 
 impl Stream {
-    /// A stream of which nothing has been seen.
+    /// Creates a stream without documents.
     pub fn new(options: StreamOptions) -> Self {
         let key = random_key();
         Self {
@@ -114,7 +170,7 @@ impl Stream {
         }
     }
 
-    /// The options it was made with.
+    /// The options of the stream.
     pub fn options(&self) -> &StreamOptions {
         &self.options
     }
@@ -124,7 +180,7 @@ impl Stream {
         self.documents
     }
 
-    /// Prepares documents for this stream, on any thread.
+    /// Creates a preparer of documents for this stream, for use on any thread.
     pub fn preparer(&self) -> Preparer {
         Preparer::new(&self.options.profile, self.key)
     }
@@ -135,13 +191,13 @@ impl Stream {
         self.place(&prepared)
     }
 
-    /// Counts the words of a document that will be placed later, so that what they weigh is known better; see
+    /// Counts the words of a document that will be placed later, so that word weights are estimated from more documents; see
     /// [`Stories::count_ahead`].
     pub fn count_ahead(&mut self, document: &Prepared) {
         self.represent(document, 0, 0, |stories, item, _| stories.count_ahead(item));
     }
 
-    /// The vector that a document would have in its story now: terms and weights, of length 1.
+    /// Returns the vector by which a document would be compared with stories now: terms and weights, of length 1.
     pub fn vector(&mut self, document: &Prepared) -> Vec<(String, f32)> {
         self.represent(document, 0, 0, |stories, item, _| stories.vector_of(item))
     }
@@ -153,10 +209,10 @@ impl Stream {
         self.clock = self.clock.max(document.time);
         let now = self.clock.unwrap_or(0);
         let time = document.time.unwrap_or(now);
-        let mut space = self.leaders.around(&document.content);
+        let mut space = self.leaders.space_for(&document.text);
         self.groups.advance(now, &mut space);
         let item = GroupItem {
-            fingerprint: document.content.fingerprint,
+            fingerprint: document.text.fingerprint(),
             member: members::member(document, number, time, self.options.scope),
         };
         let placed = self.groups.place(item, now, &mut space);
@@ -168,7 +224,7 @@ impl Stream {
             .filter(|_| placed.leader != number);
         let story = match label {
             Some(story) if self.stories.grow(story, time, now) => self.stories.resolve(story),
-            // The founder of a group, or the first duplicate after the group's story has ended.
+            // The founder of a group, or the first duplicate after the story of the group ended.
             _ => {
                 let joined: StoryPlacement = self.represent(document, number, time, |stories, item, now| {
                     stories.place(item, now)
@@ -188,12 +244,13 @@ impl Stream {
         }
     }
 
+    /// Calls `use_item` with the stories, the document as a story item, and the clock.
     fn represent<T>(
         &mut self,
         document: &Prepared,
         number: u64,
         time: i64,
-        f: impl FnOnce(&mut Stories, &Representative<'_>, i64) -> T,
+        use_item: impl FnOnce(&mut Stories, &Representative<'_>, i64) -> T,
     ) -> T {
         let host = document.host();
         let item = Representative {
@@ -204,15 +261,15 @@ impl Stream {
             words: &document.words(),
             opening: document.opening(),
         };
-        f(&mut self.stories, &item, self.clock.unwrap_or(0))
+        use_item(&mut self.stories, &item, self.clock.unwrap_or(0))
     }
 
-    /// The group that has become of one.
+    /// Returns the id of the group that a group has merged into; its own id if it has not merged.
     pub fn group(&self, group: u64) -> u64 {
         self.groups.resolve(group)
     }
 
-    /// The story that has become of one.
+    /// Returns the id of the story that a story has merged into; its own id if it has not merged.
     pub fn story(&self, story: u64) -> u64 {
         self.stories.resolve(story)
     }
@@ -227,18 +284,23 @@ impl Stream {
         self.stories.live()
     }
 
-    /// What a live story is about.
+    /// Returns the topic of a live story: its terms and a title.
     pub fn topic(&self, story: &Story) -> Topic {
         self.stories.topic(story)
     }
 
-    /// The groups and stories that were retired since the last call: still of interest, but nothing will join them.
+    /// Takes the groups and stories that ended since the last call. No document can join them any more.
     pub fn take_retired(&mut self) -> (Vec<DuplicateGroup>, Vec<(Story, Topic)>) {
         (self.groups.take_retired(), self.stories.take_retired())
     }
 
-    /// What was done so far.
+    /// Returns the counts of operations on groups and stories so far.
     pub fn counts(&self) -> (groups::GroupCounts, stories::StoryCounts) {
         (self.groups.counts(), self.stories.counts())
     }
 }
+
+/// The example of the README, compiled as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

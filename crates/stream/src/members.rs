@@ -1,4 +1,4 @@
-//! What the canonical policy looks at, of a document.
+//! Group members: the properties of a document by which a group chooses its canonical member.
 
 use twinprint_cluster::groups::Member;
 
@@ -25,7 +25,7 @@ pub(super) fn member(document: &Prepared, number: u64, time: i64, scope: Scope) 
     }
 }
 
-/// The part of a host that is registered, by the Public Suffix List; the host where it has none.
+/// The registered domain of a host, by the Public Suffix List; the host itself if it has none.
 fn domain(host: String) -> String {
     match psl::domain_str(&host) {
         Some(domain) => domain.to_owned(),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn domains_are_those_registered() {
+    fn the_domain_of_a_host_is_the_registered_one() {
         for (host, expected) in [
             ("news.example.co.uk", "example.co.uk"),
             ("www.example.com", "example.com"),

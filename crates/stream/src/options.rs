@@ -1,4 +1,4 @@
-//! What a user can choose for a stream.
+//! The options of a stream.
 
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::groups::GroupOptions;
@@ -10,40 +10,40 @@ use twinprint_io::OptionError;
 
 use crate::StreamError;
 
-/// Whose copies compete for being canonical.
+/// The part of a group within which one canonical member is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
-    /// All of a group.
+    /// The whole group.
     #[default]
     None,
-    /// Those on one host; each host has its own.
+    /// The members on one host: each host has a canonical member.
     Host,
-    /// Those on one registered domain; each has its own.
+    /// The members on one registered domain: each domain has a canonical member.
     Domain,
 }
 
-/// How documents are placed. Everything that decides the result, besides the documents.
+/// Everything that decides groups and stories, except the documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamOptions {
-    /// What fingerprints are made of; 128 bits.
+    /// The profile of fingerprints, at 128 bits.
     pub profile: Profile,
-    /// Least Jaccard of duplicates, in (0, 1].
+    /// The least Jaccard of a duplicate and its leader, in (0, 1].
     pub threshold: f64,
-    /// Largest Hamming distance at 128 bits of what is compared.
+    /// The largest Hamming distance, of 128 bits, at which texts are compared; at most 24.
     pub radius: u32,
-    /// How groups are formed.
+    /// The options of groups.
     pub groups: GroupOptions,
-    /// How stories are formed.
+    /// The options of stories.
     pub stories: StoryOptions,
-    /// Whose copies compete for being canonical.
+    /// The part of a group within which one canonical member is chosen.
     pub scope: Scope,
 }
 
 impl StreamOptions {
-    /// The defaults.
+    /// The defaults: words weighted 1 + ln tf, Jaccard 0.8, radius 20.
     ///
     /// # Errors
-    /// Never in practice: when the default profile were refused.
+    /// If the default profile were invalid, which a test excludes.
     pub fn new() -> Result<Self, ProfileError> {
         Ok(Self {
             profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
@@ -55,10 +55,10 @@ impl StreamOptions {
         })
     }
 
-    /// Refuses what makes no sense, naming the option.
+    /// Checks that every option is in its range.
     ///
     /// # Errors
-    /// An option out of its range.
+    /// An [`OptionError`] that names the first option out of its range.
     pub fn check(&self) -> Result<(), StreamError> {
         let share = |x: f64| x > 0.0 && x <= 1.0;
         let checks = [
@@ -94,7 +94,7 @@ impl StreamOptions {
         }
     }
 
-    /// Everything, an option a line, by which a stored state knows its options.
+    /// The options as text, one a line. State files store this text and compare it on reading, so its form is part of their format.
     pub(super) fn describe(&self) -> String {
         let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), time::span);
         let Self {
@@ -137,13 +137,13 @@ impl StreamOptions {
     }
 }
 
-/// What differs between two descriptions, for people.
+/// The differences between two descriptions, as a sentence for users.
 pub(super) fn different(had: &str, asked: &str) -> String {
     let lines = had.lines().zip(asked.lines()).filter(|(had, asked)| had != asked);
-    let told = lines.filter_map(|(had, asked)| {
+    let differences = lines.filter_map(|(had, asked)| {
         let (name, had) = had.split_once(": ")?;
         let (_, asked) = asked.split_once(": ")?;
         Some(format!("{name} was {had}, now {asked}"))
     });
-    told.collect::<Vec<String>>().join("; ")
+    differences.collect::<Vec<String>>().join("; ")
 }

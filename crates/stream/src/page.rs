@@ -1,44 +1,47 @@
-//! `stories.html`: one file in two languages that needs nothing else: the largest stories over time, their topics and members.
+//! `stories.html`: the largest stories over time, their topics and titles, as one self-contained page in two languages.
 //!
-//! Whatever comes from a corpus goes through the template's escaping, and names through `visible` besides.
+//! Text from the corpus is escaped by the template; names also pass the `name` filter, which shows characters that would otherwise be invisible.
 
 use std::cmp::Reverse;
 
 use askama::Template;
 use twinprint_cluster::stories::{Story, Topic};
 
-use super::run::ClusterSummary;
+use super::summary::ClusterSummary;
 use super::time::{day, stamp};
 use twinprint_io::page::filters;
 
-/// Stories shown, the largest.
-const SHOWN: usize = 200;
-/// Of these, stories drawn over time.
-const DRAWN: usize = 40;
-/// Stories held before the smallest are dropped.
-const HELD: usize = 4 * SHOWN;
-/// Names of a topic told in a heading.
-const HEADING: usize = 5;
+/// Stories on the page: the largest ones.
+const MAX_STORIES: usize = 200;
+/// Stories in the chart over time: the largest of those on the page.
+const MAX_BARS: usize = 40;
+/// Stories held in memory before the smallest are dropped.
+const MAX_HELD: usize = 4 * MAX_STORIES;
+/// Terms of the topic in the heading of a story.
+const HEADING_TERMS: usize = 5;
 
-/// A story to be shown.
+/// A story on the page.
 #[derive(Debug)]
-struct ShownStory {
+struct PageStory {
     id: u64,
     size: u64,
+    /// Documents that are not duplicates of another.
     distinct: u32,
+    /// First and last time, in seconds since 1970.
     seen: [i64; 2],
     terms: Vec<String>,
     title: String,
     titles: Vec<String>,
 }
 
-impl ShownStory {
+impl PageStory {
     fn heading(&self) -> String {
-        let terms = self.terms.iter().take(HEADING);
+        let terms = self.terms.iter().take(HEADING_TERMS);
         terms.map(String::as_str).collect::<Vec<_>>().join(" · ")
     }
 
-    fn when(&self) -> String {
+    /// The days from the first to the last document.
+    fn days(&self) -> String {
         let [first, last] = self.seen.map(|seconds| day(seconds).unwrap_or_default());
         if first == last {
             first
@@ -52,17 +55,17 @@ impl ShownStory {
     }
 }
 
-/// The largest stories met.
+/// The largest stories added so far, for the page.
 #[derive(Debug, Default)]
-pub(super) struct Shown(Vec<ShownStory>);
+pub(super) struct StoriesPage(Vec<PageStory>);
 
-impl Shown {
-    /// Stories of one document are not shown.
+impl StoriesPage {
+    /// Adds a story. Stories of one document are left out.
     pub(super) fn add(&mut self, story: &Story, topic: &Topic) {
         if story.size < 2 {
             return;
         }
-        self.0.push(ShownStory {
+        self.0.push(PageStory {
             id: story.id,
             size: story.size,
             distinct: story.members,
@@ -71,19 +74,19 @@ impl Shown {
             title: topic.title.clone(),
             titles: story.titles().map(str::to_owned).collect(),
         });
-        if self.0.len() > HELD {
-            self.cut();
+        if self.0.len() > MAX_HELD {
+            self.drop_smallest();
         }
     }
 
-    fn cut(&mut self) {
+    fn drop_smallest(&mut self) {
         self.0.sort_by_key(|story| (Reverse(story.size), story.id));
-        self.0.truncate(SHOWN);
+        self.0.truncate(MAX_STORIES);
     }
 
-    /// The page.
+    /// The page as HTML. Times are shown if `timed`.
     pub(super) fn html(mut self, summary: &ClusterSummary, timed: bool) -> String {
-        self.cut();
+        self.drop_smallest();
         let page = Page {
             summary,
             timed,
@@ -96,7 +99,7 @@ impl Shown {
     }
 }
 
-/// A story over time; places in per cent of the width and in pixels down.
+/// A story in the chart over time: `x` and `width` in per cent, `y` in pixels.
 struct Bar {
     id: u64,
     x: String,
@@ -104,7 +107,7 @@ struct Bar {
     y: usize,
     label: String,
     size: u64,
-    when: String,
+    days: String,
 }
 
 #[derive(Template)]
@@ -112,9 +115,9 @@ struct Bar {
 struct Page<'p> {
     summary: &'p ClusterSummary,
     timed: bool,
-    stories: Vec<ShownStory>,
+    stories: Vec<PageStory>,
     bars: Vec<Bar>,
-    /// The first and the last day drawn.
+    /// The first and the last day of the chart.
     span: [String; 2],
 }
 
@@ -124,41 +127,42 @@ impl Page<'_> {
     }
 
     fn height(&self) -> usize {
-        self.bars.len() * ROW + 26
+        self.bars.len() * BAR_HEIGHT + 26
     }
 }
 
-/// Pixels of a drawn story.
-const ROW: usize = 30;
+/// Height of a bar with its label, in pixels.
+const BAR_HEIGHT: usize = 30;
 
-fn ends(stories: &[ShownStory]) -> [i64; 2] {
-    let drawn = || stories.iter().take(DRAWN);
+/// First and last time of the stories in the chart.
+fn ends(stories: &[PageStory]) -> [i64; 2] {
+    let drawn = || stories.iter().take(MAX_BARS);
     [
         drawn().map(|story| story.seen[0]).min().unwrap_or(0),
         drawn().map(|story| story.seen[1]).max().unwrap_or(0),
     ]
 }
 
-fn span(stories: &[ShownStory]) -> [String; 2] {
+fn span(stories: &[PageStory]) -> [String; 2] {
     ends(stories).map(|seconds| day(seconds).unwrap_or_default())
 }
 
-fn bars(stories: &[ShownStory]) -> Vec<Bar> {
+fn bars(stories: &[PageStory]) -> Vec<Bar> {
     let [first, last] = ends(stories);
-    let length = (last.saturating_sub(first)).max(1) as f64;
-    let mut drawn: Vec<&ShownStory> = stories.iter().take(DRAWN).collect();
+    let duration = (last.saturating_sub(first)).max(1) as f64;
+    let mut drawn: Vec<&PageStory> = stories.iter().take(MAX_BARS).collect();
     drawn.sort_by_key(|story| (story.seen[0], story.id));
-    let bar = |(place, story): (usize, &ShownStory)| {
-        let share = |seconds: i64| (seconds.saturating_sub(first)) as f64 / length * 100.0;
+    let bar = |(row, story): (usize, &PageStory)| {
+        let share = |seconds: i64| (seconds.saturating_sub(first)) as f64 / duration * 100.0;
         let [from, to] = story.seen.map(share);
         Bar {
             id: story.id,
             x: format!("{from:.2}%"),
             width: format!("{:.2}%", (to - from).max(0.4)),
-            y: place * ROW,
+            y: row * BAR_HEIGHT,
             label: story.heading(),
             size: story.size,
-            when: story.when(),
+            days: story.days(),
         }
     };
     drawn.into_iter().enumerate().map(bar).collect()

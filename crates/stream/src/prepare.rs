@@ -1,28 +1,27 @@
-//! What can be known of a document before it is placed: the part that many threads share.
+//! Preparation of documents: all work that does not depend on the other documents, so that many threads can share it.
 
 use std::fmt;
 
 use twinprint_cluster::stories::StoryWord;
 use twinprint_fingerprint::HashKey;
-use twinprint_text::overlap::{ShingleSet, Shingler};
-use twinprint_text::{Analyzer, Measure, Profile, Words};
+use twinprint_text::{PreparationKeys, PreparedText, Profile, TextPreparer, Words};
 
 use super::words::{WordCounts, host, title};
 
-/// A document as it comes.
+/// A document as the caller gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document<'a> {
-    /// What it is called.
+    /// Its name, such as an id; names need not be distinct.
     pub name: &'a str,
     /// Its text.
     pub text: &'a str,
-    /// Its title; without one, the first line of the text stands for it.
+    /// Its title; `None` means the first line of the text.
     pub title: Option<&'a str>,
-    /// Its address.
+    /// Its URL.
     pub url: Option<&'a str>,
-    /// When it was seen, in seconds since 1970; without that, the clock of the stream.
+    /// The time at which it was seen, in seconds since 1970; `None` means the clock of the stream.
     pub time: Option<i64>,
-    /// How much it is worth.
+    /// A rating by the caller, for the choice of a group's canonical document. NaN counts as none.
     pub score: Option<f64>,
 }
 
@@ -35,49 +34,35 @@ pub struct Prepared {
     pub(super) time: Option<i64>,
     pub(super) score: Option<f64>,
     pub(super) length: u64,
-    pub(super) content: Content,
+    pub(super) text: PreparedText,
     pub(super) words: WordCounts,
 }
 
-/// What a document is compared by.
-#[derive(Debug)]
-pub(super) struct Content {
-    /// Canonical text.
-    pub(super) text: Box<str>,
-    /// The text has no features, so it duplicates nothing.
-    pub(super) is_empty: bool,
-    pub(super) fingerprint: u128,
-    /// Distinct features.
-    pub(super) features: u32,
-    pub(super) measure: Measure,
-    pub(super) set: ShingleSet,
-}
-
 impl Prepared {
-    /// True if the text has no features. Such a document duplicates nothing and founds a group of its own.
+    /// Returns `true` if the text has no features. Such a document is no duplicate of anything and founds a group of its own.
     pub fn is_empty(&self) -> bool {
-        self.content.is_empty
+        self.text.is_empty()
     }
 
     /// Distinct words, their roles, and how often each occurs.
     pub(super) fn words(&self) -> Vec<StoryWord<'_>> {
-        self.words.of(&self.content.text).collect()
+        self.words.of(self.text.canonical()).collect()
     }
 
+    /// The first words of the text, by their positions in [`words`](Self::words).
     pub(super) fn opening(&self) -> &[u32] {
         self.words.opening()
     }
 
-    /// The host of its address; empty without one.
+    /// The host of its URL; empty without one.
     pub(super) fn host(&self) -> String {
         self.url.as_deref().map_or_else(String::new, host)
     }
 }
 
-/// Prepares documents. Keeps its buffers: one for each thread.
+/// Prepares documents for one stream. Keeps its buffers; use one for each thread.
 pub struct Preparer {
-    analyzer: Analyzer,
-    shingler: Shingler,
+    texts: TextPreparer,
     words: Words,
 }
 
@@ -88,26 +73,24 @@ impl fmt::Debug for Preparer {
 }
 
 impl Preparer {
+    /// A preparer for a profile; `key` is the key of the shingles.
     pub(super) fn new(profile: &Profile, key: HashKey) -> Self {
+        let keys = PreparationKeys {
+            features: HashKey::PUBLIC,
+            shingles: key,
+        };
         Self {
-            analyzer: Analyzer::new(profile, HashKey::PUBLIC),
-            shingler: Shingler::new(key),
+            texts: TextPreparer::new(profile, keys),
             words: Words::default(),
         }
     }
 
-    /// Takes time linear in the text.
+    /// Prepares a document. Linear in its text.
     pub fn prepare(&mut self, document: &Document<'_>) -> Prepared {
-        let analysis = self.analyzer.analyze(document.text);
-        let canonical = analysis.canonical;
-        let content = Content {
-            is_empty: analysis.is_empty(),
-            fingerprint: analysis.fingerprint,
-            features: analysis.features,
-            measure: analysis.measure,
-            set: ShingleSet::new(self.shingler.shingle(canonical, analysis.measure)),
-            text: canonical.into(),
-        };
+        let text = self.texts.prepare(document.text);
+        // Every document needs it; the set by the other measure is made if a leader needs it.
+        self.texts.shingle(&text);
+        let canonical = text.canonical();
         let words = if canonical.is_empty() {
             WordCounts::default()
         } else {
@@ -120,7 +103,7 @@ impl Preparer {
             time: document.time,
             score: document.score.filter(|score| !score.is_nan()),
             length: document.text.len() as u64,
-            content,
+            text,
             words,
         }
     }
@@ -162,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn ideographs_are_parted_where_a_clause_ends() {
+    fn ideographs_are_split_where_a_clause_ends() {
         let prepared = prepare("湖人赢球，湖人队");
         assert_eq!(
             prepared
@@ -175,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_given_or_the_first_line() {
+    fn a_missing_title_is_the_first_line() {
         assert_eq!(&*prepare("\n  First   line \nsecond").title, "First line");
         let given = preparer().prepare(&Document {
             text: "text",
@@ -188,6 +171,6 @@ mod tests {
     #[test]
     fn a_text_without_words_is_empty() {
         let empty = prepare("…!");
-        assert!(empty.content.is_empty && empty.words().is_empty() && empty.content.text.is_empty());
+        assert!(empty.is_empty() && empty.words().is_empty() && empty.text.canonical().is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! What a word is good for in a topic.
+//! The role of a word in a topic: term, part of a name, or stop word.
 //!
-//! Words that every text has say nothing, whatever a corpus counts; they are listed here for English and Chinese. In other languages their
-//! rarity alone keeps them out.
+//! Function words say nothing about a subject, even if a corpus has few of them. They are listed here for English and Chinese. In other
+//! languages only their frequency keeps them out of topics.
 
 use twinprint_cluster::stories::WordRole;
 
@@ -22,7 +22,7 @@ const ENGLISH: &[&str] = &[
     "will", "with", "within", "without", "would", "yet", "you", "your",
 ];
 
-/// Function words of Chinese of two characters or more, sorted. Single characters are parts of names at most.
+/// Function words of Chinese of two characters or more, sorted. Single characters are never terms, so they need no entry here.
 const CHINESE: &[&str] = &[
     "一个",
     "一些",
@@ -162,21 +162,24 @@ const CHINESE: &[&str] = &[
     "首先",
 ];
 
-/// Longer words are no words.
-const LONGEST: usize = 64;
+/// Bytes of the longest word that can be a term. Longer ones are stop words.
+const MAX_WORD_BYTES: usize = 64;
 
-/// The role of a word of a canonical text.
+/// Returns the role of a word of a canonical text.
 pub(super) fn role(word: &str) -> WordRole {
     let mut chars = word.chars();
     let (Some(first), second) = (chars.next(), chars.next()) else {
         return WordRole::Stop;
     };
-    if word.len() > LONGEST || ENGLISH.binary_search(&word).is_ok() || CHINESE.binary_search(&word).is_ok() {
+    if word.len() > MAX_WORD_BYTES
+        || ENGLISH.binary_search(&word).is_ok()
+        || CHINESE.binary_search(&word).is_ok()
+    {
         return WordRole::Stop;
     }
     let number = word.chars().all(char::is_numeric);
     if second.is_none() || number {
-        // A single letter is a part too: names have initials. Function words of one ideograph end a name.
+        // A single letter is a part, since names have initials. A function word of one ideograph ends a name.
         return if "的了在是和与及或就都而也很着过被把对从到为以于等这那他她它我你有不上下中说要会将让给向"
             .contains(first)
         {
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn roles() {
+    fn words_have_the_expected_roles() {
         for (word, expected) in [
             ("the", WordRole::Stop),
             ("cocoa", WordRole::Term),

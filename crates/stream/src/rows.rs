@@ -7,21 +7,21 @@ use twinprint_cluster::stories::{Story, Topic};
 use super::time::stamp;
 use twinprint_io::rows::Ratio;
 
-/// One row a document.
+/// The row of a document in `assignments.jsonl`.
 #[derive(Serialize)]
 pub(super) struct AssignmentRow<'r> {
     pub(super) id: &'r str,
     pub(super) source: &'r str,
     pub(super) line: u64,
-    /// Its number in the stream.
+    /// The document's number in the stream.
     pub(super) document: u64,
     pub(super) group_id: u64,
     pub(super) story_id: u64,
-    /// Jaccard with the leader it was verified against; 1 for a founder.
+    /// Jaccard with the leader that the document was verified against; 1 for a founder.
     pub(super) jaccard: Option<Ratio>,
 }
 
-/// One row a group of two documents or more.
+/// The row of a group of two documents or more in `groups.jsonl`.
 #[derive(Serialize)]
 pub(super) struct GroupRow<'r> {
     group_id: u64,
@@ -29,14 +29,14 @@ pub(super) struct GroupRow<'r> {
     story_id: u64,
     first: Option<String>,
     last: Option<String>,
-    /// Who stands for it, a name for each site.
+    /// Names of the canonical members: one, or one for each site.
     canonical: Vec<&'r str>,
-    /// Ids of groups that are now part of it.
+    /// Ids of the groups that merged into this one.
     merged: &'r [u64],
 }
 
 impl<'r> GroupRow<'r> {
-    /// `story` is what the group's story has become; times are told where documents have them.
+    /// `story` is the id of the group's story after merging. Times are written if `timed`.
     pub(super) fn new(group: &'r DuplicateGroup, story: u64, timed: bool) -> Self {
         let [first, last] = stamps(group.seen, timed);
         Self {
@@ -55,20 +55,20 @@ fn stamps(seen: [i64; 2], timed: bool) -> [Option<String>; 2] {
     seen.map(|seconds| stamp(seconds).filter(|_| timed))
 }
 
-/// One row a story.
+/// The row of a story in `stories.jsonl`.
 #[derive(Serialize)]
 pub(super) struct StoryRow<'r> {
     story_id: u64,
     size: u64,
-    /// Documents that are no duplicates of others.
+    /// Documents that are not duplicates of another.
     distinct: u32,
     first: Option<String>,
     last: Option<String>,
     topic: Vec<TermRow<'r>>,
     title: &'r str,
-    /// Whether nothing will join it any more.
+    /// True if no document can join the story any more.
     ended: bool,
-    /// Ids of stories that are now part of it.
+    /// Ids of the stories that merged into this one.
     merged: &'r [u64],
 }
 
@@ -101,7 +101,7 @@ impl<'r> StoryRow<'r> {
     }
 }
 
-/// One row a document: what its story is chosen by.
+/// The row of a document in `vectors.jsonl`: the terms and weights by which its story is chosen.
 #[derive(Serialize)]
 pub(super) struct VectorRow<'r> {
     pub(super) id: &'r str,

@@ -1,8 +1,9 @@
 //! The file of a state, held by one run at a time and replaced as a whole or not at all.
 //!
-//! What will replace it stands beside it under a name of its own and is locked from the beginning of the run to its end. So of two runs that
-//! would go on from one state, of which the later would undo the other's documents, the second is refused; two states in one folder do
-//! not meet; and what a killed run left there is taken over by the next.
+//! The next state is written to a temporary file in the same directory, whose name is derived from the name of the state file. The run locks
+//! the temporary file from its beginning to its end. So if two runs continue from one state, the second is refused, because it would undo the
+//! first one's documents. Two states in one directory have different temporary files. A temporary file that a killed run left behind is reused by
+//! the next run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
@@ -11,26 +12,28 @@ use std::path::{Path, PathBuf};
 use twinprint_fingerprint::HashKey;
 use twinprint_index::storage::{Disk, Storage, folder};
 
-use super::state::StateError;
+use super::error::StateError;
 use twinprint_io::work::MadeDirs;
 
-/// A state file that nobody else replaces meanwhile; dropped before [`keep`](Self::keep), it is as before.
+/// A state file that no other run can replace. If this is dropped before [`keep`](Self::keep), the file is as before.
 #[derive(Debug)]
 pub(super) struct StateFile {
-    /// As it was given, for messages.
+    /// The path as given, for messages.
     path: PathBuf,
-    /// Where it is, behind links.
+    /// The path with symbolic links resolved.
     target: PathBuf,
-    /// What will replace it.
+    /// The path of the temporary file.
     next: PathBuf,
+    /// The temporary file, locked.
     file: File,
+    /// True once the temporary file has replaced the state.
     kept: bool,
-    /// The directories that were made for it.
+    /// Directories created for the file, removed again if they stay empty.
     _made: MadeDirs,
 }
 
 impl StateFile {
-    /// Holds the file at `path`, which need not be there.
+    /// Locks the state file at `path`, which need not exist.
     pub(super) fn hold(path: &Path) -> Result<Self, StateError> {
         let foreign = || StateError::Foreign {
             path: path.to_owned(),
@@ -42,11 +45,11 @@ impl StateFile {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(foreign());
         }
-        // A link stays one.
+        // A symbolic link stays a link: its target is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let made = MadeDirs::missing(folder(&target));
         Disk.create_dir_all(folder(&target)).map_err(failed)?;
-        // Short, since the name may be as long as the file system allows.
+        // A hash, since the name may already be as long as the file system allows.
         let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
         let name = twinprint_fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
         let next = folder(&target).join(format!(".twinprint-{name:016x}.partial"));
@@ -57,13 +60,13 @@ impl StateFile {
                 .write(true)
                 .open(&next)
                 .map_err(failed)?;
-            // A file system without locks cannot tell; then nobody else is taken to be there.
+            // On a file system without locks, no other run is assumed.
             if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
                 return Err(StateError::InUse {
                     path: path.to_owned(),
                 });
             }
-            // Whoever held it before may have made a state of it, or deleted it, since it was opened.
+            // Its last holder may have renamed or deleted it since it was opened here.
             if is_still(&file, &next).map_err(failed)? {
                 return Ok(Self {
                     path: path.to_owned(),
@@ -77,12 +80,12 @@ impl StateFile {
         }
     }
 
-    /// The file, as it was given.
+    /// The path of the file, as given.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the next state, durably, without replacing the one that is there.
+    /// Writes the next state durably, without replacing the state.
     pub(super) fn write(&mut self, parts: &[&[u8]]) -> Result<(), StateError> {
         let mut write = || {
             self.file.set_len(0)?;
@@ -98,9 +101,9 @@ impl StateFile {
         })
     }
 
-    /// Puts what was [written](Self::write) in the place of the state.
+    /// Replaces the state by the [written](Self::write) one.
     pub(super) fn keep(mut self) -> Result<(), StateError> {
-        // Once it is renamed, what stands under its former name is another run's.
+        // After the rename, a file at the temporary path belongs to another run.
         let renamed = fs::rename(&self.next, &self.target).map(|()| self.kept = true);
         let replaced = renamed.and_then(|()| Disk.sync_dir(folder(&self.target)));
         replaced.map_err(|source| StateError::Write {
@@ -113,13 +116,13 @@ impl StateFile {
 impl Drop for StateFile {
     fn drop(&mut self) {
         if !self.kept {
-            // What cannot be deleted now is taken over by the next run.
+            // A file that cannot be deleted now is reused by the next run.
             let _ = fs::remove_file(&self.next);
         }
     }
 }
 
-/// Whether an open file is what stands at a path now.
+/// True if `path` still names the open file.
 #[cfg(unix)]
 fn is_still(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

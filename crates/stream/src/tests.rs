@@ -4,8 +4,7 @@ use std::fs;
 use twinprint_text::Measure;
 use twinprint_text::overlap::{Shingler, overlap};
 
-use super::run::ClusterSummary;
-use super::runs::{PastRuns, claim};
+use super::history::{PastRuns, claim};
 use super::state_file::StateFile;
 use super::*;
 use twinprint_io::sink::OpenClaim;

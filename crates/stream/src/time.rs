@@ -4,28 +4,29 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
 
 use twinprint_io::source::SortValue;
 
-/// Numbers from here on are milliseconds: as seconds they would be in the year 5138. A thousand times as many are microseconds, and so on.
-const MILLISECONDS: u64 = 100_000_000_000;
+/// The least number that is read as milliseconds; as seconds it would be in the year 5138. From a thousand times that number, microseconds
+/// are assumed, and then nanoseconds.
+const MIN_MILLISECONDS: u64 = 100_000_000_000;
 
-/// Seconds that the time of a document may be ahead of the clock: one that comes from the far future would end every story.
-pub const AHEAD: i64 = 86_400;
+/// Seconds that the time of a document may be in the future. A document from the far future would end every story.
+pub const MAX_FUTURE_SECONDS: i64 = 86_400;
 
-/// Seconds since 1970. A time without a zone is taken as UTC; what is no time is none.
+/// Parses a time to seconds since 1970. A time without a zone is UTC. `None` if the value is not a time.
 pub fn seconds(value: &SortValue) -> Option<i64> {
     match value {
         SortValue::Integer(n) => {
             let mut unit = 1;
-            while n.unsigned_abs() / unit as u64 >= MILLISECONDS && unit < 1_000_000_000 {
+            while n.unsigned_abs() / unit as u64 >= MIN_MILLISECONDS && unit < 1_000_000_000 {
                 unit *= 1000;
             }
             Some(n.div_euclid(unit))
         }
         SortValue::Real(x) => seconds(&SortValue::Integer(x.floor() as i64)),
-        SortValue::Text(text) => of_text(text.trim()),
+        SortValue::Text(text) => parse_text(text.trim()),
     }
 }
 
-fn of_text(text: &str) -> Option<i64> {
+fn parse_text(text: &str) -> Option<i64> {
     if let Ok(stamp) = DateTime::parse_from_rfc3339(text) {
         return Some(stamp.timestamp());
     }
@@ -40,33 +41,52 @@ fn of_text(text: &str) -> Option<i64> {
     seconds(&number)
 }
 
-/// `2024-05-01T12:00:00Z`; nothing beyond what a calendar holds.
+/// Formats a time such as `2024-05-01T12:00:00Z`. `None` beyond the range of the calendar.
 pub fn stamp(seconds: i64) -> Option<String> {
     let stamp = DateTime::from_timestamp(seconds, 0)?;
     Some(stamp.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// The day, such as `2024-05-01`.
+/// Formats the day of a time, such as `2024-05-01`. `None` beyond the range of the calendar.
 pub fn day(seconds: i64) -> Option<String> {
     let mut stamp = stamp(seconds)?;
     stamp.truncate(stamp.find('T')?);
     Some(stamp)
 }
 
-/// A time as a document may have it, in seconds since 1970.
+/// Parses a time as documents have it, to seconds since 1970: RFC 3339, a date with or without a time (UTC), or a number of seconds,
+/// milliseconds, microseconds or nanoseconds since 1970.
 ///
 /// # Errors
-/// What to write instead.
+/// A text that is not a time. The message shows the forms that are read.
+///
+/// # Examples
+/// ```
+/// use twinprint_stream::parse_time;
+///
+/// assert_eq!(parse_time("2024-05-01T12:00:00Z"), Ok(1_714_564_800));
+/// assert_eq!(parse_time("2024-05-01 14:00"), Ok(1_714_572_000));
+/// assert_eq!(parse_time("1714564800000"), Ok(1_714_564_800));
+/// assert!(parse_time("yesterday").is_err());
+/// ```
 pub fn parse_time(text: &str) -> Result<i64, String> {
-    of_text(text.trim()).ok_or_else(|| {
+    parse_text(text.trim()).ok_or_else(|| {
         "write a time such as 2024-05-01T12:00:00Z, 2024-05-01, or seconds since 1970".to_owned()
     })
 }
 
-/// `90m`, `36h`, `7d`: a length of time in seconds. A number alone counts seconds.
+/// Parses a length of time such as `90m`, `36h` or `7d` to seconds. The units are s, m, h, d and w; a number alone is in seconds.
 ///
 /// # Errors
-/// What to write instead.
+/// A text that is not a positive length of time. The message shows the form that is read.
+///
+/// # Examples
+/// ```
+/// use twinprint_stream::parse_span;
+///
+/// assert_eq!(parse_span("36h"), Ok(129_600));
+/// assert!(parse_span("1y").is_err());
+/// ```
 pub fn parse_span(text: &str) -> Result<i64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: i64 = match text.get(digits.len()..) {
@@ -82,7 +102,7 @@ pub fn parse_span(text: &str) -> Result<i64, String> {
     seconds.ok_or_else(|| "write a number and s, m, h, d or w, such as 36h or 7d".to_owned())
 }
 
-/// A length of time as [`parse_span`] reads it.
+/// Formats a length of time as [`parse_span`] reads it.
 pub fn span(seconds: i64) -> String {
     let units = [(86_400, "d"), (3600, "h"), (60, "m")];
     let unit = units.into_iter().find(|(unit, _)| seconds % unit == 0);
@@ -119,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written() {
+    fn times_are_formatted() {
         assert_eq!(stamp(541_350_061).as_deref(), Some("1987-02-26T15:01:01Z"));
         assert_eq!(day(86_400).as_deref(), Some("1970-01-02"));
         assert_eq!(stamp(i64::MAX), None);
@@ -129,8 +149,8 @@ mod tests {
     fn spans_have_units() {
         assert_eq!(parse_span("36h"), Ok(129_600));
         assert_eq!(parse_span("90"), Ok(90));
-        for told in ["90s", "5m", "36h", "7d"] {
-            assert_eq!(parse_span(told).map(span), Ok(told.to_owned()));
+        for text in ["90s", "5m", "36h", "7d"] {
+            assert_eq!(parse_span(text).map(span), Ok(text.to_owned()));
         }
         for wrong in ["", "h", "-1d", "1y", "999999999999999d"] {
             assert!(parse_span(wrong).is_err(), "{wrong}");

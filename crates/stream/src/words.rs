@@ -1,4 +1,4 @@
-//! What of a document's words its story is found by, and what it is called: the same for a stream of files and for a collection.
+//! The words, title and host of a document, by which its story is chosen and named. Streams of files and collections share them.
 
 use std::collections::HashMap;
 
@@ -7,56 +7,68 @@ use twinprint_fingerprint::Span;
 
 use super::role::role;
 
-/// Words that make a document's vector, counted from its beginning.
-const COUNTED: usize = 4096;
-/// Characters of a title.
-const TITLE: usize = 160;
+/// Words of a document that are counted, from its beginning.
+const MAX_COUNTED_WORDS: usize = 4096;
+/// Characters of the longest title; longer ones are cut.
+const MAX_TITLE_CHARS: usize = 160;
 
-/// Distinct words as ranges of the canonical text.
+/// A distinct word: its first occurrence in the canonical text, its role, and the number of occurrences.
+#[derive(Debug)]
+struct CountedWord {
+    span: Span,
+    role: WordRole,
+    occurrences: u32,
+}
+
+/// The distinct words of a canonical text, as ranges of that text.
 #[derive(Debug, Default)]
 pub struct WordCounts {
-    words: Vec<(Span, WordRole, u32)>,
+    words: Vec<CountedWord>,
     opening: Vec<u32>,
 }
 
 impl WordCounts {
-    /// Distinct words of the canonical text they were counted in, their roles, and how often each occurs.
+    /// Returns the distinct words in order of their first occurrence. `canonical` is the text that they were counted in.
     pub fn of<'t>(&'t self, canonical: &'t str) -> impl Iterator<Item = StoryWord<'t>> {
-        let word = |&(span, role, occurrences): &(Span, WordRole, u32)| StoryWord {
-            text: slice(canonical, span),
-            role,
-            occurrences,
+        let word = |word: &CountedWord| StoryWord {
+            text: slice(canonical, word.span),
+            role: word.role,
+            occurrences: word.occurrences,
         };
         self.words.iter().map(word)
     }
 
-    /// How the text begins: places among the words, and breaks.
+    /// The beginning of the text: indexes into the distinct words, and [`SENTENCE_BREAK`].
     pub fn opening(&self) -> &[u32] {
         &self.opening
     }
 
-    /// Counts the words, the first of them in order of occurrence.
+    /// Counts the words of a canonical text, up to 4,096 of them. `spans` are the ranges of its words, in order.
     pub fn count(canonical: &str, spans: &[Span]) -> Self {
-        let mut places: HashMap<&str, u32> = HashMap::new();
+        let mut indexes: HashMap<&str, u32> = HashMap::new();
         let mut counts = Self::default();
         let mut end = 0;
-        for &span in spans.iter().take(COUNTED) {
+        for &span in spans.iter().take(MAX_COUNTED_WORDS) {
             let word = slice(canonical, span);
             let next = counts.words.len() as u32;
-            let place = *places.entry(word).or_insert(next);
-            if place == next {
-                counts.words.push((span, role(word), 0));
+            let index = *indexes.entry(word).or_insert(next);
+            if index == next {
+                counts.words.push(CountedWord {
+                    span,
+                    role: role(word),
+                    occurrences: 0,
+                });
             }
-            if let Some((_, _, times)) = counts.words.get_mut(place as usize) {
-                *times += 1;
+            if let Some(counted) = counts.words.get_mut(index as usize) {
+                counted.occurrences += 1;
             }
             if counts.opening.len() < MAX_OPENING_WORDS {
-                // Between ideographs, a space stands where a sentence or clause ended.
-                let parted = span.start > end && end > 0;
-                if parted && word.chars().next().is_some_and(|c| c >= '\u{2E80}') {
+                // Canonical Chinese text has a space between two words only where a sentence or clause ended.
+                let has_gap = span.start > end && end > 0;
+                if has_gap && word.chars().next().is_some_and(|c| c >= '\u{2E80}') {
                     counts.opening.push(SENTENCE_BREAK);
                 }
-                counts.opening.push(place);
+                counts.opening.push(index);
             }
             end = span.end;
         }
@@ -70,7 +82,7 @@ fn slice(text: &str, span: Span) -> &str {
         .unwrap_or_default()
 }
 
-/// The host of an address, in lower case: `example.org` of `https://user@Example.org:8080/path`.
+/// Returns the host of an address, in lower case: `example.org` of `https://user@Example.org:8080/path`.
 pub fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -79,7 +91,7 @@ pub fn host(url: &str) -> String {
     host.get(..end).unwrap_or_default().to_lowercase()
 }
 
-/// The title, or the first line with something in it.
+/// Returns the given title, or the first line of the text that is not empty; cut to 160 characters.
 pub fn title(given: Option<&str>, text: &str) -> String {
     let given = given.map(str::trim).filter(|title| !title.is_empty());
     let first = || text.lines().map(str::trim).find(|line| !line.is_empty());
@@ -89,11 +101,11 @@ pub fn title(given: Option<&str>, text: &str) -> String {
     for word in words {
         short.push(' ');
         short.push_str(word);
-        if short.len() > 4 * TITLE {
+        if short.len() > 4 * MAX_TITLE_CHARS {
             break;
         }
     }
-    match short.char_indices().nth(TITLE) {
+    match short.char_indices().nth(MAX_TITLE_CHARS) {
         Some((end, _)) => format!("{}…", short.get(..end).unwrap_or_default().trim_end()),
         None => short,
     }
@@ -104,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts() {
+    fn hosts_are_found_in_addresses() {
         for (url, expected) in [
             ("https://user@Example.org:8080/a?b", "example.org"),
             ("example.org/a", "example.org"),
@@ -116,6 +128,9 @@ mod tests {
 
     #[test]
     fn long_titles_are_cut() {
-        assert_eq!(title(None, &"x".repeat(9999)).chars().count(), TITLE + 1);
+        assert_eq!(
+            title(None, &"x".repeat(9999)).chars().count(),
+            MAX_TITLE_CHARS + 1
+        );
     }
 }

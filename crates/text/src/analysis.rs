@@ -22,6 +22,15 @@ impl Analysis<'_> {
     pub fn is_empty(&self) -> bool {
         self.features == 0
     }
+
+    /// An upper bound of the size of the text's shingle set: the number of its words, or of its characters. Linear, without the cost
+    /// of shingling.
+    pub fn max_shingles(&self) -> u32 {
+        match self.measure {
+            Measure::WordGrams => self.canonical.split(' ').count() as u32,
+            Measure::CharGrams => self.canonical.chars().count() as u32,
+        }
+    }
 }
 
 /// A feature of one text, as [`Analyzer::explain`](crate::Analyzer::explain) lists it.

@@ -1,7 +1,7 @@
 //! From text to SimHash fingerprints, and exact overlap of texts.
 //!
 //! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, by the rules of a
-//! [`Profile`]. [`charset`] decodes bytes, [`overlap`] compares two texts exactly, [`passages`] finds their common passages and
+//! [`Profile`]. [`TextPreparer`] does the same into an owned [`PreparedText`] with shingle sets. [`charset`] decodes bytes, [`overlap`] compares two texts exactly, [`passages`] finds their common passages and
 //! [`origin`] the positions of these in the original texts. [`compare`](mod@compare) gives every distance between two texts, and
 //! [`compat`] the fingerprints of other libraries.
 //!
@@ -31,11 +31,13 @@ mod hex;
 #[cfg(feature = "html")]
 pub mod html;
 mod idf;
+mod keyed_hasher;
 pub mod measures;
 mod normal;
 pub mod origin;
 pub mod overlap;
 pub mod passages;
+mod prepared_text;
 mod profile;
 mod script;
 mod segment;
@@ -58,7 +60,9 @@ pub use canonical::canonical;
 pub use features::{Features, MAX_SHINGLE, MIN_FEATURES};
 pub use hex::fingerprint_hex;
 pub use idf::{IdfBuilder, IdfError, IdfPower, IdfTable};
+pub use keyed_hasher::KeyedHasher;
 pub use normal::normalise;
+pub use prepared_text::{PreparationKeys, PreparedText, TextPreparer};
 pub use profile::{Profile, ProfileError, ProfileMismatch};
 pub use script::Measure;
 pub use stop_words::StopWords;

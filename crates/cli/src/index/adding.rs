@@ -25,7 +25,7 @@ pub(super) struct Add {
 
 /// The place of the note.
 #[derive(Debug)]
-pub(super) struct Note {
+pub(super) struct NoteFile {
     path: PathBuf,
 }
 
@@ -50,9 +50,9 @@ impl Add {
     }
 }
 
-impl Note {
+impl NoteFile {
     /// The note of the index in `dir`.
-    pub(super) fn of(dir: &Path) -> Self {
+    pub(super) fn in_dir(dir: &Path) -> Self {
         Self { path: dir.join(NOTE) }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
-use twinprint::raw::{InputDigest, RawFiles};
+use twinprint::raw::{FingerprintDigest, RawFiles};
 use twinprint::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Segment, SegmentError};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
@@ -17,7 +17,7 @@ use super::codec::CodecArg;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
-use super::resume::{self, INTERRUPTED, Known, RESUMABLE, ended};
+use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
@@ -36,15 +36,15 @@ pub(super) struct Args {
     #[command(flatten)]
     ids: IdArgs,
 
-    /// Directory for the index, made if it is not there; it must not hold files of another index
+    /// Directory for the index, made if it does not exist; it must not hold files of another index
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: PathBuf,
 
-    /// Radius that queries will mostly have; others are answered too
+    /// Radius that most queries will have; others are answered too
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: u32,
 
-    /// How fingerprints are stored; kept for what is added later
+    /// Storage format of the fingerprints; later additions use it too
     #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
     codec: CodecArg,
 
@@ -54,7 +54,7 @@ pub(super) struct Args {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
@@ -100,7 +100,7 @@ pub(super) struct Gather {
     memory: u64,
 }
 
-/// A segment of what files hold.
+/// A segment of the fingerprints in files.
 pub(super) struct Gathered {
     pub(super) segment: Segment<u64>,
     /// The digest of all fingerprints and ids.
@@ -177,12 +177,12 @@ impl Gather {
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<(Segment<u64>, Known)> {
+    ) -> anyhow::Result<(Segment<u64>, InputSummary)> {
         let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
         let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
-        let mut digest = InputDigest::new(files.has_ids());
+        let mut digest = FingerprintDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             self.go_on()?;
             digest.add(fingerprints, ids);
@@ -196,7 +196,7 @@ impl Gather {
         })?;
         let next = largest.map_or(Some(first), |id| id.checked_add(1));
         let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
-        let known = Known {
+        let known = InputSummary {
             digest: digest.finish(),
             next,
             ascending,
@@ -215,7 +215,7 @@ impl Gather {
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<Option<(Segment<u64>, Known)>> {
+    ) -> anyhow::Result<Option<(Segment<u64>, InputSummary)>> {
         let [_, journal] = segment::unfinished(path);
         if options.resume.is_none() || !journal.exists() {
             return Ok(None);
@@ -234,7 +234,7 @@ impl Gather {
             Resumable::Unusable(error) => return starting_over(&format!("{:#}", anyhow::Error::from(error))),
             Resumable::Tables(interrupted) => interrupted,
         };
-        let Some(known) = Known::read(interrupted.notes()) else {
+        let Some(known) = InputSummary::read(interrupted.notes()) else {
             return starting_over("another version of twinprint began it");
         };
         if interrupted.len() != files.len() || self.digest(files, first, RESUMABLE)? != known.digest {
@@ -260,7 +260,7 @@ impl Gather {
         interrupted: &'static str,
     ) -> anyhow::Result<u128> {
         self.bars.stage("compare", files.len(), Unit::Fingerprints);
-        let mut digest = InputDigest::new(files.has_ids());
+        let mut digest = FingerprintDigest::new(files.has_ids());
         files.read(first, |fingerprints, ids| {
             if self.cancel.load(Ordering::Relaxed) {
                 bail!(interrupted);
@@ -273,7 +273,7 @@ impl Gather {
         Ok(digest.finish())
     }
 
-    /// Whether no id is there twice: it could be replaced or deleted once only.
+    /// An error if an id occurs twice, because only one of the two could be replaced or deleted.
     fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
         let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
         for (i, id) in segment.ids().enumerate() {

@@ -10,7 +10,7 @@ use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
 
 use super::Directory;
-use super::adding::{Add, Note};
+use super::adding::{Add, NoteFile};
 use super::build::Gather;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
@@ -28,7 +28,7 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints, as for `index build`. An id of a Parquet file that is there already gets the new fingerprint
+    /// Files of fingerprints, as for `index build`. An existing id in a Parquet file gets the new fingerprint
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
@@ -41,16 +41,16 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Id of the first fingerprint, in place of the next that is free. An id that is there already gets the new fingerprint
+    /// Id of the first fingerprint [default: the next free id]. An existing id gets the new fingerprint
     #[arg(long, value_name = "ID", value_parser = number::parse_count::<u64>)]
     first_id: Option<u64>,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Deletes ids: no answer has them any more; from the disk they go as segments are merged
+/// Deletes ids: answers no longer have them; they leave the disk when segments are merged
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub(super) struct DeleteArgs {
     ids: Option<PathBuf>,
 }
 
-/// Merges everything into one segment: faster to search, and nothing deleted is left on the disk
+/// Merges everything into one segment: it is faster to search, and deleted ids leave the disk
 #[derive(clap::Args)]
 pub(super) struct CompactArgs {
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
     let gather = Gather::new(args.quiet, &args.memory)?;
-    let note = Note::of(&args.directory.index);
+    let note = NoteFile::in_dir(&args.directory.index);
     // Given ids replace themselves if they are added a second time.
     let takes_next = !files.has_ids() && args.first_id.is_none();
     if let Some(killed) = note.read()?
@@ -117,7 +117,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
             ),
         };
         let refused = format!(
-            "{whose}: there are ids for {} only; name another with --first-id, or give ids with --ids",
+            "{whose}: ids remain for only {}; name another with --first-id, or give ids with --ids",
             number::counted(free, "fingerprint")
         );
         return Err(UsageError(refused).into());

@@ -5,41 +5,44 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
-use twinprint::index_export::export;
-use twinprint::raw::{Column, Kind, NewFile, PROFILE_NOTE, Value};
+use twinprint::index_export::{SortSpace, export};
+use twinprint::raw::{Column, ColumnKind, NewFile, PROFILE_NOTE, RowValue};
 use twinprint::segment::SegmentError;
 use twinprint::store::Committed;
 
 use super::Directory;
 use super::memory::{MEMORY_HELP, within_memory};
-use super::rows::{Form, RowArgs};
+use super::rows::{RowArgs, RowFormat};
 use crate::progress::Bars;
 use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
-const COLUMNS: &[Column] = &[Column("id", Kind::Id), Column("fingerprint", Kind::Fingerprint)];
+const EXPORT_COLUMNS: &[Column] = &[
+    Column::new("id", ColumnKind::Id),
+    Column::new("fingerprint", ColumnKind::Fingerprint),
+];
 
-/// Writes ids and fingerprints out again, ordered by id, without what is deleted
+/// Writes ids and fingerprints, ordered by id, without deleted ones
 ///
-/// Into a file that ends in .u64 go the fingerprints alone, and their ids into one that ends in .ids.u64 beside it; `index build NAME.u64 --ids
-/// NAME.ids.u64` reads them, as it reads a .parquet file.
+/// A .u64 file gets the fingerprints only, and a file that ends in .ids.u64 in the same folder gets their ids; `index build NAME.u64 --ids
+/// NAME.ids.u64` reads both. It also reads a .parquet file.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Form of the rows; that of the ending of --output, or else jsonl
+    /// Format of the rows [default: by the extension of --output, or jsonl]
     #[arg(long, value_enum, value_name = "FORM")]
-    format: Option<Form>,
+    format: Option<RowFormat>,
 
-    /// File to write, in place of stdout
+    /// File to write instead of stdout
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
     #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = number::parse_bytes, help = MEMORY_HELP)]
     memory: u64,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
@@ -73,14 +76,14 @@ impl Args {
         let label = committed.settings.label.as_str();
         let notes = [(PROFILE_NOTE, label)];
         let notes = if label.is_empty() { &[] } else { &notes[..] };
-        let mut out = rows.open(COLUMNS, notes)?;
+        let mut out = rows.open(EXPORT_COLUMNS, notes)?;
         self.each(committed, |id, fingerprint| {
-            out.row(&[id, fingerprint].map(Value::Number))
+            out.row(&[id, fingerprint].map(RowValue::Number))
         })?;
         out.finish()
     }
 
-    /// Fingerprints to `path`, and ids to a file beside it.
+    /// Writes fingerprints to `path`, and ids to a file in the same folder.
     fn numbers(&self, committed: &Committed<u64>, path: &Path) -> anyhow::Result<u64> {
         let stem = path.file_stem().unwrap_or_default();
         if Path::new(stem).extension().is_some_and(|ending| ending == "ids") {
@@ -90,13 +93,13 @@ impl Args {
             );
             return Err(UsageError(refused).into());
         }
-        let beside = path.with_extension("ids.u64");
+        let ids_path = path.with_extension("ids.u64");
         let create = |path: &Path| {
             let file =
                 NewFile::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
             anyhow::Ok(BufWriter::with_capacity(1 << 16, file))
         };
-        let (mut fingerprints, mut ids) = (create(path)?, create(&beside)?);
+        let (mut fingerprints, mut ids) = (create(path)?, create(&ids_path)?);
         let written = || format!("{} cannot be written", path.display());
         let mut count = 0;
         self.each(committed, |id, fingerprint| {
@@ -121,13 +124,17 @@ impl Args {
         let cancel = interrupt::flag()?;
         let bars = Bars::new(self.quiet);
         let temporary = std::env::temp_dir();
-        let beside = self.output.as_deref().and_then(Path::parent);
-        let work = match beside {
+        let folder = self.output.as_deref().and_then(Path::parent);
+        let work = match folder {
             Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
             Some(folder) => folder,
             None => &temporary,
         };
-        let done = export(&committed.snapshot, (work, self.memory), &bars, &cancel, each);
+        let space = SortSpace {
+            directory: work,
+            memory: self.memory,
+        };
+        let done = export(&committed.snapshot, space, &bars, &cancel, each);
         bars.finish();
         done.map_err(|error: anyhow::Error| match error.downcast_ref() {
             Some(SegmentError::Stopped) => anyhow!("interrupted"),

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use twinprint::raw::{Ids, RawError, RawFiles};
 
-/// Where ids of fingerprints come from.
+/// The source of the ids of fingerprints.
 #[derive(clap::Args)]
 pub(super) struct IdArgs {
-    /// File of ids (*.u64), one for each fingerprint, in place of their positions
+    /// File of ids (*.u64), one for each fingerprint, instead of their positions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "positions")]
     pub(super) ids: Option<PathBuf>,
 
-    /// Take positions as ids though a Parquet file has a column of ids
+    /// Use positions as ids even if a Parquet file has a column of ids
     #[arg(long)]
     pub(super) positions: bool,
 }

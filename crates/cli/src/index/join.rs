@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 use twinprint::ProfileLabel;
-use twinprint::index_join::{JoinOptions, Side, join};
-use twinprint::raw::{Column, Ids, Kind, RawFiles, Value};
+use twinprint::index_join::{JoinOptions, JoinSide, join};
+use twinprint::raw::{Column, ColumnKind, Ids, RawFiles, RowValue};
 
 use super::memory::{MemoryArgs, within_memory};
 use super::profile;
@@ -13,20 +13,20 @@ use super::rows::RowArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number};
 
-/// The radius where neither index nor user has one.
-const RADIUS: u32 = 3;
+/// The radius if neither the index nor the user names one.
+const DEFAULT_RADIUS: u32 = 3;
 
 /// Rows of two fingerprints.
-const GROUPS: &[Column] = &[
-    Column("a", Kind::Ids),
-    Column("b", Kind::Ids),
-    Column("hamming", Kind::Distance),
+const GROUP_COLUMNS: &[Column] = &[
+    Column::new("a", ColumnKind::Ids),
+    Column::new("b", ColumnKind::Ids),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 /// Rows of two ids.
-const PAIRS: &[Column] = &[
-    Column("a", Kind::Id),
-    Column("b", Kind::Id),
-    Column("hamming", Kind::Distance),
+const PAIR_COLUMNS: &[Column] = &[
+    Column::new("a", ColumnKind::Id),
+    Column::new("b", ColumnKind::Id),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 
 /// Finds all pairs within k bits of two indexes or files, or of one with itself
@@ -39,23 +39,23 @@ pub(super) struct Args {
     #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
     a: PathBuf,
 
-    /// The same; A is joined with itself where there is none
+    /// The same; without it, A is joined with itself
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     b: Option<PathBuf>,
 
-    /// Most bits that may differ; the radius that index A was built for unless given, or 3
+    /// Largest Hamming distance [default: the radius that index A was built for, or 3]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
-    /// A row for each pair of ids, also those of equal fingerprints
+    /// Write a row for each pair of ids, also of equal fingerprints
     #[arg(long)]
     all_pairs: bool,
 
-    /// Write nothing where there would be more rows; a fingerprint that many ids have counts as so many
+    /// Write nothing if there are more rows; a fingerprint counts once for each of its ids
     #[arg(long, default_value = "100000000", value_name = "N", value_parser = number::parse_count::<u64>)]
     max_rows: u64,
 
-    /// Take positions as ids though a Parquet file has a column of ids
+    /// Use positions as ids even if a Parquet file has a column of ids
     #[arg(long)]
     positions: bool,
 
@@ -65,37 +65,37 @@ pub(super) struct Args {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Where to keep what does not fit into memory; the system's place for temporary files unless given
+    /// Directory for data that does not fit into memory [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     work_dir: Option<PathBuf>,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// A side with what its index says of it.
-struct Named {
-    side: Side,
+/// A side of the join, with the settings of its index.
+struct InputSide {
+    side: JoinSide,
     radius: Option<u32>,
     profile: Option<ProfileLabel>,
 }
 
 impl Args {
-    fn side(&self, path: &Path) -> anyhow::Result<Named> {
+    fn side(&self, path: &Path) -> anyhow::Result<InputSide> {
         if path.is_dir() {
             let committed = super::read(path)?;
-            return Ok(Named {
-                side: Side::Index(committed.snapshot),
+            return Ok(InputSide {
+                side: JoinSide::Index(committed.snapshot),
                 radius: Some(committed.settings.radius),
                 profile: ProfileLabel::read(&committed.settings.label),
             });
         }
         let ids = if self.positions { Ids::Positions } else { Ids::Own };
         let files = RawFiles::open(&[path.to_owned()], &ids)?;
-        Ok(Named {
+        Ok(InputSide {
             profile: profile::of_files(&files)?,
-            side: Side::Files(files),
+            side: JoinSide::Files(files),
             radius: None,
         })
     }
@@ -108,24 +108,28 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         profile::check_same(a.profile.as_ref(), b.profile.as_ref())?;
     }
     let options = JoinOptions {
-        k: args.hamming.or(a.radius).unwrap_or(RADIUS),
+        k: args.hamming.or(a.radius).unwrap_or(DEFAULT_RADIUS),
         all_pairs: args.all_pairs,
         max_rows: args.max_rows,
         memory: args.memory.bytes(),
         work_dir: args.work_dir.clone(),
     };
-    let columns = if args.all_pairs { PAIRS } else { GROUPS };
+    let columns = if args.all_pairs {
+        PAIR_COLUMNS
+    } else {
+        GROUP_COLUMNS
+    };
     let mut out = args.rows.open(columns, &[])?;
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
     let b = b.as_ref().map(|b| &b.side);
     let joined = join(&a.side, b, &options, &bars, &cancel, |row| {
-        let hamming = Value::Number(row.hamming.into());
+        let hamming = RowValue::Number(row.hamming.into());
         if args.all_pairs {
-            let one = |ids: &[u64]| Value::Number(ids.first().copied().unwrap_or_default());
+            let one = |ids: &[u64]| RowValue::Number(ids.first().copied().unwrap_or_default());
             return out.row(&[one(row.a), one(row.b), hamming]);
         }
-        out.row(&[Value::Numbers(row.a), Value::Numbers(row.b), hamming])
+        out.row(&[RowValue::Numbers(row.a), RowValue::Numbers(row.b), hamming])
     });
     bars.finish();
     joined.map_err(within_memory)?;

@@ -21,7 +21,7 @@ impl MemoryArgs {
     }
 }
 
-/// An error about too little memory as one of the option that says how much there is; any other error as it is.
+/// The error with `--memory`, if it is about too little memory.
 pub(super) fn within_memory(error: anyhow::Error) -> anyhow::Error {
     let segment = match error.downcast_ref() {
         Some(JoinError::Segment(error)) => Some(error),

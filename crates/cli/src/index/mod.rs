@@ -6,8 +6,8 @@ mod change;
 mod codec;
 mod export;
 mod files;
+mod inspect;
 mod join;
-mod look;
 mod memory;
 mod profile;
 mod query;
@@ -28,21 +28,21 @@ Examples:
   twinprint index build old.u64 -o seen
       an index of the fingerprints in a file (64 bits each, little-endian); the id of each is its position
   twinprint index query seen --queries new.u64 -k 3
-      every fingerprint within 3 bits of each of those in new.u64: query, id, hamming
+      every fingerprint within 3 bits of those in new.u64: query, id, hamming
   twinprint index query seen --text news.jsonl --profile 1e0ng > found.jsonl
-      the same for texts, of which the fingerprints are made as those in the index were; one built with --profile knows how
+      the same for texts; --profile names the profile of the index, unless the index was built with it
   twinprint index add seen new.u64
-      adds those in new.u64; their ids go on from the last
+      adds those in new.u64; their ids continue after the last
   twinprint index delete seen 17 42
-      no answer has these ids any more
+      removes these ids from all answers
   twinprint index join seen new.u64 -k 3
-      all pairs within 3 bits of one of either: a, b, hamming; `index join seen` alone finds them within the index
+      all pairs within 3 bits, one of each side: a, b, hamming; `index join seen` finds the pairs within the index
   twinprint index export seen -o seen.parquet
-      ids and fingerprints out again, ordered by id
+      writes ids and fingerprints, ordered by id
   twinprint index stat seen
-      how many fingerprints there are, in which files
+      the number of fingerprints, and the files
   twinprint index check seen
-      reads every byte and says whether it is what was written";
+      reads every byte and verifies the checksums";
 
 /// Keeps fingerprints on disk and finds those within k bits of others
 #[derive(clap::Args)]
@@ -61,8 +61,8 @@ enum Action {
     Query(query::Args),
     Join(join::Args),
     Export(export::Args),
-    Stat(look::StatArgs),
-    Check(look::CheckArgs),
+    Stat(inspect::StatArgs),
+    Check(inspect::CheckArgs),
 }
 
 /// The directory of an index.
@@ -83,13 +83,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Query(args) => return query::run(args),
         Action::Join(args) => join::run(args),
         Action::Export(args) => export::run(args),
-        Action::Stat(args) => look::stat(args),
-        Action::Check(args) => look::check(args),
+        Action::Stat(args) => inspect::stat(args),
+        Action::Check(args) => inspect::check(args),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was committed to an index.
+/// The committed state of an index.
 fn read(index: &Path) -> anyhow::Result<store::Committed<u64>> {
     Ok(store::read(index)?)
 }

@@ -20,7 +20,7 @@ pub(super) struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// What is said of the fingerprints in `files`, on the command line or by the files themselves.
+    /// The profile of the fingerprints in `files`, from the command line or from the files.
     pub(super) fn label(&self, files: &RawFiles) -> anyhow::Result<Option<ProfileLabel>> {
         let theirs = of_files(files)?;
         let Some(name) = &self.profile else {
@@ -31,12 +31,11 @@ impl ProfileArgs {
         Ok(Some(given))
     }
 
-    /// How texts are made into fingerprints that can be compared with those of `stored`.
+    /// The method that makes fingerprints comparable with those of `stored`.
     pub(super) fn subject(&self, keys: &KeyArgs, stored: Option<&ProfileLabel>) -> anyhow::Result<Subject> {
         let name = self.profile.as_deref().or(stored.map(ProfileLabel::id));
         let Some(name) = name else {
-            let refused =
-                "nothing is known of how the fingerprints of this index were made; say it with --profile";
+            let refused = "the profile of this index is unknown; name it with --profile";
             return Err(UsageError(refused.to_owned()).into());
         };
         check_same(stored, Some(&self.label_of(name)?))?;
@@ -57,7 +56,7 @@ impl ProfileArgs {
     }
 }
 
-/// What files say of their fingerprints.
+/// The profile that files name for their fingerprints.
 pub(super) fn of_files(files: &RawFiles) -> Result<Option<ProfileLabel>, ProfilesDiffer> {
     let mut one: Option<ProfileLabel> = None;
     for (_, label) in files.profiles() {
@@ -68,7 +67,7 @@ pub(super) fn of_files(files: &RawFiles) -> Result<Option<ProfileLabel>, Profile
     Ok(one)
 }
 
-/// Whether fingerprints can be compared. Where nothing is said of some, they can.
+/// An error if the fingerprints of two profiles cannot be compared. An unknown profile can be compared with any.
 pub(super) fn check_same(
     one: Option<&ProfileLabel>,
     other: Option<&ProfileLabel>,

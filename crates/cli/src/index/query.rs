@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
 use twinprint::planner::LookupCosts;
-use twinprint::raw::{Column, Kind, Value};
+use twinprint::raw::{Column, ColumnKind, RowValue};
 use twinprint::segment::{Scratch, SegmentError, Stats};
 use twinprint::store::scan_is_cheaper;
 use twinprint::store::{Committed, StoreError};
@@ -23,21 +23,21 @@ use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
 /// Queries looked up together: neighbours in the index are read once.
-const BATCH: usize = 1 << 16;
+const LOOKUP_BATCH: usize = 1 << 16;
 /// Queries that one scan answers; each takes some 100 bytes of memory.
-const SCANNED: usize = 1 << 22;
+const SCAN_BATCH: usize = 1 << 22;
 
 /// What is found for fingerprints.
-const NUMBERED: &[Column] = &[
-    Column("query", Kind::Id),
-    Column("id", Kind::Id),
-    Column("hamming", Kind::Distance),
+const ID_COLUMNS: &[Column] = &[
+    Column::new("query", ColumnKind::Id),
+    Column::new("id", ColumnKind::Id),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 /// What is found for texts.
-const NAMED: &[Column] = &[
-    Column("query", Kind::Name),
-    Column("id", Kind::Id),
-    Column("hamming", Kind::Distance),
+const NAME_COLUMNS: &[Column] = &[
+    Column::new("query", ColumnKind::Name),
+    Column::new("id", ColumnKind::Id),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 
 /// Finds all fingerprints within k bits of others, or of those of texts
@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints to look for, as for `index build`; a query is known by its id
+    /// Files of fingerprints to look up, as for `index build`; the rows name a query by its id
     #[arg(long, required_unless_present = "text", num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
 
@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[command(flatten)]
     profile: ProfileArgs,
 
-    /// Most bits that may differ; the radius the index was built for unless given
+    /// Largest Hamming distance [default: the radius that the index was built for]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
@@ -72,20 +72,20 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Scan::Auto, num_args = 0..=1, default_missing_value = "always", require_equals = true, value_name = "WHEN")]
     scan: Scan,
 
-    /// Say on stderr how many probes and comparisons it took
+    /// Print the numbers of probes and comparisons to stderr
     #[arg(long)]
     stats: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Scan {
-    /// Where it is cheaper than looking each of them up
+    /// If it is cheaper than a lookup of each
     Auto,
-    /// Always, as where the index is on a slow disk
+    /// Always, for example for an index on a slow disk
     Always,
     /// Never
     Never,
@@ -110,14 +110,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     if args.texts.are_given() {
         let subject = args.profile.subject(args.texts.keys(), stored.as_ref())?;
-        let mut out = args.rows.open(NAMED, &[])?;
+        let mut out = args.rows.open(NAME_COLUMNS, &[])?;
         let at_once = answers.at_once();
         code = args
             .texts
-            .read((&subject, args.quiet), at_once, &cancel, |fingerprints, names| {
+            .read(&subject, args.quiet, at_once, &cancel, |fingerprints, names| {
                 answers.answer(
                     fingerprints,
-                    |query| Value::Name(names.get(query).map_or("", String::as_str)),
+                    |query| RowValue::Name(names.get(query).map_or("", String::as_str)),
                     &mut out,
                 )
             })?;
@@ -126,12 +126,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let files = args.ids.open(&args.queries)?;
         profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
         if args.scan == Scan::Auto {
-            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCANNED as u64));
-            let prices = LookupCosts::default();
+            let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCAN_BATCH as u64));
+            let costs = LookupCosts::default();
             let codec = committed.settings.codec;
-            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &prices)?;
+            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &costs)?;
         }
-        let mut out = args.rows.open(NUMBERED, &[])?;
+        let mut out = args.rows.open(ID_COLUMNS, &[])?;
         let at_once = answers.at_once();
         let (mut queries, mut names) = (Vec::new(), Vec::new());
         let mut left = files.len();
@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             queries.extend_from_slice(fingerprints);
             names.extend_from_slice(ids);
             if queries.len() >= at_once || left == 0 {
-                let name = |query: usize| Value::Number(names.get(query).copied().unwrap_or_default());
+                let name = |query: usize| RowValue::Number(names.get(query).copied().unwrap_or_default());
                 answers.answer(&queries, name, &mut out)?;
                 queries.clear();
                 names.clear();
@@ -151,7 +151,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     bars.finish();
     if args.stats {
-        answers.say();
+        answers.print_stats();
     }
     Ok(code)
 }
@@ -172,14 +172,14 @@ struct Answers<'a> {
 impl Answers<'_> {
     /// Queries to gather before they are answered.
     fn at_once(&self) -> usize {
-        if self.scan { SCANNED } else { BATCH }
+        if self.scan { SCAN_BATCH } else { LOOKUP_BATCH }
     }
 
     /// Writes the rows of some queries, each known by its name.
     fn answer<'n>(
         &mut self,
         queries: &[u64],
-        name: impl Fn(usize) -> Value<'n>,
+        name: impl Fn(usize) -> RowValue<'n>,
         out: &mut Rows,
     ) -> anyhow::Result<()> {
         for (first, some) in (0..).step_by(self.at_once()).zip(queries.chunks(self.at_once())) {
@@ -202,8 +202,8 @@ impl Answers<'_> {
             for &(query, hamming, id) in &self.found {
                 out.row(&[
                     name(first + query),
-                    Value::Number(id),
-                    Value::Number(hamming.into()),
+                    RowValue::Number(id),
+                    RowValue::Number(hamming.into()),
                 ])?;
             }
         }
@@ -232,7 +232,7 @@ impl Answers<'_> {
         }
     }
 
-    fn say(&self) {
+    fn print_stats(&self) {
         terminal::note(&format!(
             "{} queries, {} probes, {} compared, {} fingerprints found",
             number::count(self.queries),

@@ -13,7 +13,7 @@ pub(super) const INTERRUPTED: &str = "interrupted; nothing was added";
 pub(super) const RESUMABLE: &str = "interrupted; the same command resumes the build";
 
 /// The part of a build's work that is known before its input is read: the settings of the index, and whether ids are positions. The segment
-/// compares tables and codec itself; the input is compared by [`Known::digest`].
+/// compares tables and codec itself; the input is compared by [`InputSummary::digest`].
 pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
     let mut out = settings.radius.to_le_bytes().to_vec();
     out.push(u8::from(has_ids));
@@ -23,7 +23,7 @@ pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
 
 /// Facts about input that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct InputSummary {
     /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
     /// The id after the largest.
@@ -32,7 +32,7 @@ pub(super) struct Known {
     pub(super) ascending: bool,
 }
 
-impl Known {
+impl InputSummary {
     pub(super) fn written(self) -> Vec<u8> {
         let mut out = self.digest.to_le_bytes().to_vec();
         out.extend(self.next.to_le_bytes());
@@ -74,15 +74,15 @@ mod tests {
     #[test]
     fn what_is_known_comes_back() {
         for (digest, next, ascending) in [(0, 0, true), (u128::MAX, u64::MAX, false), (5 << 70, 7, true)] {
-            let known = Known {
+            let known = InputSummary {
                 digest,
                 next,
                 ascending,
             };
-            assert_eq!(Known::read(&known.written()), Some(known));
+            assert_eq!(InputSummary::read(&known.written()), Some(known));
         }
         for wrong in [0, 9, 24, 26] {
-            assert_eq!(Known::read(&vec![1; wrong]), None);
+            assert_eq!(InputSummary::read(&vec![1; wrong]), None);
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Where rows of ids go, and in which form.
+//! Rows of ids: their file and their format.
 
 use std::io::{self, Stdout, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{ValueEnum, ValueHint};
-use twinprint::raw::{Column, NewFile, RowForm, RowWriter, Value};
+use twinprint::raw::{self, Column, NewFile, RowError, RowValue, RowWriter};
 
-use crate::terminal::STDOUT;
+use crate::terminal::STDOUT_ERROR;
 use crate::usage::UsageError;
 
 #[derive(clap::Args)]
 pub(super) struct RowArgs {
-    /// Form of the rows; that of the ending of --output, or else jsonl
+    /// Format of the rows [default: by the extension of --output, or jsonl]
     #[arg(long, value_enum, value_name = "FORM")]
-    pub(super) format: Option<Form>,
+    pub(super) format: Option<RowFormat>,
 
-    /// File to write, in place of stdout
+    /// File to write instead of stdout
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(super) enum Form {
+pub(super) enum RowFormat {
     /// One object a line
     Jsonl,
     /// A header and one row a line
@@ -35,29 +35,29 @@ pub(super) enum Form {
 
 /// Rows on their way out.
 pub(super) struct Rows {
-    rows: RowWriter<Place>,
+    rows: RowWriter<RowTarget>,
     /// The context of an error of writing.
     failed: &'static str,
 }
 
-/// Where they go.
+/// The target of rows.
 #[derive(Debug)]
-enum Place {
+enum RowTarget {
     Stdout(Stdout),
     File(NewFile),
 }
 
 impl RowArgs {
-    /// The form that is asked for.
-    pub(super) fn form(&self) -> anyhow::Result<Form> {
+    /// The format of the rows: `--format`, or by the extension of the file.
+    pub(super) fn format(&self) -> anyhow::Result<RowFormat> {
         let Some(path) = &self.output else {
-            return Ok(self.format.unwrap_or(Form::Jsonl));
+            return Ok(self.format.unwrap_or(RowFormat::Jsonl));
         };
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let told = ending.and_then(|ending| Form::from_str(ending, true).ok());
-        self.format.or(told).ok_or_else(|| {
+        let named = ending.and_then(|ending| RowFormat::from_str(ending, true).ok());
+        self.format.or(named).ok_or_else(|| {
             let refused = format!(
-                "{}: its name ends in no form of rows; say which with --format",
+                "{}: the extension is no format of rows; name one with --format",
                 path.display()
             );
             UsageError(refused).into()
@@ -66,44 +66,49 @@ impl RowArgs {
 
     /// Begins rows of such columns; a Parquet file has the notes in its metadata.
     pub(super) fn open(&self, columns: &'static [Column], notes: &[(&str, &str)]) -> anyhow::Result<Rows> {
-        let form = match self.form()? {
-            Form::Jsonl => RowForm::Jsonl,
-            Form::Csv => RowForm::Csv,
-            Form::Parquet => RowForm::Parquet,
-            Form::Bin => RowForm::Bin,
+        let form = match self.format()? {
+            RowFormat::Jsonl => raw::RowFormat::Jsonl,
+            RowFormat::Csv => raw::RowFormat::Csv,
+            RowFormat::Parquet => raw::RowFormat::Parquet,
+            RowFormat::Bin => raw::RowFormat::Bin,
         };
         let failed = match &self.output {
-            None => STDOUT,
+            None => STDOUT_ERROR,
             Some(_) => "the rows cannot be written",
         };
         let place = match &self.output {
-            None => Place::Stdout(io::stdout()),
-            Some(path) => Place::File(
+            None => RowTarget::Stdout(io::stdout()),
+            Some(path) => RowTarget::File(
                 NewFile::create(path).with_context(|| format!("{} cannot be written", path.display()))?,
             ),
         };
-        let rows = RowWriter::new(place, form, columns, notes).context(failed)?;
+        let rows = RowWriter::new(place, form, columns, notes)
+            .map_err(|error| match error {
+                RowError::NoBinary(_) => anyhow!("{error} with --format"),
+                error => error.into(),
+            })
+            .context(failed)?;
         Ok(Rows { rows, failed })
     }
 }
 
 impl Rows {
-    pub(super) fn row(&mut self, values: &[Value<'_>]) -> anyhow::Result<()> {
+    pub(super) fn row(&mut self, values: &[RowValue<'_>]) -> anyhow::Result<()> {
         self.rows.row(values).context(self.failed)
     }
 
-    /// Writes what is left, gives a file its name, and says how many rows there were.
+    /// Writes the rest, gives a file its name, and returns the number of rows.
     pub(super) fn finish(self) -> anyhow::Result<u64> {
         let rows = self.rows.rows();
         match self.rows.finish().context(self.failed)? {
-            Place::Stdout(_) => {}
-            Place::File(file) => file.finish().context("the rows cannot be written")?,
+            RowTarget::Stdout(_) => {}
+            RowTarget::File(file) => file.finish().context("the rows cannot be written")?,
         }
         Ok(rows)
     }
 }
 
-impl Write for Place {
+impl Write for RowTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),

@@ -1,4 +1,4 @@
-//! Texts to look for in an index of fingerprints.
+//! Texts to look up in an index of fingerprints.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use clap::ValueHint;
 use twinprint::source::SourceOptions;
-use twinprint::{Silent, Subject};
+use twinprint::{RowFingerprint, Silent, Subject};
 
 use crate::intake::IntakeArgs;
 use crate::subject::KeyArgs;
@@ -15,8 +15,8 @@ use crate::{number, terminal};
 
 #[derive(clap::Args)]
 pub(super) struct TextArgs {
-    /// Files, folders or quoted globs of documents to look for, in place of --queries; their fingerprints are made by the profile of the
-    /// index, or by --profile where it has none. A query is known by the document's id
+    /// Files, folders or quoted globs of documents to look up, instead of --queries. Their fingerprints are made by the profile of the
+    /// index, or by --profile if it has none. The rows name a query by the document's id
     #[arg(long, num_args = 1.., conflicts_with_all = ["queries", "ids", "positions"], value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     text: Vec<String>,
 
@@ -24,7 +24,7 @@ pub(super) struct TextArgs {
     #[arg(long, default_value = "text", value_name = "FIELD")]
     text_key: String,
 
-    /// Field that holds the document's id; without it a document is known by file and line
+    /// Field that holds the document's id; the id of a document without it is its file and line
     #[arg(long, default_value = "id", value_name = "FIELD")]
     id_key: String,
 
@@ -44,11 +44,12 @@ impl TextArgs {
         &self.keys
     }
 
-    /// Calls `each` with fingerprints and names of documents, so many at once. Documents without features are like any other such, and those
-    /// that cannot be read like none: both are told of and left out.
+    /// Calls `each` with the fingerprints and names of up to `at_once` documents. Documents without features and documents that cannot be
+    /// read are reported and left out.
     pub(super) fn read(
         &self,
-        (subject, quiet): (&Subject, bool),
+        subject: &Subject,
+        quiet: bool,
         at_once: usize,
         cancel: &Arc<AtomicBool>,
         mut each: impl FnMut(&[u64], &[String]) -> anyhow::Result<()>,
@@ -68,12 +69,14 @@ impl TextArgs {
                     }
                     return anyhow::Ok(());
                 }
-                Ok((_, Some(0))) => {
+                Ok(RowFingerprint {
+                    features: Some(0), ..
+                }) => {
                     empty += 1;
                     return Ok(());
                 }
-                Ok((digits, _)) => {
-                    let fingerprint = u64::from_str_radix(&digits, 16);
+                Ok(RowFingerprint { hex, .. }) => {
+                    let fingerprint = u64::from_str_radix(&hex, 16);
                     fingerprints.push(fingerprint.context("a fingerprint has more than 64 bits")?);
                     names.push(row.id);
                 }
@@ -88,7 +91,7 @@ impl TextArgs {
         each(&fingerprints, &names)?;
         if empty > 0 {
             terminal::note(&format!(
-                "{} without any feature, not looked for",
+                "{} without any feature, not looked up",
                 number::counted(empty, "text")
             ));
         }

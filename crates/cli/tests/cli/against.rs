@@ -1,4 +1,4 @@
-//! `dedup --against`: what a collection or an index knows from before is removed, and `--append` makes it known.
+//! `dedup --against`: duplicates of a collection or an index are removed, and `--append` adds the kept documents to the collection.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn with_collection() -> Sandbox {
 }
 
 #[test]
-fn what_a_collection_knows_is_removed_and_what_is_kept_becomes_known() {
+fn duplicates_of_a_collection_are_removed_and_kept_documents_are_added() {
     let sandbox = with_collection();
     let monday = [
         ("same", text(1).to_uppercase()),
@@ -150,7 +150,7 @@ fn records_without_ids_of_several_runs_do_not_replace_one_another() {
 }
 
 #[test]
-fn an_id_that_was_known_with_another_text_is_told_of() {
+fn an_id_with_a_replaced_text_is_reported() {
     let sandbox = with_collection();
     let day = |name: &str, n| {
         sandbox.put("pages.jsonl", json!({"id": "1", "text": text(n)}).to_string());
@@ -167,7 +167,7 @@ fn an_id_that_was_known_with_another_text_is_told_of() {
 }
 
 #[test]
-fn what_an_index_knows_is_removed_unverified() {
+fn duplicates_of_an_index_are_removed_unverified() {
     let sandbox = with_collection();
     let made = sandbox
         .run("fingerprint old.jsonl --profile tp1-words-lntf-64")
@@ -195,16 +195,20 @@ fn what_an_index_knows_is_removed_unverified() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused() {
+fn unusable_against_directories_are_refused() {
     let sandbox = with_collection();
-    let refused = |args: &str, code: i32, says: &str| {
+    let refused = |args: &str, code: i32, message: &str| {
         sandbox
             .run(&format!("dedup old.jsonl -o out {args}"))
-            .fails(code, &[says]);
+            .fails(code, &[message]);
         assert!(!sandbox.path("out/kept").exists());
     };
     refused("--against nowhere", 1, "neither a collection");
-    refused("--against seen --threshold 0.7", 1, "take 0.8 or more");
+    refused(
+        "--against seen --threshold 0.7",
+        1,
+        "take a threshold of 0.8 or more",
+    );
     refused("--against seen --no-verify", 1, "leave out --no-verify");
     refused("--append", 2, "--against");
     refused("--against seen --append --mode report", 2, "kept/");

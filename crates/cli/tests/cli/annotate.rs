@@ -1,4 +1,4 @@
-//! `--mode annotate`: every document once, its own bytes untouched, with what `clusters.jsonl` says of it.
+//! `--mode annotate`: every document once, with its own bytes unchanged and the fields of its cluster added.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn inputs() -> Sandbox {
 }
 
 #[test]
-fn records_carry_what_the_clusters_say() {
+fn annotated_records_agree_with_the_clusters() {
     let sandbox = inputs();
     sandbox
         .run("dedup in.jsonl deep -o out --mode annotate --quiet")
@@ -76,7 +76,7 @@ fn table(text: &str, delimiter: char) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn rows_and_elements_carry_what_lines_carry() {
+fn rows_and_elements_get_the_fields_of_lines() {
     let sandbox = Sandbox::new();
     let mut records: Vec<Value> = Corpus::new(32)
         .jsonl(120)
@@ -189,7 +189,7 @@ fn columns_go_by_the_names_of_other_tools() {
 }
 
 #[test]
-fn what_cannot_carry_the_fields_is_refused() {
+fn inputs_that_cannot_be_annotated_are_refused() {
     let sandbox = inputs();
     sandbox.put("notes/a.txt", "some notes of my own");
     sandbox

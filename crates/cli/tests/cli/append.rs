@@ -1,28 +1,24 @@
-//! `dedup --append`: the same input gives the same result again, one run at a time holds a collection, and a kill leaves nothing behind.
+//! `dedup --append`: the same input gives the same result again, and the collection gets the kept documents.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::corpus::Corpus;
-use crate::sandbox::{Run, Sandbox, TWINPRINT};
+use crate::sandbox::Sandbox;
 
 /// A text of words that no other number has.
-fn text(n: u64) -> String {
+pub(crate) fn text(n: u64) -> String {
     let words: Vec<String> = (0..120).map(|i| format!("w{}", n * 1000 + i)).collect();
     words.join(" ")
 }
 
-fn lines(documents: &[(&str, u64)]) -> String {
+pub(crate) fn lines(documents: &[(&str, u64)]) -> String {
     let line = |(id, n): &(&str, u64)| json!({"id": id, "text": text(*n)}).to_string() + "\n";
     documents.iter().map(line).collect()
 }
 
-fn with_collection() -> Sandbox {
+pub(crate) fn with_collection() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.put("old.jsonl", lines(&[("old1", 1), ("old2", 2)]));
     sandbox.run("collection create seen").ok();
@@ -30,12 +26,12 @@ fn with_collection() -> Sandbox {
     sandbox
 }
 
-fn append(sandbox: &Sandbox, input: &str, out: &str) -> String {
+pub(crate) fn append(sandbox: &Sandbox, input: &str, out: &str) -> String {
     let args = format!("dedup {input} -o {out} --against seen --append");
     sandbox.run(&args).ok().stderr
 }
 
-fn ids(sandbox: &Sandbox, file: &str) -> Vec<String> {
+pub(crate) fn ids(sandbox: &Sandbox, file: &str) -> Vec<String> {
     let id = |row: Value| row["id"].as_str().unwrap().to_owned();
     sandbox.rows(file).into_iter().map(id).collect()
 }
@@ -48,7 +44,7 @@ fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The text of each document of the collection, by id.
-fn collection(sandbox: &Sandbox) -> BTreeMap<String, String> {
+pub(crate) fn collection(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let exported = sandbox.run("collection export seen").ok().stdout;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     exported
@@ -67,8 +63,8 @@ fn the_same_input_gives_the_result_of_its_first_run() {
         news += &(json!({"text": text(i)}).to_string() + "\n");
     }
     sandbox.put("news.jsonl", &news);
-    let said = append(&sandbox, "news.jsonl", "first");
-    assert!(!said.contains("ended before"), "{said}");
+    let stderr = append(&sandbox, "news.jsonl", "first");
+    assert!(!stderr.contains("ended before"), "{stderr}");
     let first = collection(&sandbox);
     let kept = sandbox.json("first/report.json")["records"]["kept"]
         .as_u64()
@@ -80,11 +76,11 @@ fn the_same_input_gives_the_result_of_its_first_run() {
     append(&sandbox, "more.jsonl", "between");
     sandbox.run("collection delete seen old1").ok();
     let before = collection(&sandbox);
-    let said = append(&sandbox, "news.jsonl", "again");
+    let stderr = append(&sandbox, "news.jsonl", "again");
     assert!(
-        said.contains("seen: a run of this input has ended before (")
-            && said.contains(&format!("0 added to seen, {kept} were there already")),
-        "{said}"
+        stderr.contains("seen: a run of this input has ended before (")
+            && stderr.contains(&format!("0 added to seen, {kept} were there already")),
+        "{stderr}"
     );
     assert_eq!(result(&sandbox, "first"), result(&sandbox, "again"));
     assert_eq!(collection(&sandbox), before);
@@ -101,15 +97,18 @@ fn the_same_input_gives_the_result_of_its_first_run() {
 }
 
 #[test]
-fn a_run_of_the_same_input_with_other_options_adds_what_it_keeps_besides() {
+fn a_run_of_the_same_input_with_other_options_adds_its_further_kept_documents() {
     let sandbox = with_collection();
     let nearly = text(3).replace(&format!("w{} ", 3060), "other ");
     let near = json!({"id": "b", "text": nearly}).to_string() + "\n";
     sandbox.put("news.jsonl", lines(&[("a", 3)]) + &near);
     append(&sandbox, "news.jsonl", "first");
     assert_eq!(ids(&sandbox, "first/kept/news.jsonl"), ["a"]);
-    let said = append(&sandbox, "news.jsonl --threshold 0.99", "strict");
-    assert!(said.contains("1 added to seen, 1 was there already"), "{said}");
+    let stderr = append(&sandbox, "news.jsonl --threshold 0.99", "strict");
+    assert!(
+        stderr.contains("1 added to seen, 1 was there already"),
+        "{stderr}"
+    );
     assert_eq!(ids(&sandbox, "strict/kept/news.jsonl"), ["a", "b"]);
     assert_eq!(
         collection(&sandbox).keys().collect::<Vec<_>>(),
@@ -128,7 +127,7 @@ fn another_input_is_another_run() {
     );
     append(&sandbox, "tuesday.jsonl", "tuesday");
     assert_eq!(ids(&sandbox, "tuesday/kept/tuesday.jsonl"), ["c"]);
-    // Without --append a run asks what the collection knows now, its own documents included.
+    // Without --append a run compares with the present collection, which has its own documents too.
     sandbox
         .run("dedup monday.jsonl -o asked --against seen --quiet")
         .ok();
@@ -152,11 +151,11 @@ fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
     sandbox.put("grown.jsonl", lines(&grown));
     for options in ["", " --keep longest"] {
         let out = format!("grown{}", options.len());
-        let said = append(&sandbox, &format!("grown.jsonl{options}"), &out);
+        let stderr = append(&sandbox, &format!("grown.jsonl{options}"), &out);
         assert_eq!(
             ids(&sandbox, &format!("{out}/kept/grown.jsonl")),
             ["a", "b", "c"],
-            "{said}"
+            "{stderr}"
         );
         let duplicates = sandbox.rows(&format!("{out}/clusters.jsonl"));
         let of: Vec<&Value> = duplicates.iter().map(|row| &row["duplicate_of"]).collect();
@@ -221,7 +220,7 @@ fn a_document_of_the_collection_leads_new_ones_that_are_like_it() {
 }
 
 #[test]
-fn runs_with_other_options_do_not_change_what_a_run_gives() {
+fn runs_with_other_options_do_not_change_the_result_of_a_run() {
     let sandbox = with_collection();
     let longer = text(4) + " !!!!!!!";
     let near = edited(4, 60, 100, "x");
@@ -259,13 +258,16 @@ fn documents_added_replaced_and_there_already_are_counted_apart() {
         ("c", text(8)),
     ];
     sandbox.put("tuesday.jsonl", documents(&tuesday));
-    let said = append(&sandbox, "tuesday.jsonl", "tuesday");
+    let stderr = append(&sandbox, "tuesday.jsonl", "tuesday");
     assert_eq!(
         ids(&sandbox, "tuesday/kept/tuesday.jsonl"),
         ["empty", "b", "a", "a", "c"]
     );
-    assert!(said.contains("2 added to seen, 3 were there already"), "{said}");
-    assert!(said.contains("1 id was there with another text"), "{said}");
+    assert!(
+        stderr.contains("2 added to seen, 3 were there already"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("1 id was there with another text"), "{stderr}");
     assert_eq!(collection(&sandbox).len(), 7);
 }
 
@@ -274,12 +276,12 @@ fn documents_of_one_id_are_all_in_the_collection() {
     let sandbox = with_collection();
     let documents = [("a", 3), ("a", 4), ("a", 3), ("b", 5), ("a", 6)];
     sandbox.put("news.jsonl", lines(&documents));
-    let said = append(&sandbox, "news.jsonl", "out");
-    assert!(!said.contains("replaces"), "{said}");
+    let stderr = append(&sandbox, "news.jsonl", "out");
+    assert!(!stderr.contains("replaces"), "{stderr}");
     assert_eq!(ids(&sandbox, "out/kept/news.jsonl"), ["a", "a", "b", "a"]);
-    let held = collection(&sandbox);
-    assert_eq!((&held["a"], &held["b"]), (&text(3), &text(5)));
-    let renamed: Vec<&String> = held
+    let stored = collection(&sandbox);
+    assert_eq!((&stored["a"], &stored["b"]), (&text(3), &text(5)));
+    let renamed: Vec<&String> = stored
         .iter()
         .filter(|(id, _)| id.starts_with("a#"))
         .map(|(_, text)| text)
@@ -288,134 +290,7 @@ fn documents_of_one_id_are_all_in_the_collection() {
     assert!(renamed.contains(&&text(4)) && renamed.contains(&&text(6)));
     // Run again, nothing gets another name.
     append(&sandbox, "news.jsonl", "again");
-    assert_eq!(collection(&sandbox), held);
-}
-
-/// The arguments of a run that reads stdin, but for the output.
-const FROM_STDIN: [&str; 7] = ["dedup", "-", "--format", "jsonl", "--against", "seen", "--append"];
-
-/// A run that reads stdin, which stays open, once it has begun to write to `out`.
-fn waiting(sandbox: &Sandbox, out: &str, sent: &str) -> Child {
-    let mut child = sandbox
-        .command(TWINPRINT)
-        .args(FROM_STDIN)
-        .args(["-o", out])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    child.stdin.as_mut().unwrap().write_all(sent.as_bytes()).unwrap();
-    let began = Instant::now();
-    while !sandbox.path(&format!("{out}/.twinprint-unfinished")).exists() {
-        assert!(began.elapsed() < Duration::from_mins(1), "it never began");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child
-}
-
-#[test]
-fn a_run_holds_the_collection_to_its_end() {
-    let sandbox = with_collection();
-    let news = lines(&[("a", 3), ("b", 4)]);
-    sandbox.put("news.jsonl", &news);
-    sandbox.put("other.jsonl", lines(&[("c", 3)]));
-    let mut first = waiting(&sandbox, "first", &news);
-    // Neither another run nor another process comes in between.
-    sandbox
-        .run("dedup other.jsonl -o second --against seen --append")
-        .fails(1, &["--against seen", "open in another process"]);
-    assert!(!sandbox.path("second").exists());
-    sandbox
-        .run("collection add seen other.jsonl")
-        .fails(1, &["open in another process"]);
-    drop(first.stdin.take());
-    assert!(first.wait().unwrap().success());
-    append(&sandbox, "other.jsonl", "second");
-    assert_eq!(sandbox.text("second/kept/other.jsonl"), "");
-    assert_eq!(collection(&sandbox).len(), 4);
-}
-
-#[test]
-fn a_run_that_had_ended_before_it_was_killed_gives_its_exit_code_again() {
-    let sandbox = with_collection();
-    let damaged = lines(&[("a", 3), ("b", 4)]) + "{\"id\":\"c\",\"te";
-    let mut first = waiting(&sandbox, "out", &damaged);
-    // The marker of a run that is killed just before the marker is removed.
-    let marker = sandbox.path("out/.twinprint-unfinished");
-    std::fs::hard_link(&marker, sandbox.path("marker")).unwrap();
-    drop(first.stdin.take());
-    assert_eq!(first.wait().unwrap().code(), Some(3));
-    std::fs::rename(sandbox.path("marker"), &marker).unwrap();
-    sandbox.put("in", damaged);
-    let mut again = sandbox.command(TWINPRINT);
-    again.args(FROM_STDIN).args(["-o", "out"]);
-    again.stdin(File::open(sandbox.path("in")).unwrap());
-    let run = Run::of(again.output().unwrap()).fails(
-        3,
-        &[
-            "a run had ended before it was killed",
-            "stdin:3: ",
-            "1 file unreadable, cut off or damaged",
-        ],
-    );
-    assert!(!run.stderr.contains("holds no document"), "{}", run.stderr);
-    assert!(!marker.exists());
-    assert_eq!(collection(&sandbox).len(), 4);
-}
-
-#[test]
-fn a_killed_run_leaves_the_collection_as_it_was() {
-    let sandbox = with_collection();
-    sandbox.put("news.jsonl", lines(&[("a", 3), ("b", 4)]));
-    let before = collection(&sandbox);
-    let mut killed = waiting(&sandbox, "out", &lines(&[("a", 3)]));
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert_eq!(collection(&sandbox), before);
-    // Another process may come in between: the run that follows sees what is there then.
-    sandbox.put("between.jsonl", lines(&[("c", 3)]));
-    sandbox.run("collection add seen between.jsonl --quiet").ok();
-    let said = append(&sandbox, "news.jsonl", "out");
-    assert!(
-        said.contains("the files of an unfinished run are deleted"),
-        "{said}"
-    );
-    assert_eq!(ids(&sandbox, "out/kept/news.jsonl"), ["b"]);
-    assert_eq!(collection(&sandbox).len(), 4);
-    assert!(!sandbox.path("out/.twinprint-unfinished").exists());
-}
-
-#[test]
-fn an_output_whose_run_may_have_ended_is_not_replaced_unasked() {
-    let sandbox = with_collection();
-    sandbox.put("news.jsonl", lines(&[("a", 3)]));
-    append(&sandbox, "news.jsonl", "out");
-    // As a run on another collection leaves it that is killed at its end.
-    let number = |n: u32| format!("{n:032x}");
-    let claim = format!(
-        "kept/news.jsonl\0/claim {} {} {} elsewhere\0/whole {}\0",
-        number(1),
-        number(2),
-        number(3),
-        number(4)
-    );
-    sandbox.put("out/.twinprint-unfinished", claim);
-    let left = sandbox.tree("out");
-    for args in ["--quiet", "--quiet --against seen --append"] {
-        sandbox.run(&format!("dedup news.jsonl -o out {args}")).fails(
-            1,
-            &[
-                "out: holds the output of a run that was killed",
-                "elsewhere",
-                "run its command again",
-            ],
-        );
-    }
-    sandbox
-        .run("cluster news.jsonl -o out --state s")
-        .fails(1, &["elsewhere", "run its command again"]);
-    assert_eq!(sandbox.tree("out"), left);
+    assert_eq!(collection(&sandbox), stored);
 }
 
 #[test]
@@ -427,7 +302,7 @@ fn a_changed_input_is_not_appended() {
         "twinprint dedup big.jsonl -o out --against seen --append -q & pid=$!\n\
          for i in $(seq 2000); do touch big.jsonl; kill -0 $pid 2>/dev/null || break; done; wait $pid",
     );
-    run.fails(1, &["big.jsonl: changed while the work was going on"]);
+    run.fails(1, &["big.jsonl: changed during the run"]);
     assert_eq!(collection(&sandbox).len(), 2);
     assert!(!sandbox.path("out").exists());
 }
@@ -469,7 +344,7 @@ fn the_configuration_of_a_run_appends_as_well() {
 
 /// A record that the collection would not take is rejected when it is read, so that the output and the collection agree.
 #[test]
-fn what_the_collection_would_not_take_is_rejected() {
+fn records_that_the_collection_cannot_store_are_rejected() {
     let sandbox = Sandbox::new();
     sandbox.run("collection create seen --empty reject").ok();
     let (long, longest) = ("x".repeat(2049), "y".repeat(2048));
@@ -495,18 +370,18 @@ fn what_the_collection_would_not_take_is_rejected() {
             (&json!(7), &json!(4), &json!(3))
         );
         let rejects = sandbox.rows(&format!("{out}/rejects.jsonl"));
-        for (row, (line, says)) in rejects.iter().zip([
+        for (row, (line, message)) in rejects.iter().zip([
             (3, ["2049 is more than the limit of 2048", "--id-key"]),
             (6, ["the text has no words", "--empty remove"]),
             (7, ["more than the limit of 16777216", "several records"]),
         ]) {
             let reason = row["reason"].as_str().unwrap();
             assert_eq!(row["line"], line);
-            assert!(says.iter().all(|says| reason.contains(says)), "{reason}");
+            assert!(message.iter().all(|message| reason.contains(message)), "{reason}");
         }
-        let held = collection(&sandbox);
-        assert_eq!(held.len(), 4);
-        assert!(held.keys().any(|id| id.starts_with("in.jsonl:1#")));
+        let stored = collection(&sandbox);
+        assert_eq!(stored.len(), 4);
+        assert!(stored.keys().any(|id| id.starts_with("in.jsonl:1#")));
     }
     // A text without words that is removed goes nowhere; without --append nothing is rejected.
     for (out, options, rejected) in [("removed", "--append --empty remove", 2), ("asked", "", 0)] {

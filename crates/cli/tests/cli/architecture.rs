@@ -1,38 +1,60 @@
-//! The rules of ARCHITECTURE.md that a compiler does not check: who may use whom, where unsafe code may be, how
-//! long files get, and that the map names every part.
+//! The rules of ARCHITECTURE.md that a compiler does not check: the arrows between crates, the places of unsafe code and its
+//! arguments, the length of files, and a heading for every directory. `imports` checks the imports within a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::sandbox::repository;
+use crate::workspace::{add_rust_files, crate_names, source_dir, source_files, without_comments};
 
-/// Who may use whom. `bench` and `fuzz` are workspaces of their own and may use any.
-const ARROWS: [(&str, &[&str]); 8] = [
-    ("twinprint-fingerprint", &[]),
-    ("twinprint-text", &["twinprint-fingerprint"]),
-    ("twinprint-index", &["twinprint-fingerprint"]),
-    ("twinprint-cluster", &["twinprint-fingerprint"]),
+/// The crates that each crate uses. `bench` and `fuzz` are workspaces of their own and may use any.
+const ARROWS: [(&str, &[&str]); 12] = [
+    ("fingerprint", &[]),
+    ("text", &["fingerprint"]),
+    ("index", &["fingerprint"]),
+    ("cluster", &["fingerprint"]),
+    ("io", &["text", "index", "fingerprint"]),
+    ("stream", &["io", "cluster", "index", "text", "fingerprint"]),
+    (
+        "collection",
+        &["stream", "io", "cluster", "index", "text", "fingerprint"],
+    ),
+    ("dedup", &["io", "cluster", "index", "text", "fingerprint"]),
+    (
+        "eval",
+        &["dedup", "io", "cluster", "index", "text", "fingerprint"],
+    ),
+    ("server", &["collection", "io"]),
     (
         "twinprint",
         &[
-            "twinprint-fingerprint",
-            "twinprint-text",
-            "twinprint-index",
-            "twinprint-cluster",
+            "eval",
+            "dedup",
+            "collection",
+            "stream",
+            "io",
+            "cluster",
+            "index",
+            "text",
+            "fingerprint",
         ],
     ),
-    ("twinprint-server", &["twinprint"]),
-    ("twinprint-cli", &["twinprint", "twinprint-server"]),
-    ("twinprint-python", &["twinprint"]),
+    ("cli", &["twinprint", "server"]),
 ];
 
-/// Lines of the longest source file.
-const LONGEST: usize = 600;
+/// The crates that only the tests of a crate use.
+const TEST_ARROWS: [(&str, &[&str]); 1] = [("server", &["text"])];
 
-/// Modules that gather what has no home.
-const HOMELESS: [&str; 7] = ["common", "util", "utils", "helper", "helpers", "misc", "prelude"];
+/// Lines of the longest source file, and of the longest file of unit tests.
+const MAX_LINES: usize = 510;
+const MAX_TEST_LINES: usize = 600;
+
+/// Lines above an unsafe block in which its argument is looked for.
+const MAX_LINES_TO_ARGUMENT: usize = 6;
+
+/// Names of modules without a subject.
+const VAGUE_NAMES: [&str; 7] = ["common", "util", "utils", "helper", "helpers", "misc", "prelude"];
 
 #[test]
 fn arrows_between_crates_are_those_of_the_design() {
@@ -43,37 +65,49 @@ fn arrows_between_crates_are_those_of_the_design() {
         .unwrap();
     assert!(output.status.success());
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
-    let packages = metadata["packages"].as_array().unwrap();
-    assert!(packages.len() >= 6, "the workspace has {} crates", packages.len());
-    let mut used = BTreeSet::new();
-    for package in packages {
-        let name = package["name"].as_str().unwrap();
-        let may = allowed
-            .get(name)
-            .unwrap_or_else(|| panic!("{name} is not in the design"));
+    let mut found = BTreeMap::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let (mut used, mut used_by_tests) = (BTreeSet::new(), BTreeSet::new());
         for dependency in package["dependencies"].as_array().unwrap() {
-            // Dependencies of every kind: for tests and build scripts too.
             if dependency["path"].is_null() {
                 continue;
             }
-            let on = dependency["name"].as_str().unwrap();
-            assert!(may.contains(&on), "{name} may not use {on}");
-            used.insert((name, on));
+            let name = short_name(dependency["name"].as_str().unwrap());
+            if dependency["kind"] == "dev" {
+                used_by_tests.insert(name);
+            } else {
+                used.insert(name);
+            }
         }
+        found.insert(
+            short_name(package["name"].as_str().unwrap()),
+            (used, used_by_tests),
+        );
     }
-    // The table means something: the arrows in use are found.
-    assert!(
-        used.contains(&("twinprint-cli", "twinprint")) && used.contains(&("twinprint", "twinprint-text"))
-    );
+    let in_tests: BTreeMap<&str, &[&str]> = TEST_ARROWS.into_iter().collect();
+    let design: BTreeMap<&str, _> = ARROWS
+        .into_iter()
+        .map(|(name, used)| {
+            let used_by_tests = in_tests.get(name).copied().unwrap_or_default();
+            let sets = [used, used_by_tests].map(|names| names.iter().copied().collect());
+            let [used, used_by_tests] = sets;
+            (name, (used, used_by_tests))
+        })
+        .collect();
+    assert_eq!(found, design);
+}
+
+/// The name of a crate without `twinprint-`.
+fn short_name(name: &str) -> &str {
+    name.strip_prefix("twinprint-").unwrap_or(name)
 }
 
 #[test]
-fn unsafe_code_lives_in_the_kernels_and_the_mapping_alone() {
+fn unsafe_code_is_only_in_the_kernels_and_the_mapping() {
     let kernel = repository().join("crates/fingerprint/src/kernel");
     let mapping = repository().join("crates/index/src/segment/mapping.rs");
     let mut in_kernel = 0;
-    for path in sources() {
+    for path in source_files() {
         let code = without_comments(&fs::read_to_string(&path).unwrap());
         let found = words(&code).filter(|&word| word == "unsafe").count();
         if path.starts_with(&kernel) {
@@ -84,10 +118,9 @@ fn unsafe_code_lives_in_the_kernels_and_the_mapping_alone() {
             assert_eq!(found, 0, "unsafe in {}", path.display());
         }
     }
-    assert!(in_kernel > 0, "the search finds what it looks for");
-    for name in crates() {
-        let root = repository().join("crates").join(&name).join("src");
-        let root = ["lib.rs", "main.rs"].map(|file| root.join(file));
+    assert!(in_kernel > 0, "the search finds no unsafe code");
+    for name in crate_names() {
+        let root = ["lib.rs", "main.rs"].map(|file| source_dir(&name).join(file));
         let root = root.iter().find(|path| path.is_file()).unwrap();
         let policy = if ["fingerprint", "index"].contains(&name.as_str()) {
             "#![deny(unsafe_code)]"
@@ -100,27 +133,75 @@ fn unsafe_code_lives_in_the_kernels_and_the_mapping_alone() {
 }
 
 #[test]
-fn files_are_short_named_after_what_they_hold_and_say_what_they_are() {
-    for path in sources() {
+fn unsafe_code_of_the_kernels_states_the_duty_and_the_argument() {
+    let mut files = Vec::new();
+    add_rust_files(&source_dir("fingerprint").join("kernel"), &mut files);
+    let (mut functions, mut blocks) = (0, 0);
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        // The trait states the duty for the functions that implement it.
+        let mut in_trait_impl = false;
+        for (number, line) in lines.iter().enumerate() {
+            let place = format!("{}:{}", path.display(), number + 1);
+            let code = line.split("//").next().unwrap_or_default();
+            if code.starts_with("impl") {
+                in_trait_impl = code.contains(" for ");
+            } else if code.starts_with('}') {
+                in_trait_impl = false;
+            }
+            let above = lines[..number].iter().rev().map(|line| line.trim());
+            if (code.contains("unsafe fn ") && !in_trait_impl) || code.contains("#[target_feature") {
+                let mut docs = above.clone().take_while(|line| line.starts_with(['/', '#']));
+                assert!(
+                    docs.any(|line| line.ends_with("# Safety")),
+                    "{place}: no `# Safety`"
+                );
+                functions += 1;
+            }
+            if code.contains("unsafe {") {
+                let mut near = above.take(MAX_LINES_TO_ARGUMENT);
+                assert!(
+                    near.any(|line| line.starts_with("// SAFETY:")),
+                    "{place}: no `// SAFETY:`"
+                );
+                blocks += 1;
+            }
+        }
+    }
+    assert!(
+        functions > 20 && blocks > 50,
+        "{functions} functions, {blocks} blocks"
+    );
+}
+
+#[test]
+fn files_are_short_have_a_subject_and_open_with_a_doc_comment() {
+    for path in source_files() {
         let text = fs::read_to_string(&path).unwrap();
         let lines = text.lines().count();
-        assert!(lines <= LONGEST, "{}: {lines} lines", path.display());
         let name = path.file_stem().unwrap().to_str().unwrap();
+        let max_lines = if name == "tests" {
+            MAX_TEST_LINES
+        } else {
+            MAX_LINES
+        };
+        assert!(lines <= max_lines, "{}: {lines} lines", path.display());
         let named = if name == "mod" {
             path.parent().unwrap().file_name().unwrap().to_str().unwrap()
         } else {
             name
         };
         assert!(
-            !HOMELESS.contains(&named),
-            "{}: what is it about?",
+            !VAGUE_NAMES.contains(&named),
+            "{}: the name has no subject",
             path.display()
         );
-        // Tests in a file beside their module need no words of their own.
+        // A file of tests belongs to a module that has a doc comment.
         if name != "tests" {
             assert!(
-                text.starts_with("//!"),
-                "{}: does not say what it is",
+                text.starts_with("//!") || text.starts_with("#![doc"),
+                "{}: no doc comment",
                 path.display()
             );
         }
@@ -135,7 +216,7 @@ fn the_map_has_a_heading_for_every_directory() {
         .filter_map(|line| line.strip_prefix("## "))
         .map(|heading| heading.trim().trim_matches('`').trim_end_matches('/'))
         .collect();
-    let parts = crates().into_iter().map(|name| format!("crates/{name}"));
+    let parts = crate_names().into_iter().map(|name| format!("crates/{name}"));
     let others = ["bench", "docs", "fuzz", "integrations", "tests"].map(str::to_owned);
     for part in parts.chain(others) {
         assert!(
@@ -143,43 +224,6 @@ fn the_map_has_a_heading_for_every_directory() {
             "no heading {part:?} in ARCHITECTURE.md"
         );
     }
-}
-
-fn crates() -> Vec<String> {
-    let entries = fs::read_dir(repository().join("crates")).unwrap();
-    let named = entries.map(|entry| entry.unwrap());
-    let crates = named.filter(|entry| entry.path().join("Cargo.toml").is_file());
-    crates
-        .map(|entry| entry.file_name().into_string().unwrap())
-        .collect()
-}
-
-/// Every Rust file that is compiled into a crate.
-fn sources() -> Vec<PathBuf> {
-    fn gather(dir: &Path, into: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                gather(&path, into);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                into.push(path);
-            }
-        }
-    }
-    let mut sources = Vec::new();
-    for name in crates() {
-        gather(&repository().join("crates").join(name).join("src"), &mut sources);
-    }
-    assert!(sources.len() > 50, "only {} files found", sources.len());
-    sources
-}
-
-/// Code up to `//` in each line. A string with two slashes in it loses its end, which no rule here reads.
-fn without_comments(text: &str) -> String {
-    let code = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default());
-    code.collect::<Vec<_>>().join("\n")
 }
 
 fn words(code: &str) -> impl Iterator<Item = &str> {

@@ -1,4 +1,4 @@
-//! The files and records that are read: globs, patterns, limits, statuses. What is passed over is counted.
+//! The choice of files and records: globs, patterns, limits, statuses. Everything skipped is counted.
 
 use serde_json::json;
 
@@ -38,17 +38,17 @@ fn a_glob_that_spells_an_extension_reads_text() {
 }
 
 #[test]
-fn patterns_choose_files_and_what_they_leave_out_is_counted() {
+fn patterns_choose_files_and_excluded_ones_are_counted() {
     let sandbox = sources();
     let run = sandbox
         .run("dedup src -o out --exclude node_modules/ --exclude *.rs")
         .ok();
-    for says in [
+    for message in [
         "1  file excluded",
         "1  folder excluded, with everything in it",
         "2  files of other kinds",
     ] {
-        assert!(run.stdout.contains(says), "{says}: {}", run.stdout);
+        assert!(run.stdout.contains(message), "{message}: {}", run.stdout);
     }
     let skipped = &sandbox.json("out/report.json")["input"]["skipped"];
     assert_eq!(
@@ -60,7 +60,7 @@ fn patterns_choose_files_and_what_they_leave_out_is_counted() {
         .ok();
     assert!(run.stdout.contains("2  files not included"), "{}", run.stdout);
     assert_eq!(sandbox.json("some/report.json")["records"]["kept"], 3);
-    // The run can be repeated from what it says of itself.
+    // The config.toml of the run repeats it.
     for out in ["out", "some"] {
         sandbox
             .run(&format!(
@@ -88,12 +88,12 @@ fn limits_and_empty_folders_are_reported() {
     let sandbox = sources();
     std::fs::create_dir(sandbox.path("hollow")).unwrap();
     let run = sandbox.run("dedup src hollow src/e.txt -o out --limit 1").ok();
-    for says in [
+    for message in [
         "1 file  named again, and read once",
         "limit                1  records, and nothing after them was read; 1 file not begun",
         "1 folder  without a file to read: hollow",
     ] {
-        assert!(run.stdout.contains(says), "{says}: {}", run.stdout);
+        assert!(run.stdout.contains(message), "{message}: {}", run.stdout);
     }
     let input = &sandbox.json("out/report.json")["input"];
     assert_eq!(
@@ -113,7 +113,7 @@ fn limits_and_empty_folders_are_reported() {
 }
 
 #[test]
-fn a_text_is_a_text_whatever_its_name() {
+fn a_named_file_is_text_with_any_extension() {
     let sandbox = Sandbox::new();
     for name in [
         "in/inputrc.arrows",

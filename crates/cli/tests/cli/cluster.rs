@@ -1,4 +1,4 @@
-//! `twinprint cluster`: what it writes, that threads and pauses do not show, what it refuses.
+//! `twinprint cluster`: its output, refusals, and equal results for any threads and pauses.
 
 use std::collections::BTreeMap;
 
@@ -132,7 +132,7 @@ fn results_are_not_read_again() {
 }
 
 #[test]
-fn threads_do_not_show() {
+fn threads_do_not_change_the_result() {
     let sandbox = sandbox();
     sandbox.put("more.jsonl", Corpus::new(5).jsonl(400));
     for (out, threads) in [("one", 1), ("two", 2), ("three", 3)] {
@@ -284,7 +284,7 @@ fn clusters_are_judged_by_labels() {
         assert!((pairs[0].as_f64().unwrap() - expected[0] / expected[1]).abs() < 1e-9);
         assert!((pairs[1].as_f64().unwrap() - expected[0] / expected[2]).abs() < 1e-9);
         assert_eq!(told[name]["clusters"][1].as_u64(), Some(4));
-        // The same from what was written, as eval reads it.
+        // eval computes the same from the files.
         let args =
             "eval --docs news.jsonl --labels subject --clusters out/assignments.jsonl -q --json eval.json";
         let run = sandbox.run(&format!("{args} --by {key}")).ok();
@@ -310,7 +310,7 @@ fn clusters_are_judged_by_labels() {
 }
 
 #[test]
-fn times_that_cannot_be_are_told_and_move_no_clock() {
+fn impossible_times_are_reported_and_do_not_move_the_clock() {
     let sandbox = Sandbox::new();
     let stamped = |(i, line): (usize, &str)| {
         let mut row: Value = serde_json::from_str(line).unwrap();
@@ -368,7 +368,7 @@ fn labels_that_nobody_has_agree_with_nothing() {
 }
 
 #[test]
-fn what_lives_on_is_what_was_seen_last_with_and_without_times() {
+fn the_last_seen_groups_and_stories_stay_live_with_and_without_times() {
     let sandbox = Sandbox::new();
     for time in [None, Some("2024-05-01")] {
         // One text again and again, and between others that come once.

@@ -1,4 +1,4 @@
-//! Collections from the command line: what they answer, what they refuse, and what kill -9 leaves of them.
+//! Collections on the command line: verdicts, refusals, and their state after kill -9.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -48,7 +48,7 @@ fn a_collection_answers_as_dedup_decides() {
 }
 
 #[test]
-fn what_a_collection_refuses_is_named() {
+fn refusals_of_a_collection_name_the_cause() {
     let sandbox = with_collection();
     sandbox
         .run("collection create seen")
@@ -95,7 +95,7 @@ fn a_source_is_deleted_and_a_damaged_store_repaired() {
     sandbox.run("collection check mended").ok();
 }
 
-/// The library's tests damage every page; these see that nothing but the error is told.
+/// The library's tests damage every page; these check that only the error is printed.
 #[test]
 fn a_damaged_page_is_named_and_the_rest_is_saved() {
     const PAGE: usize = 4096;
@@ -222,7 +222,7 @@ fn a_collection_on_a_read_only_medium_answers_and_refuses_writes() {
 }
 
 #[test]
-fn documents_without_ids_are_kept_beside_those_of_another_day() {
+fn documents_without_ids_do_not_replace_those_of_another_day() {
     let sandbox = with_collection();
     let add = |text: &str| {
         let fed = format!(
@@ -244,7 +244,7 @@ fn documents_without_ids_are_kept_beside_those_of_another_day() {
 }
 
 #[test]
-fn what_is_not_taken_in_is_told_with_its_place() {
+fn rejected_documents_are_reported_with_their_place() {
     let sandbox = with_collection();
     let long = "x".repeat(3000);
     sandbox.put(
@@ -305,9 +305,9 @@ fn an_index_takes_no_directory_of_a_collection() {
     sandbox.run("collection check seen").ok();
 }
 
-/// What was told before a kill is there, and nothing that was not sent.
+/// The documents acknowledged before a kill are there, and none that were not sent.
 #[test]
-fn killed_at_any_time_a_collection_has_what_it_acknowledged() {
+fn a_collection_killed_at_any_time_has_the_acknowledged_documents() {
     let sandbox = Sandbox::new();
     sandbox.run("collection create seen").ok();
     let mut sent = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! `--config`: what a run wrote beside its output gives the same result again; the command line has precedence.
+//! `--config`: the config.toml of a run reproduces its result, and the command line takes precedence.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn inputs() -> Sandbox {
     sandbox
 }
 
-/// All that was written but the report and the configuration, which tell in words why the radius is what it is.
+/// All files of a result except the report and the configuration, which contain the reason for the radius.
 fn rows(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = sandbox.tree(out);
     files.retain(|name, _| !name.starts_with("report.") && name != "config.toml");
@@ -79,7 +79,7 @@ fn the_command_line_has_precedence() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_named() {
+fn errors_in_the_file_are_named() {
     let sandbox = inputs();
     let refused = |text: &str, code: i32, parts: &[&str]| {
         sandbox.put("my.toml", text);
@@ -142,7 +142,7 @@ fn refused_by_value(sandbox: &Sandbox) {
     sandbox.put("my.toml", "threshold = 1.5\n");
     sandbox
         .run("dedup folder -o out --config my.toml")
-        .fails(2, &["--threshold 1.5"]);
+        .fails(2, &["--threshold: 1.5"]);
     // A profile with stop words goes with its own list only.
     sandbox
         .run("dedup folder -o first --stop-words stop.txt --quiet")

@@ -1,4 +1,4 @@
-//! Seeded corpora: Chinese and English texts, their near copies, equal texts in other clothes, short texts.
+//! Seeded corpora: Chinese and English texts, near copies, equal texts in other markup, short texts.
 
 use std::io::Write;
 
@@ -114,7 +114,7 @@ impl Corpus {
         text
     }
 
-    /// A new text of so many words.
+    /// A new text of this number of words.
     pub(crate) fn long(&mut self, words: usize) -> String {
         let words: Vec<String> = (0..words).map(|_| self.word()).collect();
         words.join(" ")

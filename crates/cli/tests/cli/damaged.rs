@@ -119,7 +119,7 @@ fn a_truncated_stream_loses_its_end_and_no_other_file() {
             "{reason}"
         );
         let taken = rejects[0]["line"].as_u64().unwrap() - 1;
-        // A zstd block is all or nothing, so that what comes before the cut may be less than half.
+        // A zstd block is read whole or not at all, so less than half may come before the cut.
         assert!(taken > 0 && taken < 400, "{codec}: {taken} lines before the cut");
         let rows = sandbox.rows(&format!("{codec}/clusters.jsonl"));
         assert_eq!(rows.len() as u64, taken + 1);
@@ -166,7 +166,7 @@ fn a_table_whose_other_columns_are_damaged_is_not_copied() {
 }
 
 #[test]
-fn what_follows_a_gzip_stream_is_told_apart_from_damage() {
+fn bytes_after_a_gzip_stream_are_distinguished_from_damage() {
     let sandbox = Sandbox::new();
     let packed = Corpus::gzip(&around(b"{\"text\":12}"));
     sandbox.put("padded.jsonl.gz", [packed.as_slice(), &[0; 512]].concat());

@@ -43,7 +43,7 @@ fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
     let run = without.as_object_mut().unwrap().remove("run").unwrap();
     assert!(run["seconds"].as_f64().unwrap() > 0.0 && run["threads"].as_u64().unwrap() > 0);
     *report = serde_json::to_vec_pretty(&without).unwrap();
-    // The pages end with what differs from run to run.
+    // The end of the pages differs between runs.
     for (page, run) in [
         ("report.html", "<section id=\"run\""),
         ("report.md", "\n## This run\n"),

@@ -1,4 +1,4 @@
-//! Texts without words: they duplicate nothing, in every command, and `--empty` says what becomes of them.
+//! Texts without words: they are duplicates of nothing in every command, and are treated by `--empty`.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn each_is_kept_in_a_group_of_its_own() {
 }
 
 #[test]
-fn they_are_removed_or_rejected_where_asked() {
+fn empty_texts_are_removed_or_rejected_if_asked() {
     let sandbox = with_empty_texts();
     let run = sandbox.run("dedup in.jsonl -o removed --empty remove").ok();
     assert!(

@@ -1,4 +1,4 @@
-//! `--dry-run`: within a factor of two of what the run then takes, and a refusal where there is less. Times are not held to anything.
+//! `--dry-run`: its estimates are within a factor of two of the run, and it fails if the machine has too little. Times are not tested.
 
 use serde_json::Value;
 
@@ -87,14 +87,14 @@ fn a_forecast_of_many_files_is_close() {
 }
 
 #[test]
-fn what_will_not_fit_is_refused() {
+fn a_run_that_will_not_fit_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(9).jsonl(300));
     let few = sandbox.run("dedup in.jsonl -o out --dry-run --memory 1MiB");
     few.fails(1, &["MiB of memory", "--memory", "split the input"]);
     sandbox
         .run("dedup in.jsonl -o out --memory 1MiB")
-        .fails(1, &["--memory allows 1 MiB"]);
+        .fails(1, &["the limit is 1 MiB"]);
     assert!(!sandbox.path("out").exists());
     // What bounds memory changes nothing in the result.
     sandbox
@@ -111,7 +111,7 @@ fn what_will_not_fit_is_refused() {
     let run = sandbox.bash(&format!("exec unshare --mount bash -c '{script}'"));
     if run.code == Some(99) || run.stderr.contains("unshare: ") {
         crate::sandbox::skip(
-            "what_will_not_fit_is_refused",
+            "a_run_that_will_not_fit_is_refused",
             "no small disk can be mounted here; memory was refused as it must be",
         );
     } else {
@@ -120,7 +120,7 @@ fn what_will_not_fit_is_refused() {
 }
 
 #[test]
-fn a_forecast_counts_what_asking_takes() {
+fn a_forecast_counts_the_cost_of_known_documents() {
     let sandbox = Sandbox::new();
     let corpus = Corpus::new(11).jsonl(400);
     let lines: Vec<&str> = corpus.lines().collect();

@@ -1,4 +1,4 @@
-//! Completions and manual pages hold every command and every option, since they are made from the same list.
+//! Completions and manual pages contain every command and every option, because they are made from the same list.
 
 use crate::sandbox::Sandbox;
 

@@ -1,4 +1,4 @@
-//! `twinprint index`: what it finds, and what a writer that is killed leaves.
+//! `twinprint index`: its answers, and its state after a writer is killed.
 
 mod adding;
 mod exports;
@@ -38,7 +38,7 @@ pub(super) fn rows(run: &Run) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn what_is_built_added_deleted_and_merged_is_what_is_found() {
+fn queries_find_built_and_added_but_not_deleted_fingerprints() {
     let sandbox = Sandbox::new();
     let (old, new) = (3000, 500);
     sandbox.put("old.u64", u64s((0..old).map(number)));
@@ -106,7 +106,7 @@ fn what_is_built_added_deleted_and_merged_is_what_is_found() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_and_changes_nothing() {
+fn refused_changes_are_reported_and_change_nothing() {
     let sandbox = Sandbox::new();
     sandbox.put("a.u64", u64s(0..10));
     sandbox.put("odd.u64", [0; 9]);

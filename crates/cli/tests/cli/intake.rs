@@ -1,15 +1,12 @@
 //! Every command reports the parts of an input that it does not take: by its exit code, on stderr also with --quiet, and in counts that add up.
 
-use std::fs::File;
-use std::process::Stdio;
-
 use serde_json::Value;
 
 use crate::corpus::Corpus;
-use crate::replay::beside_a_service;
-use crate::sandbox::{Run, Sandbox, TWINPRINT};
+use crate::replay::with_a_service;
+use crate::sandbox::{Run, Sandbox};
 
-/// Commands that read documents, and what is to be there before. `{}` stands for the inputs.
+/// Commands that read documents, each after the command that prepares it. `{}` stands for the inputs.
 const COMMANDS: [(&str, &str); 10] = [
     ("", "dedup {} -o out --quiet"),
     ("", "cluster {} -o out --quiet"),
@@ -33,7 +30,12 @@ const COMMANDS: [(&str, &str); 10] = [
 ];
 
 /// Runs each command over the inputs, with further options.
-fn each(inputs: &str, options: &str, put: impl Fn(&Sandbox), mut check: impl FnMut(&str, Run, &Sandbox)) {
+pub(crate) fn each(
+    inputs: &str,
+    options: &str,
+    put: impl Fn(&Sandbox),
+    mut check: impl FnMut(&str, Run, &Sandbox),
+) {
     for (before, command) in COMMANDS {
         let sandbox = Sandbox::new();
         put(&sandbox);
@@ -44,7 +46,7 @@ fn each(inputs: &str, options: &str, put: impl Fn(&Sandbox), mut check: impl FnM
         let command = command.replace("{}", inputs);
         // The inputs of --text and --docs end with the next option.
         let run = if command.starts_with("replay") {
-            beside_a_service(&sandbox, &format!("twinprint {command} {options}"))
+            with_a_service(&sandbox, &format!("twinprint {command} {options}"))
         } else {
             sandbox.run(&format!("{command} {options}"))
         };
@@ -60,7 +62,7 @@ fn put_cut_off(sandbox: &Sandbox) {
 }
 
 /// 200 records, of which `without` have no text.
-fn put_without_text(sandbox: &Sandbox, without: usize) {
+pub(crate) fn put_without_text(sandbox: &Sandbox, without: usize) {
     let lines = Corpus::new(5).jsonl(200 - without);
     let others = "{\"body\":\"no text here\"}\n".repeat(without);
     sandbox.put("in.jsonl", lines + &others);
@@ -171,198 +173,8 @@ fn strict_says_why_it_fails_in_every_command() {
     );
 }
 
-#[test]
-fn no_document_at_all_is_an_error_that_names_the_fields() {
-    each(
-        "in.jsonl",
-        "--text-key content",
-        |sandbox| put_without_text(sandbox, 0),
-        |_, run, _| {
-            run.fails(
-                1,
-                &[
-                    "none of the records is a document: 200 rejected (200 field missing)",
-                    "the fields seen are id, text, time",
-                ],
-            );
-        },
-    );
-    // If the header lacks the field, the error comes before anything is read.
-    let put = |sandbox: &Sandbox| sandbox.put("in.csv", "id,title\n1,a\n2,b\n");
-    each("in.csv", "", put, |command, run, sandbox| {
-        run.fails(
-            1,
-            &[
-                "in.csv has no field \"text\" for the text; its fields are id, title",
-                "--text-key",
-            ],
-        );
-        if command.starts_with("dedup") {
-            assert!(!sandbox.path("out/report.json").exists());
-        }
-    });
-}
-
-#[test]
-fn a_dry_run_refuses_what_the_run_would() {
-    let sandbox = Sandbox::new();
-    put_without_text(&sandbox, 0);
-    sandbox
-        .run("dedup in.jsonl -o out --dry-run --text-key content")
-        .fails(1, &["none of the records is a document", "id, text, time"]);
-}
-
-#[test]
-fn fields_to_sort_by_and_ids_are_looked_for_before_texts_are_read() {
-    let sandbox = Sandbox::new();
-    sandbox.put("in.csv", "id,text\n1,a b c\n2,d e f\n");
-    sandbox
-        .run("dedup in.csv -o out --keep newest --keep-key date")
-        .fails(
-            1,
-            &["has no field \"date\" for the value to sort by", "--keep-key"],
-        );
-    // An empty file says nothing of the others.
-    sandbox.put("a.csv", "");
-    for inputs in ["in.csv", "a.csv in.csv"] {
-        sandbox.run(&format!("dedup {inputs} -o out --id-key uid")).fails(
-            1,
-            &[
-                "has no field \"uid\" for the id; its fields are id, text",
-                "--id-key",
-            ],
-        );
-    }
-    sandbox.run("dedup in.csv -o out --html-key body").fails(
-        1,
-        &[
-            "has no field \"body\" for the text",
-            "name the field with --text-key or --html-key",
-        ],
-    );
-    sandbox.run("dedup in.csv -o out --id-key uid").fails(
-        1,
-        &[
-            "has no field \"uid\" for the id; its fields are id, text",
-            "--id-key",
-        ],
-    );
-    sandbox.put(
-        "in.jsonl",
-        "{\"text\":\"a b c\"}\n{\"text\":\"d e f\",\"uid\":7}\n",
-    );
-    sandbox.run("dedup in.jsonl -o out --id-key uid --quiet").ok();
-    sandbox.put("other.jsonl", "{\"text\":\"a b c\"}\n");
-    let run = sandbox
-        .run("dedup other.jsonl -o hinted --id-key uid --quiet")
-        .ok();
-    assert!(
-        run.stderr.contains("has a field \"uid\" for the id"),
-        "{}",
-        run.stderr
-    );
-    sandbox
-        .run("dedup other.jsonl -o sorted --keep newest --keep-key date --quiet")
-        .fails(
-            1,
-            &[
-                "has a field \"date\" for the value to sort by; the first has text",
-                "no document has a field \"date\"",
-            ],
-        );
-}
-
-#[test]
-fn a_table_without_the_text_is_an_error_that_names_its_columns_under_any_text() {
-    let sandbox = Sandbox::new();
-    sandbox.put("table/in.csv", utf16("id,text\n1,a b c\n"));
-    sandbox
-        .run("dedup table/in.csv -o out --any-text --text-key body")
-        .fails(
-            1,
-            &[
-                "table/in.csv has no field \"body\" for the text; its fields are id, text",
-                "--text-key",
-            ],
-        );
-    // Among other files it is skipped, and counted.
-    sandbox.put("table/a.txt", "A text.");
-    sandbox
-        .run("dedup table -o out --any-text --text-key body --quiet")
-        .ok();
-    let report = sandbox.json("out/report.json");
-    assert_eq!(
-        report["input"]["skipped"],
-        serde_json::json!({"(no text field)": 1})
-    );
-}
-
-#[test]
-fn shards_read_as_text_for_a_mistyped_field_show_in_the_summary() {
-    let sandbox = Sandbox::new();
-    sandbox.put("in/a.jsonl", Corpus::new(5).jsonl(5));
-    sandbox.put("in/b.jsonl", Corpus::new(6).jsonl(5));
-    let run = sandbox.run("dedup in -o out --any-text --text-key txet").ok();
-    assert!(
-        run.stdout
-            .contains("as text              2  files whose extensions name another format or none: 2 .jsonl"),
-        "{}",
-        run.stdout
-    );
-}
-
-#[test]
-fn a_dry_run_over_a_part_without_documents_goes_on() {
-    let sandbox = Sandbox::new();
-    // Larger than the sample, and the only documents are at its end.
-    let without = format!("{{\"body\":\"{}\"}}\n", "no text ".repeat(1000));
-    sandbox.put("in.jsonl", without.repeat(10_000) + &Corpus::new(5).jsonl(50));
-    let run = sandbox.run("dedup in.jsonl -o out --dry-run --quiet").ok();
-    assert!(run.stdout.contains("a dry run: "), "{}", run.stdout);
-    assert!(
-        !run.stdout.contains("a dry run: 80"),
-        "not all is read: {}",
-        run.stdout
-    );
-}
-
-#[test]
-fn a_full_stdout_is_named() {
-    let sandbox = Sandbox::new();
-    put_without_text(&sandbox, 0);
-    for command in [
-        "dedup in.jsonl -o out",
-        "fingerprint in.jsonl --quiet",
-        "plan -n 1000",
-    ] {
-        let Ok(full) = File::options().write(true).open("/dev/full") else {
-            return;
-        };
-        let mut run = sandbox.command(TWINPRINT);
-        run.args(command.split_whitespace()).stdout(Stdio::from(full));
-        Run::of(run.output().unwrap()).fails(1, &["stdout cannot be written", "No space left"]);
-    }
-}
-
-#[test]
-fn under_any_text_data_without_texts_are_texts() {
-    let sandbox = Sandbox::new();
-    sandbox.put("in/main.rs", "fn main() { println!(\"a program\"); }");
-    sandbox.put("in/messages.ndjson", "{\"reason\":\"a\"}\n".repeat(50));
-    sandbox.put("in/package.json", "{\"name\":\"a package\"}");
-    sandbox.put("in/table.csv", "a,b\n1,2\n");
-    sandbox.put(
-        "in/records.jsonl",
-        "{\"text\":\"one record\"}\n{\"text\":\"two records\"}\n",
-    );
-    sandbox.run("dedup in -o out --any-text --quiet").ok();
-    let report = sandbox.json("out/report.json");
-    assert_eq!(report["records"]["read"], 6);
-    assert_eq!(report["records"]["rejected"], 0);
-}
-
 /// A text as UTF-16; `\0` stands for one half of a pair.
-fn utf16(text: &str) -> Vec<u8> {
+pub(crate) fn utf16(text: &str) -> Vec<u8> {
     let units = text
         .encode_utf16()
         .map(|unit| if unit == 0 { 0xd83d } else { unit });
@@ -495,7 +307,7 @@ fn damage_of_every_kind_gives_code_3_and_counts() {
     let mut flipped = gzip.clone();
     let middle = flipped.len() / 2;
     flipped[middle..middle + 20].fill(0xff);
-    // Each with what is said of it, and whether lines or bytes of what is not taken are known.
+    // Each with its message, and whether the number of lines or bytes lost is known.
     let cases: [(&str, Vec<u8>, &str, &str); 9] = [
         ("cut.jsonl.gz", gzip[..middle].to_vec(), "is cut off", "bytes"),
         ("flipped.jsonl.gz", flipped, "is damaged", "unread_bytes"),
@@ -656,7 +468,10 @@ fn an_archive_without_documents_is_an_error_that_counts_its_records() {
     each("gone.warc", "", put, |_, run, _| {
         run.fails(
             1,
-            &["none of the records is a document: 3 skipped: 3 status 4xx; --any-status takes them"],
+            &[
+                "none of the records is a document: 3 skipped: 3 status 4xx",
+                "; --any-status takes",
+            ],
         );
     });
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Where something runs out: memory for a long line, space on the disk.
+//! Limits: memory for a long line, space on the disk.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -84,7 +84,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                     1,
                     &[
                         ":1: the record is too long for the memory allowed",
-                        "--memory allows 200 MiB",
+                        "the limit is 200 MiB",
                     ],
                 );
             assert!(!sandbox.path("refused").exists());
@@ -129,7 +129,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
     }
 }
 
-/// Texts of so many words, each with one word of its own in place of one that all share.
+/// Texts of this number of words, which differ in one word each.
 fn crowd(texts: u64, words: u64) -> String {
     let mut state = 5u64;
     let mut random = move |below: u64| {
@@ -193,7 +193,7 @@ fn large() -> Sandbox {
 }
 
 #[test]
-fn a_full_disk_is_said_and_leaves_nothing_that_looks_finished() {
+fn a_full_disk_is_reported_and_leaves_no_finished_output() {
     let sandbox = large();
     std::fs::create_dir(sandbox.path("disk")).unwrap();
     // The mount is seen by this script alone and goes away with it.
@@ -214,7 +214,7 @@ fn a_full_disk_is_said_and_leaves_nothing_that_looks_finished() {
             .or_else(|| run(&["--user", "--map-root-user"], options).filter(mounted));
         let Some(run) = run else {
             return skip(
-                "a_full_disk_is_said_and_leaves_nothing_that_looks_finished",
+                "a_full_disk_is_reported_and_leaves_no_finished_output",
                 "no small disk can be mounted here; the library's own tests hold its writers to a full one",
             );
         };
@@ -227,7 +227,7 @@ fn a_full_disk_is_said_and_leaves_nothing_that_looks_finished() {
 }
 
 #[test]
-fn a_write_that_is_refused_is_said() {
+fn a_refused_write_is_reported() {
     let sandbox = large();
     // No file may grow beyond 100 blocks of 1,024 bytes, and the signal that would kill is ignored.
     let limited = |options: &str| {
@@ -235,6 +235,6 @@ fn a_write_that_is_refused_is_said() {
             "trap '' XFSZ; ulimit -f 100; exec twinprint dedup in.jsonl --quiet {options}"
         ))
     };
-    limited("-o out").fails(1, &["the work directory's spool of texts failed", "--work-dir"]);
+    limited("-o out").fails(1, &["the temporary file of texts failed", "--work-dir"]);
     assert!(!sandbox.path("out").exists());
 }

@@ -1,4 +1,4 @@
-//! `eval`, `calibrate` and `idf build`, as a user meets them.
+//! `eval`, `calibrate` and `idf build` on the command line.
 
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;

@@ -1,4 +1,4 @@
-//! `--order similar`: the same records, each with its own bytes, relatives next to one another.
+//! `--order similar`: the same records, each with its own bytes, similar documents adjacent.
 
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
@@ -97,15 +97,15 @@ fn annotated_records_are_put_in_order_too() {
 }
 
 #[test]
-fn what_cannot_be_put_in_order_is_said() {
+fn files_that_cannot_be_ordered_are_reported() {
     let sandbox = inputs();
     sandbox.put("notes/a.txt", "some notes of my own");
     sandbox
         .run("dedup notes -o out --order similar")
-        .fails(2, &["--order similar", ".jsonl", "leave it out"]);
+        .fails(2, &["--order:", ".jsonl", "leave it out"]);
     sandbox
         .run("dedup sites.jsonl -o out --order similar --mode report")
-        .fails(2, &["--order similar", "--mode report"]);
+        .fails(2, &["--order:", "leave it out"]);
     assert!(!sandbox.path("out").exists());
     let run = sandbox.run("dedup sites.jsonl notes -o out --order similar").ok();
     assert!(run.stderr.contains("1 of 2 files"), "{}", run.stderr);

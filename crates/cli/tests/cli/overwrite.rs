@@ -1,4 +1,4 @@
-//! `--overwrite` replaces a result of twinprint's own, and nothing else; `--clusters` and `--columns` say what a result holds.
+//! `--overwrite` replaces a result of twinprint's own, and nothing else; `--clusters` and `--columns` choose the files and the fields.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ fn with_result(command: &str) -> Sandbox {
 }
 
 #[test]
-fn a_result_is_replaced_where_asked() {
+fn a_result_is_replaced_if_asked() {
     for command in ["dedup", "cluster"] {
         let sandbox = with_result(command);
         let before = sandbox.tree("out");
@@ -44,7 +44,7 @@ fn a_result_is_replaced_where_asked() {
 }
 
 #[test]
-fn what_twinprint_did_not_write_is_not_deleted() {
+fn files_that_twinprint_did_not_write_are_not_deleted() {
     let sandbox = with_result("dedup");
     for place in ["mine.txt", "kept/mine.txt"] {
         sandbox.put(&format!("out/{place}"), "mine");

@@ -1,8 +1,8 @@
-//! HTML pages: as files in whatever charset, as fields, and pages beyond the limits.
+//! HTML pages: files in any charset, fields, and pages beyond the limits.
 
 use crate::sandbox::Sandbox;
 
-/// An article of its own, long enough to be told by its fingerprint.
+/// A distinct article, long enough for a reliable fingerprint.
 fn article(name: &str) -> String {
     (0..80)
         .map(|i| format!("<p>{name} number{i} of the story</p>"))
@@ -42,7 +42,7 @@ fn pages_in_files_are_compared_by_their_content() {
 }
 
 #[test]
-fn a_page_is_decoded_by_what_it_says_of_itself() {
+fn a_page_is_decoded_by_its_own_charset_declaration() {
     let sandbox = Sandbox::new();
     // The same sentence in GBK, named in a meta element, and in UTF-8.
     let gbk: &[u8] = b"\xd6\xd0\xce\xc4\xcd\xf8\xd2\xb3\xb5\xc4\xc4\xda\xc8\xdd\xd4\xda\xd5\xe2\xc0\xef";

@@ -1,4 +1,4 @@
-//! `--parts`, as a user meets it: partial copies, passages of many texts, and their places in the original texts.
+//! `--parts` on the command line: partial copies, passages of many texts, and their positions in the original texts.
 
 use std::fmt::Write as _;
 
@@ -65,10 +65,10 @@ fn partial_copies_are_reported_with_their_passages() {
     assert_eq!(sandbox.text("out/passages.jsonl"), "");
     sandbox
         .run("dedup docs.jsonl -o no --parts=1.5")
-        .fails(2, &["--parts 1.5"]);
+        .fails(2, &["--parts: 1.5"]);
     sandbox
         .run("dedup docs.jsonl -o no --parts --no-verify")
-        .fails(2, &["--parts", "--no-verify"]);
+        .fails(2, &["--parts", "without verification"]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_passage_of_many_texts_is_listed_once_with_all_of_them() {
 }
 
 #[test]
-fn what_is_left_out_is_counted() {
+fn passages_left_out_are_counted() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", around(&words("notice", 40), 70, 150));
     let run = sandbox.run("dedup in.jsonl -o out --parts --mode report").ok();

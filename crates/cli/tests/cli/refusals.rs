@@ -1,4 +1,4 @@
-//! What a run refuses before it begins: with the exit status, the reason and the way out, and without leaving anything.
+//! Errors before a run begins: the exit code, the reason and the fix, and no files left.
 
 use std::fs;
 
@@ -26,20 +26,20 @@ fn wrong_usage(options: &str, parts: &[&str]) {
 
 #[test]
 fn wrong_options_are_wrong_usage() {
-    wrong_usage("--threshold 2", &["--threshold 2", "at most 1"]);
-    wrong_usage("--threshold 0", &["--threshold 0", "above 0"]);
-    wrong_usage("--threshold NaN", &["--threshold NaN"]);
+    wrong_usage("--threshold 2", &["--threshold: 2", "at most 1"]);
+    wrong_usage("--threshold 0", &["--threshold: 0", "above 0"]);
+    wrong_usage("--threshold NaN", &["--threshold: NaN"]);
     wrong_usage("--threshold much", &["--threshold"]);
-    wrong_usage("--bits 32", &["--bits 32", "64 or 128"]);
+    wrong_usage("--bits 32", &["--bits: 32", "64 or 128"]);
     wrong_usage("--bits many", &["--bits", "a number or auto"]);
-    wrong_usage("-k 99", &["-k 99", "up to 12 at 64 bits and up to 40 at 128"]);
-    wrong_usage("--bits 64 -k 13", &["-k 13"]);
+    wrong_usage("-k 99", &["-k: 99", "up to 12 at 64 bits and up to 40 at 128"]);
+    wrong_usage("--bits 64 -k 13", &["-k: 13"]);
     wrong_usage("--profile nonsense", &["--profile nonsense", "tp1-words-lntf-64"]);
     wrong_usage(
         "--profile tp1-words-lntf-63",
         &["--profile", "16, 32, 64 or 128 bits"],
     );
-    wrong_usage("--threads 100000", &["--threads 100000", "at most 1024"]);
+    wrong_usage("--threads 100000", &["--threads: 100000", "at most 1024"]);
     wrong_usage("--keep oldest", &["--keep", "first, longest, shortest, newest"]);
     wrong_usage("--format pdf", &["--format", "text, html, lines, jsonl"]);
     wrong_usage("--charset klingon", &["--charset", "windows-1252"]);
@@ -54,10 +54,10 @@ fn wrong_options_are_wrong_usage() {
         .run("fingerprint news.jsonl --profile tp1-words-lntf-9")
         .fails(2, &["--profile"]);
     for command in ["cluster news.jsonl -o out", "calibrate news.jsonl"] {
-        let said = ["--threads 100000", "at most 1024"];
+        let message = ["--threads: 100000", "at most 1024"];
         sandbox
             .run(&format!("{command} --threads 100000"))
-            .fails(2, &said);
+            .fails(2, &message);
     }
     sandbox.run("dedupe news.jsonl").fails(2, &["dedup"]);
 }
@@ -72,7 +72,7 @@ fn names_that_tell_no_format_are_refused() {
     sandbox.put("noextension", "x");
     sandbox
         .run("dedup noextension -o out")
-        .fails(1, &["noextension", "says nothing about its format", "--any-text"]);
+        .fails(1, &["noextension", "indicates no known format", "--any-text"]);
     for name in ["noextension", "*.bin"] {
         sandbox.put("a.bin", "x");
         sandbox
@@ -131,7 +131,7 @@ fn an_output_directory_in_use_is_left_alone() {
 }
 
 #[test]
-fn a_file_where_a_directory_is_meant_is_named() {
+fn a_file_in_place_of_a_directory_is_named() {
     let sandbox = with_news();
     for (command, says) in [
         (
@@ -145,7 +145,7 @@ fn a_file_where_a_directory_is_meant_is_named() {
         ),
         (
             "dedup news.jsonl -o out --work-dir news.jsonl",
-            "news.jsonl: the work directory cannot be made (not a directory)",
+            "news.jsonl: the directory for temporary files cannot be created (not a directory)",
         ),
         (
             "dedup news.jsonl -o out --against news.jsonl",
@@ -197,7 +197,7 @@ fn directories_that_a_run_made_go_with_it() {
 }
 
 #[test]
-fn what_may_not_be_read_is_named() {
+fn unreadable_paths_are_named() {
     use std::os::unix::fs::PermissionsExt;
 
     let sandbox = with_news();
@@ -222,7 +222,7 @@ fn what_may_not_be_read_is_named() {
     if probe.code != Some(0) {
         fs::set_permissions(sandbox.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
         return skip(
-            "what_may_not_be_read_is_named",
+            "unreadable_paths_are_named",
             "the binary cannot be run as another user",
         );
     }
@@ -286,7 +286,7 @@ fn a_message_says_everything_once() {
 }
 
 #[test]
-fn a_text_for_a_vector_is_not_told_whole() {
+fn a_long_text_in_place_of_a_vector_is_shortened_in_the_error() {
     let sandbox = Sandbox::new();
     let text = "word ".repeat(10_000);
     sandbox.put("in.jsonl", format!("{{\"text\":\"{text}\"}}\n"));

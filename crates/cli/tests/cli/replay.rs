@@ -18,7 +18,7 @@ fn archive(pages: &[(&str, &str)]) -> Vec<u8> {
 
 /// Runs a script while a service runs, whose address is in `$address`. What an earlier service told is removed before this one
 /// starts: the file would else be found with the old address, or while it is being emptied.
-pub(crate) fn beside_a_service(sandbox: &Sandbox, script: &str) -> crate::sandbox::Run {
+pub(crate) fn with_a_service(sandbox: &Sandbox, script: &str) -> crate::sandbox::Run {
     sandbox.bash(&format!(
         "rm -f told\ntwinprint serve collections --listen 127.0.0.1:0 --log quiet > told & service=$!\n\
          trap 'kill $service; wait $service' EXIT\n\
@@ -27,7 +27,7 @@ pub(crate) fn beside_a_service(sandbox: &Sandbox, script: &str) -> crate::sandbo
 }
 
 #[test]
-fn pages_of_an_archive_are_sent_in_order_and_told_apart() {
+fn pages_of_an_archive_are_sent_in_order_with_distinct_ids() {
     let sandbox = Sandbox::new();
     let text =
         "The kettle whistled twice before anyone stood up to make the tea, and by then the room was warm.";
@@ -43,7 +43,7 @@ fn pages_of_an_archive_are_sent_in_order_and_told_apart() {
     ];
     let pages: Vec<(&str, &str)> = pages.iter().map(|(url, text)| (*url, text.as_str())).collect();
     sandbox.put("crawl.warc.gz", archive(&pages));
-    let run = beside_a_service(
+    let run = with_a_service(
         &sandbox,
         "twinprint replay crawl.warc.gz --to $address --batch 3 --quiet",
     )
@@ -65,7 +65,7 @@ fn pages_of_an_archive_are_sent_in_order_and_told_apart() {
     ];
     assert_eq!(told, expected);
     // The same again moves nothing.
-    let again = beside_a_service(
+    let again = with_a_service(
         &sandbox,
         "twinprint replay crawl.warc.gz --to $address --summary --quiet",
     )
@@ -74,15 +74,15 @@ fn pages_of_an_archive_are_sent_in_order_and_told_apart() {
 }
 
 #[test]
-fn what_cannot_be_sent_to_is_told() {
+fn an_unreachable_service_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.put("a.txt", "A text.");
     let replay = |to: &str| sandbox.run(&format!("replay a.txt --to {to} --quiet"));
     replay("https://a.example/v1/collections/c").fails(1, &["http://HOST:PORT/v1/collections/NAME"]);
     replay("http://127.0.0.1:1/v1/collections/c").fails(1, &["127.0.0.1:1"]);
-    let run = beside_a_service(
+    let run = with_a_service(
         &sandbox,
         "twinprint replay a.txt --to ${address%crawl}A.B --quiet",
     );
-    run.fails(1, &["422", "a collection's name"]);
+    run.fails(1, &["422", "the name of a collection"]);
 }

@@ -1,4 +1,4 @@
-//! The pages of the report: nothing of a corpus gets out of its place, and they stay small.
+//! The pages of the report: text of a corpus is escaped, and the pages stay small.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ fn attacks() -> String {
 }
 
 #[test]
-fn what_a_corpus_holds_stays_text() {
+fn markup_in_a_corpus_is_escaped() {
     let sandbox = Sandbox::new();
     sandbox.put("<img src=x onerror=alert(2)>.jsonl", attacks());
     sandbox
@@ -80,7 +80,7 @@ fn what_a_corpus_holds_stays_text() {
 }
 
 #[test]
-fn pages_say_what_was_found() {
+fn pages_show_the_result() {
     let sandbox = Sandbox::new();
     let mut lines = Corpus::new(9).jsonl(1200);
     lines += "{\"text\": 7}\n{\"id\": \"broken\n";
@@ -142,7 +142,7 @@ fn pages_say_what_was_found() {
 }
 
 #[test]
-fn nothing_read_and_nothing_verified_are_told_too() {
+fn reports_cover_runs_that_read_or_verify_nothing() {
     let sandbox = Sandbox::new();
     sandbox.put("empty.jsonl", "\n");
     sandbox.run("dedup empty.jsonl -o none --quiet").ok();

@@ -1,4 +1,4 @@
-//! The form of what is written: columns in order, one row a document, and the same fingerprints from every command.
+//! The format of rows: columns in order, one row a document, and the same fingerprints from every command.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ fn both_commands_make_the_same_fingerprints() {
 }
 
 #[test]
-fn the_configuration_names_what_was_chosen() {
+fn the_configuration_names_the_chosen_options() {
     let sandbox = inputs();
     sandbox
         .run("dedup in.jsonl folder -o out --threshold 0.75 --keep newest --quiet")

@@ -1,4 +1,4 @@
-//! Being stopped: Ctrl-C, and a reader that has had enough.
+//! Interruptions: Ctrl-C, and a reader that closes the pipe.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -32,7 +32,7 @@ fn code(child: &mut Child) -> Option<i32> {
     }
 }
 
-/// Waits until the child listens for signals, which Linux tells in a mask.
+/// Waits until the child handles signals, by the mask in `/proc`.
 fn wait_until_it_listens(child: &Child) {
     let started = Instant::now();
     let status = format!("/proc/{}/status", child.id());
@@ -47,7 +47,7 @@ fn wait_until_it_listens(child: &Child) {
     }
 }
 
-/// Waits until the child says that it was told to stop.
+/// Waits until the child reports that it is stopping.
 fn wait_until_it_stops(child: &mut Child) {
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -119,7 +119,7 @@ fn killed(sandbox: &Sandbox, args: &str) {
 }
 
 #[test]
-fn what_a_killed_run_left_is_replaced() {
+fn the_output_of_a_killed_run_is_replaced() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
     killed(&sandbox, "dedup - --format jsonl -o out");
@@ -142,7 +142,7 @@ fn what_a_killed_run_left_is_replaced() {
 }
 
 #[test]
-fn what_a_killed_run_left_elsewhere_goes_with_the_next() {
+fn temporary_files_of_a_killed_run_are_deleted_by_the_next() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
     sandbox.put("work/mine", "mine");
@@ -166,7 +166,7 @@ fn what_a_killed_run_left_elsewhere_goes_with_the_next() {
 }
 
 #[test]
-fn what_is_not_of_the_killed_run_is_not_touched() {
+fn files_of_others_than_the_killed_run_are_kept() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
     killed(&sandbox, "dedup - --format jsonl -o out");
@@ -174,7 +174,7 @@ fn what_is_not_of_the_killed_run_is_not_touched() {
     sandbox.put("out/kept/mine.txt", "mine");
     sandbox
         .run("dedup in.jsonl -o out")
-        .fails(1, &["out: holds an earlier run", "out/kept", "move that away"]);
+        .fails(1, &["out: contains an earlier run", "out/kept", "move that away"]);
     let after = sandbox.tree("out");
     assert_eq!(after["kept/mine.txt"], b"mine");
     assert_eq!(after.len(), left.len() + 1);
@@ -201,7 +201,7 @@ fn a_run_that_fails_leaves_nothing_and_can_be_run_again() {
 
 #[test]
 fn an_interrupt_stops_a_run_that_waits_for_input() {
-    // A second interrupt ends at once what waits in a read that nobody answers.
+    // A second interrupt ends a run at once that is blocked in a read.
     let sandbox = Sandbox::new();
     for args in ["dedup - --format jsonl -o out", "fingerprint - --format jsonl"] {
         let mut child = endless(&sandbox, args);
@@ -241,7 +241,7 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
-fn the_work_goes_on_when_nobody_reads_the_messages() {
+fn a_run_continues_when_stderr_is_closed() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(300));
     let run = sandbox

@@ -1,4 +1,4 @@
-//! Stories kept with a collection: the same as of `cluster`, however the documents come in, and there after kill -9.
+//! Stories of a collection: the same as those of `cluster`, in any batches, and durable after kill -9.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::corpus::SUBJECTS;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
-/// What both are told.
+/// The options of both commands.
 const ALIKE: &str = "--story-threshold 0.35 --merge 0.3 --window 30h --half-life 20h";
 
 /// Reports an hour apart, some of them copies with a word changed: on two subjects first, on two others later.
@@ -168,9 +168,9 @@ fn stories_are_listed_and_looked_into() {
         .fails(2, &["stories"]);
 }
 
-/// What was told of a document's story before a kill is true after it, and what comes goes on from there.
+/// The story reported for a document before a kill is the same after it, and later documents continue from there.
 #[test]
-fn killed_at_any_time_documents_are_in_the_stories_they_were_told() {
+fn after_a_kill_at_any_time_documents_are_in_their_reported_stories() {
     let sandbox = Sandbox::new();
     sandbox.run("collection create seen --stories").ok();
     let mut told: BTreeMap<String, u64> = BTreeMap::new();

@@ -35,7 +35,7 @@ pub(crate) use self::tables::{StoryRecord, StoryTables};
 use self::log::Entry;
 use super::settings::Settings;
 use twinprint_io::source::SortValue;
-use twinprint_stream::time::{self, AHEAD};
+use twinprint_stream::time::{self, MAX_FUTURE_SECONDS};
 
 /// What doing again takes, placing an item beside anything else, and how much of it the log may hold.
 const WORK: [u64; 2] = [16, 1];
@@ -166,7 +166,7 @@ impl Kept {
 /// When a document was seen: by its own time, if that is one, or else when it came in.
 fn seen(time: Option<&str>, now: i64) -> i64 {
     let own = time.and_then(|time| time::seconds(&SortValue::Text(time.into())));
-    own.map_or(now, |own| own.min(now.saturating_add(AHEAD)))
+    own.map_or(now, |own| own.min(now.saturating_add(MAX_FUTURE_SECONDS)))
 }
 
 /// How stories are formed; none where none are kept.
@@ -192,6 +192,6 @@ mod tests {
         assert_eq!(seen(None, now), now);
         assert_eq!(seen(Some("yesterday"), now), now);
         assert_eq!(seen(Some("1970-01-02"), now), 86_400);
-        assert_eq!(seen(Some("9999-01-01"), now), now + AHEAD);
+        assert_eq!(seen(Some("9999-01-01"), now), now + MAX_FUTURE_SECONDS);
     }
 }

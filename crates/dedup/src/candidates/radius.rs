@@ -6,7 +6,7 @@
 //!
 //! The largest radius within [`CANDIDATE_BUDGET`] is taken, at the width that is expected to find more. Where that would
 //! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates from duplicates, the radius is
-//! widened until it is [sufficient](SUFFICIENT_RECALL), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`Choice`] says
+//! widened until it is [sufficient](SUFFICIENT_RECALL), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says
 //! which of these it was.
 
 #[cfg(test)]
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use twinprint_fingerprint::kernel::hamming_one_to_many;
 
 use crate::options::{Auto, MAX_RADIUS};
-pub use twinprint_io::results::Choice;
+pub use twinprint_io::results::RadiusChoice;
 
 /// Candidates per document whose verification takes little of a run's time.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
@@ -48,7 +48,7 @@ pub struct Radius {
     /// The radius.
     pub k: u32,
     /// The criterion that decided.
-    pub choice: Choice,
+    pub choice: RadiusChoice,
     /// The reason in one sentence for people.
     pub reason: String,
     /// The number of sampled fingerprints and of all fingerprints; 0 if no sample was taken.
@@ -217,13 +217,13 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
     let candidates = histogram.within[k as usize];
     let expected_recall = recall(bits, k, threshold);
     let choice = if k > cheap && expected_recall >= SUFFICIENT_RECALL {
-        Choice::Sufficient
+        RadiusChoice::Sufficient
     } else if k as usize + 1 == histogram.within.len() {
-        Choice::Widest
+        RadiusChoice::Widest
     } else if k == cheap {
-        Choice::Affordable
+        RadiusChoice::Affordable
     } else {
-        Choice::Limited
+        RadiusChoice::Limited
     };
     let most = |budget| {
         if candidates > budget {
@@ -232,12 +232,12 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
         format!("the largest radius at {bits} bits with about {budget} candidates a document or fewer")
     };
     let why = match choice {
-        Choice::Sufficient => format!(
+        RadiusChoice::Sufficient => format!(
             "the smallest radius at {bits} bits that is expected to find {} of the pairs at the threshold",
             per_cent(SUFFICIENT_RECALL)
         ),
-        Choice::Widest => format!("the widest radius that is considered at {bits} bits"),
-        Choice::Limited => most(CANDIDATE_LIMIT),
+        RadiusChoice::Widest => format!("the widest radius that is considered at {bits} bits"),
+        RadiusChoice::Limited => most(CANDIDATE_LIMIT),
         _ => most(CANDIDATE_BUDGET),
     };
     let short = if expected_recall < SUFFICIENT_RECALL {
@@ -271,7 +271,7 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
     Radius {
         bits,
         k,
-        choice: Choice::Given,
+        choice: RadiusChoice::Given,
         reason: "as given".to_owned(),
         sampled: (0, 0),
         expected_candidates: None,

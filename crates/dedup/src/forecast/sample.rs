@@ -120,7 +120,7 @@ impl Sample {
         };
         for (i, stretch) in stretches.iter().enumerate() {
             let place = work.join(format!("sample{i}"));
-            let part = sources.part(&stretch.files);
+            let part = sources.subset(&stretch.files);
             let (corpus, spool) = sample.add(&part, stretch, options, &place, progress)?;
             if let Some(against) = against {
                 let texts = (&corpus.classes, spool.as_ref());

@@ -11,8 +11,8 @@ use crate::known::append::Append;
 use crate::read::{self, Read, Reading};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
-use twinprint_io::sink::{Begun, Existing, OpenClaim, OutputDir};
-use twinprint_io::source::{Sources, root_of};
+use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
+use twinprint_io::source::{Sources, input_root};
 use twinprint_io::work::WorkDir;
 
 /// The beginning of a run.
@@ -31,7 +31,7 @@ impl Runner<'_> {
         let named: Vec<_> = inputs
             .iter()
             .filter(|input| *input != "-")
-            .map(|input| root_of(input))
+            .map(|input| input_root(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
         // Inputs that are not there, and fields that no file has, are refused before anything is written. Stdin is copied to the
@@ -44,10 +44,10 @@ impl Runner<'_> {
         let existing = self.options.existing;
         let begun = match append {
             Some(append) => append.begin(out, existing)?,
-            None => Begun::New(OutputDir::begin(out, existing)?),
+            None => RunStart::New(OutputDir::begin(out, existing)?),
         };
         let (dir, work, sources) = match (begun, append) {
-            (Begun::Ended(dir, open), Some(append)) => {
+            (RunStart::Ended(dir, open), Some(append)) => {
                 // Not in the output directory, which may be emptied before the inputs are read a second time.
                 let work = self.work_dir(folder(out))?;
                 let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
@@ -57,8 +57,8 @@ impl Runner<'_> {
                 self.stages.clear();
                 (append.begin_again(out, existing)?, work, sources)
             }
-            (Begun::New(dir) | Begun::Ended(dir, _), _) => {
-                let work = self.work_dir(dir.place())?;
+            (RunStart::New(dir) | RunStart::Ended(dir, _), _) => {
+                let work = self.work_dir(dir.files_dir())?;
                 let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
                 (dir, work, sources)
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::{Runner, UNVERIFIED_RADIUS};
-use crate::candidates::radius::{self, Choice, Radius};
+use crate::candidates::radius::{self, Radius, RadiusChoice};
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
@@ -55,7 +55,7 @@ impl Runner<'_> {
             return Radius {
                 bits,
                 k,
-                choice: Choice::Verdict,
+                choice: RadiusChoice::Verdict,
                 reason: "without verification the radius is the verdict".to_owned(),
                 sampled: (0, 0),
                 expected_candidates: None,

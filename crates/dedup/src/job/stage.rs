@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::Runner;
 use crate::error::DedupError;
-use twinprint_io::progress::{Unit, bytes_moved, cpu_seconds, peak_memory};
+use twinprint_io::progress::{Unit, cpu_seconds, io_bytes, peak_memory};
 use twinprint_io::results::StageReport;
 
 impl Runner<'_> {
@@ -17,15 +17,15 @@ impl Runner<'_> {
         unit: Unit,
         run: impl FnOnce(&mut Self) -> Result<T, DedupError>,
     ) -> Result<T, DedupError> {
-        let (started, cpu_before, moved_before) = (Instant::now(), cpu_seconds(), bytes_moved());
+        let (started, cpu_before, moved_before) = (Instant::now(), cpu_seconds(), io_bytes());
         self.progress.stage(name, total, unit);
         let result = run(self)?;
         let cpu = cpu_seconds()
             .zip(cpu_before)
             .map(|(after, before)| after - before);
-        let moved = bytes_moved()
+        let moved = io_bytes()
             .zip(moved_before)
-            .map(|(after, before)| (after.0 - before.0, after.1 - before.1));
+            .map(|(after, before)| (after.read - before.read, after.written - before.written));
         self.stages.push(StageReport {
             name: name.into(),
             seconds: started.elapsed().as_secs_f64(),

@@ -13,7 +13,7 @@ use super::numbers::{Ahead, Sorting};
 use crate::corpus::Documents;
 use crate::error::DedupError;
 use twinprint_io::sink::unchanged;
-use twinprint_io::source::{Batch, Original, Pages, Sources, TracedPage};
+use twinprint_io::source::{Batch, OriginalText, PageExtractor, Sources, TracedPage};
 
 /// Bytes of one batch of the inputs, whose requests and answers are held together.
 const BATCH: usize = 1 << 20;
@@ -177,7 +177,7 @@ fn answer(
     let answers: Vec<Vec<Answer>> = batch
         .chunks
         .par_iter()
-        .map_init(Pages::default, |pages, chunk| {
+        .map_init(PageExtractor::default, |pages, chunk| {
             let mut answers = Vec::new();
             let requests = |ordinal| documents.of_record(ordinal).map_or(&[][..], of);
             let is_wanted = |ordinal| !requests(ordinal).is_empty();
@@ -197,7 +197,12 @@ fn answer(
 }
 
 /// Answers the requests about one document, which come in the order of their positions.
-fn trace(original: &Original<'_>, requests: &[Request], pages: &mut Pages, answers: &mut Vec<Answer>) {
+fn trace(
+    original: &OriginalText<'_>,
+    requests: &[Request],
+    pages: &mut PageExtractor,
+    answers: &mut Vec<Answer>,
+) {
     let page = if original.is_page {
         match pages.traced(&original.text) {
             Some(page) => Some(page),

@@ -4,12 +4,10 @@
 
 mod known_texts;
 
-use std::hash::Hasher;
 use std::path::Path;
 
 use rayon::prelude::*;
-use siphasher::sip128::{Hasher128, SipHasher13};
-use twinprint_text::{Analyzer, Measure};
+use twinprint_text::{Analysis, Analyzer, KeyedHasher, Measure};
 
 use crate::corpus::keep_order::sort_key;
 use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
@@ -149,7 +147,7 @@ pub(crate) fn read(
         ..
     } = reading;
     let idle = ObjectPool::new();
-    let key = random_key();
+    let hasher = random_hasher();
     let known = KnownTexts::new();
     let mut corpus = Corpus::default();
     let mut counts = Counts::default();
@@ -178,15 +176,15 @@ pub(crate) fn read(
                     digest: reading.digest,
                     refuses: reading.refuses,
                     sources,
-                    key,
+                    hasher,
                     known: &known,
                     batch: number,
                     longest,
                 };
                 let analyse_one = |chunk| {
-                    let mut analyzer = idle.take().map_or_else(|| options.analyzer(), Ok)?;
+                    let mut analyzer = idle.get().map_or_else(|| options.analyzer(), Ok)?;
                     let analysed = texts.analyse(chunk, sources.options(), &mut analyzer);
-                    idle.give(analyzer);
+                    idle.put(analyzer);
                     Ok(analysed)
                 };
                 chunks
@@ -231,27 +229,16 @@ pub(crate) fn read(
     })
 }
 
-/// A key that is different in every run; it decides nothing that is written.
-fn random_key() -> (u64, u64) {
+/// A hasher under a key that is different in every run; the key decides nothing that is written.
+fn random_hasher() -> KeyedHasher {
     use std::hash::{BuildHasher, RandomState};
-    (RandomState::new().hash_one(0), RandomState::new().hash_one(1))
+    KeyedHasher::new(RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }
 
-/// As many shingles as a text can have: one at each word, or at each character.
-fn most_shingles(canonical: &str, measure: Measure) -> u32 {
-    match measure {
-        Measure::WordGrams => canonical.split(' ').count() as u32,
-        Measure::CharGrams => canonical.chars().count() as u32,
-    }
-}
-
-/// The hash of a text under a key; texts of different kinds have nothing to do with one another.
-fn keyed_hash(key: (u64, u64), text: &str, kind: u8) -> [u64; 2] {
-    let mut hasher = SipHasher13::new_with_keys(key.0, key.1);
-    hasher.write(text.as_bytes());
-    hasher.write_u8(kind);
-    let hash = hasher.finish128();
-    [hash.h1, hash.h2]
+/// The key of a text; texts of different domains never have one key.
+fn class_key(hasher: KeyedHasher, text: &str, domain: u8) -> ClassKey {
+    let hash = hasher.hash(text.as_bytes(), domain);
+    [hash as u64, (hash >> 64) as u64]
 }
 
 /// What texts are analysed by.
@@ -262,7 +249,7 @@ struct Texts<'t> {
     /// See [`Reading::refuses`].
     refuses: Option<&'t Refuses<'t>>,
     sources: &'t Sources,
-    key: (u64, u64),
+    hasher: KeyedHasher,
     known: &'t KnownTexts,
     /// The number of the batch at hand.
     batch: u32,
@@ -349,7 +336,7 @@ impl Texts<'_> {
 
     /// The class of a text, and what it brings if it is the first there. Its canonical text goes to `texts` if it may be asked for.
     fn class(&self, text: &str, analyzer: &mut Analyzer, texts: &mut String) -> (ClassKey, Option<First>) {
-        let hash = keyed_hash(self.key, text, 2);
+        let hash = class_key(self.hasher, text, 2);
         if let Some(class) = self.known.class(hash, self.batch) {
             return (class, None);
         }
@@ -358,7 +345,7 @@ impl Texts<'_> {
         let class = if analysis.is_empty() {
             self.empty_text()
         } else if options.verify {
-            keyed_hash(self.key, analysis.canonical, 1)
+            class_key(self.hasher, analysis.canonical, 1)
         } else {
             // Without verification the fingerprint is all that counts.
             let width = options.width_without_verification();
@@ -377,7 +364,11 @@ impl Texts<'_> {
             fingerprint: analysis.fingerprint,
             features: analysis.features,
             shingles: if analysis.features < options.min_features {
-                most_shingles(kept, analysis.measure)
+                let kept = Analysis {
+                    canonical: kept,
+                    ..analysis
+                };
+                kept.max_shingles()
             } else {
                 0
             },
@@ -388,7 +379,7 @@ impl Texts<'_> {
 
     /// The class of the texts without features.
     fn empty_text(&self) -> ClassKey {
-        keyed_hash(self.key, "", 0)
+        class_key(self.hasher, "", 0)
     }
 }
 

@@ -12,7 +12,7 @@ use super::difference::{Kind, Sides};
 use super::flow::Flow;
 use super::shown::Differences;
 use twinprint_io::page::filters;
-use twinprint_io::results::{Choice, PairReport, PartsReport, Report};
+use twinprint_io::results::{PairReport, PartsReport, RadiusChoice, Report};
 
 /// Kinds of skipped files named.
 const SKIPPED: usize = 20;

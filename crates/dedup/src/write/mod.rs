@@ -31,7 +31,7 @@ use twinprint_io::results::ClusterRow;
 use twinprint_io::results::OrderReport;
 use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
-use twinprint_io::sink::{self, Copying, Fate, OutputDir, OutputFile};
+use twinprint_io::sink::{self, CopyOptions, OutputDir, OutputFile, RecordAction};
 use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
@@ -102,8 +102,8 @@ impl<'r> Verdict<'r> {
     /// Of a verified run.
     fn jaccard(&self) -> Option<Ratio> {
         match self.known {
-            Some(known) => known.jaccard.and_then(Ratio::of),
-            None => Ratio::of(self.group.similarity.jaccard),
+            Some(known) => known.jaccard.and_then(Ratio::new),
+            None => Ratio::new(self.group.similarity.jaccard),
         }
     }
 }
@@ -235,10 +235,10 @@ pub(crate) fn copy_records(
         document.filter(|&document| document != REJECTED)
     };
     let fate = |ordinal: u64| match document(ordinal) {
-        None => Fate::Reject,
-        Some(_) if run.options.mode == Mode::Annotate => Fate::Annotate,
-        Some(document) if run.verdict(document).kept() => Fate::Keep,
-        Some(_) => Fate::Remove,
+        None => RecordAction::Reject,
+        Some(_) if run.options.mode == Mode::Annotate => RecordAction::Annotate,
+        Some(document) if run.verdict(document).kept() => RecordAction::Keep,
+        Some(_) => RecordAction::Remove,
     };
     let Some(columns) = run.options.added_columns() else {
         return copy(run, &fate, None, dir, work, progress);
@@ -271,7 +271,7 @@ pub(crate) fn copy_records(
 /// Copies records, in the order asked for.
 fn copy(
     run: &FinishedRun<'_>,
-    fate: &dyn Fn(u64) -> Fate,
+    fate: &dyn Fn(u64) -> RecordAction,
     edit: Option<&dyn sink::Edit>,
     dir: &OutputDir,
     work: &Path,
@@ -282,14 +282,14 @@ fn copy(
         Order::Similar => ranks(run),
     };
     let rank = |ordinal: u64| ranks.get(ordinal as usize).copied().unwrap_or(0);
-    let order = sink::Order { rank: &rank, work };
+    let order = sink::RecordOrder { rank: &rank, work };
     let order = (run.options.order == Order::Similar).then_some(order);
     let main = match run.options.mode {
-        Mode::Annotate => Fate::Annotate,
-        Mode::Remove | Mode::Report => Fate::Keep,
+        Mode::Annotate => RecordAction::Annotate,
+        Mode::Remove | Mode::Report => RecordAction::Keep,
     };
-    let how = Copying {
-        fate,
+    let how = CopyOptions {
+        action: fate,
         main,
         edit,
         order,

@@ -152,7 +152,7 @@ impl<'r> PairWriter<'r> {
         self.check(1)?;
         let Some(file) = &mut self.file else { return Ok(()) };
         let (a, b) = (a.min(b), a.max(b));
-        let ratio = |value| Ratio::of(value).filter(|_| self.verified);
+        let ratio = |value| Ratio::new(value).filter(|_| self.verified);
         let ((a_source, a_line), (b_source, b_line)) = (self.names.place(a), self.names.place(b));
         let row = PairRow {
             a: self.names.id(a),

@@ -1,11 +1,11 @@
-//! Distances between strangers: a beta-binomial distribution, since pages share common words to different degrees.
+//! The distribution of the distances between unrelated documents: a beta-binomial distribution, since pages share common words to different degrees.
 
 use serde::Serialize;
 
-/// Rounds of correcting the parameters; they settle after two or three.
-const ROUNDS: usize = 4;
+/// Rounds in which the parameters are corrected; they converge after two or three.
+const FIT_ROUNDS: usize = 4;
 
-/// The fitted distribution of the distances of unrelated texts.
+/// The fitted distribution of the Hamming distances between unrelated documents.
 #[derive(Clone, Debug, Serialize)]
 pub struct Background {
     /// Mean distance.
@@ -17,28 +17,31 @@ pub struct Background {
 }
 
 impl Background {
-    /// Fits it to the pairs at each distance. Relatives are few and near, so what is fitted is the median and the spread of the
-    /// distances beyond it.
+    /// Fits the distribution to the number of pairs at each distance. Similar documents are few and near, so the median and the spread above
+    /// it are fitted.
     pub fn fit(histogram: &[u64]) -> Self {
         let bits = histogram.len().max(2) - 1;
         let counts: Vec<f64> = histogram.iter().map(|&count| count as f64).collect();
-        let random = (bits as f64 / 2.0, (bits as f64).sqrt() / 2.0);
+        let random = Shape {
+            median: bits as f64 / 2.0,
+            spread: (bits as f64).sqrt() / 2.0,
+        };
         let measured = shape(&counts).unwrap_or(random);
-        let (mut mean, mut deviation) = measured;
+        let (mut mean, mut deviation) = (measured.median, measured.spread);
         let mut fitted = Self::of(bits, mean, deviation);
-        for _ in 0..ROUNDS {
-            // The distribution leans to one side: its mean is not its median, nor its deviation the spread beyond.
-            let Some((middle, spread)) = shape(&fitted.probability) else {
+        for _ in 0..FIT_ROUNDS {
+            // The distribution is skewed: its mean is not its median, and its deviation is not the spread above.
+            let Some(Shape { median, spread }) = shape(&fitted.probability) else {
                 break;
             };
-            mean += measured.0 - middle;
-            deviation *= measured.1 / spread;
+            mean += measured.median - median;
+            deviation *= measured.spread / spread;
             fitted = Self::of(bits, mean, deviation);
         }
         fitted
     }
 
-    /// The beta-binomial of a mean and a deviation; the binomial where that is as small.
+    /// The beta-binomial distribution of a mean and a deviation, or the binomial distribution if the deviation is as small as that.
     fn of(bits: usize, mean: f64, deviation: f64) -> Self {
         let n = bits as f64;
         let p = (mean / n).clamp(1e-6, 1.0 - 1e-6);
@@ -64,14 +67,22 @@ impl Background {
         }
     }
 
-    /// Probability that two strangers lie within `k` bits.
+    /// Returns the probability that two unrelated documents are within `k` bits.
     pub fn within(&self, k: u32) -> f64 {
         self.probability.iter().take(k as usize + 1).sum::<f64>().min(1.0)
     }
 }
 
-/// The median of the distances, and the root of the mean square distance from it of those beyond. Nothing where there are none beyond.
-fn shape(weights: &[f64]) -> Option<(f64, f64)> {
+/// The parameters of a histogram that similar documents, which are near, hardly change.
+struct Shape {
+    /// The median distance.
+    median: f64,
+    /// The root mean square difference from the median of the distances above it.
+    spread: f64,
+}
+
+/// The shape of a histogram; `None` if no distance is above the median.
+fn shape(weights: &[f64]) -> Option<Shape> {
     let half = weights.iter().sum::<f64>() / 2.0;
     let mut before = 0.0;
     let median = weights.iter().position(|&weight| {
@@ -79,14 +90,17 @@ fn shape(weights: &[f64]) -> Option<(f64, f64)> {
         before > half
     })?;
     before -= weights[median];
-    // The median of whole numbers lies somewhere in its bin.
+    // Interpolated within the bin of the median.
     let middle = median as f64 - 0.5 + (half - before) / weights[median];
     let (mut squares, mut beyond) = (0.0, 0.0);
     for (distance, &weight) in weights.iter().enumerate().skip(median + 1) {
         squares += weight * (distance as f64 - middle).powi(2);
         beyond += weight;
     }
-    (beyond > 0.0).then(|| (middle, (squares / beyond).sqrt()))
+    (beyond > 0.0).then(|| Shape {
+        median: middle,
+        spread: (squares / beyond).sqrt(),
+    })
 }
 
 #[cfg(test)]
@@ -94,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_of_the_distribution_gives_it_back_despite_relatives() {
+    fn a_fit_recovers_the_distribution_despite_similar_documents() {
         for (bits, mean, deviation) in [(64, 24.0, 5.0), (128, 60.0, 6.5), (128, 64.0, 32f64.sqrt())] {
             let true_one = Background::of(bits, mean, deviation);
             assert!((true_one.within(bits as u32) - 1.0).abs() < 1e-9);
@@ -112,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_taken_for_random_bits() {
+    fn without_pairs_random_bits_are_assumed() {
         let fitted = Background::fit(&[0; 65]);
         assert!((fitted.mean - 32.0).abs() < 1e-9 && (fitted.deviation - 4.0).abs() < 1e-6);
         let point = Background::fit(&[0, 0, 7]);

@@ -1,9 +1,10 @@
-//! Width and radius for a corpus, told from a sample of it.
+//! Calibration: chooses width and radius for a corpus from a sample of it.
 //!
-//! Distances between unrelated texts are not those of random bits: pages share common words. So the distances of the sample's pairs are
-//! counted, the *background* of strangers is fitted to their bulk ([`background`]), and what lies before it are relatives. Strangers grow with
-//! the corpus, relatives do not; both together are the candidates a document that a radius will cost at its full size. What a radius
-//! finds is measured on the sample, as far as it holds duplicates, and expected from the threshold otherwise.
+//! Distances between unrelated documents are not those of random bits, because pages share common words. So the distances of the pairs of the
+//! sample are counted, and the *background*, the distribution for unrelated documents, is fitted to them ([`Background`]). Pairs in excess
+//! of the background are similar documents. The number of unrelated documents within a radius grows with the corpus; that of similar
+//! documents does not. Their sum is the expected number of candidates a document at the size of the corpus. The recall of a radius is
+//! measured on the sample if it has enough duplicates, and estimated from the threshold otherwise.
 
 mod background;
 mod page;
@@ -20,7 +21,8 @@ use twinprint_text::Profile;
 
 pub use background::Background;
 
-use crate::{Documents, EvalError};
+use crate::EvalError;
+use crate::documents::Documents;
 use twinprint_dedup::DedupError;
 use twinprint_dedup::config::{Matching, to_toml};
 use twinprint_dedup::{Auto, DedupOptions};
@@ -30,138 +32,190 @@ use twinprint_io::source::{Intake, SourceOptions};
 use twinprint_io::threads;
 use twinprint_text::MIN_FEATURES;
 
-/// Texts each compared with all of the sample, at most.
-const COMPARED: usize = 4096;
-/// Pairs within the widest radius that are verified, at most.
-const VERIFIED: usize = 1_000_000;
-/// True pairs from which on a measured recall says something.
-const TELLING: usize = 30;
-/// Characters shown of an example.
-const SHOWN: usize = 90;
+/// The largest number of texts that are compared with all texts of the sample.
+const MAX_COMPARED: usize = 4096;
+/// The largest number of pairs within the widest radius that are verified.
+const MAX_VERIFIED: usize = 1_000_000;
+/// The least number of true pairs for which a recall is reported.
+const MIN_TRUE_PAIRS: usize = 30;
+/// Characters of an example.
+const EXAMPLE_CHARS: usize = 90;
 
-/// What a sample says about a corpus.
+/// The result of a calibration. It serialises to its JSON form.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// Version of twinprint.
     pub version: String,
     /// Id of the profile, without its width.
     pub profile: String,
-    /// Documents of the sample.
+    /// The number of documents in the sample.
     pub documents: usize,
     /// The account of the input.
     pub intake: Intake,
-    /// Different texts among them that are long enough for a fingerprint.
+    /// The number of distinct texts among them that are long enough for a fingerprint.
     pub texts: usize,
-    /// Documents of the corpus that the figures are for.
+    /// The number of documents in the corpus that the figures are for.
     pub n: u64,
-    /// Least Jaccard of a duplicate.
+    /// The least Jaccard of a duplicate.
     pub threshold: f64,
-    /// Pairs of the sample at the threshold, as far as they lie within the widest radius.
+    /// The number of pairs of the sample at the threshold and within the widest radius.
     pub true_pairs: usize,
-    /// 64 and 128 bits.
+    /// The figures for 64 and 128 bits.
     pub widths: Vec<WidthCalibration>,
     /// A pair at each distance, where the sample has one.
     pub examples: Vec<Example>,
-    /// What would be chosen.
+    /// The width chosen.
     pub bits: u32,
-    /// Its radius.
+    /// The radius chosen.
     pub k: u32,
-    /// Why.
+    /// The reason for the choice.
     pub reason: String,
     #[serde(skip)]
     matching: Matching,
 }
 
-/// One width.
+/// The figures for one width.
 #[derive(Clone, Debug, Serialize)]
 pub struct WidthCalibration {
-    /// It.
+    /// The width.
     pub bits: u32,
-    /// Pairs compared at each distance from 0.
+    /// The number of compared pairs at each distance from 0. A pair of two compared texts counts twice.
     pub histogram: Vec<u64>,
-    /// Strangers.
+    /// The distribution of distances between unrelated documents.
     pub background: Background,
-    /// What each radius comes to.
+    /// The figures for each radius from 0.
     pub radii: Vec<RadiusCalibration>,
 }
 
-/// One radius.
+/// The figures for one radius.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RadiusCalibration {
-    /// It.
+    /// The radius.
     pub k: u32,
-    /// Share of the sample's true pairs within it; absent where there are too few to tell.
+    /// The share of the true pairs of the sample within the radius; `None` if the sample has fewer than 30.
     pub recall: Option<f64>,
-    /// Expected share of pairs just at the threshold.
+    /// The expected share of pairs just at the threshold that are within the radius.
     pub recall_at_threshold: f64,
-    /// Relatives a document, as in the sample.
-    pub relatives: f64,
-    /// Strangers a document at n.
-    pub strangers: f64,
-    /// Bytes a document of an index of the fingerprints at n, as `twinprint index build` makes it.
+    /// Similar documents within the radius, a document, as in the sample.
+    #[serde(rename = "relatives")]
+    pub similar: f64,
+    /// Unrelated documents within the radius, a document, estimated for the corpus.
+    #[serde(rename = "strangers")]
+    pub unrelated: f64,
+    /// Bytes a document of an index of the fingerprints of the corpus.
     pub index_bytes: f64,
-    /// Estimated seconds of one core for finding all pairs at n.
+    /// Estimated seconds in which one core finds all pairs of the corpus.
     pub join_seconds: f64,
 }
 
 impl RadiusCalibration {
-    /// Candidates a document at n.
+    /// The expected candidates a document of the corpus.
     pub fn candidates(&self) -> f64 {
-        self.relatives + self.strangers
+        self.similar + self.unrelated
     }
 }
 
-/// A pair of the sample.
+/// An example: a pair of the sample at one distance.
 #[derive(Clone, Debug, Serialize)]
 pub struct Example {
-    /// Its distance at 128 bits.
+    /// The Hamming distance of 128 bits.
     pub distance: u32,
-    /// Its Jaccard.
+    /// The Jaccard.
     pub jaccard: f64,
-    /// Ids.
+    /// The ids of the documents.
     pub ids: [String; 2],
-    /// How the canonical texts begin where they first differ.
+    /// A part of either canonical text around their first difference.
     pub texts: [String; 2],
 }
 
-/// Reads the sample and tells. O(n · min(n, 4096)) comparisons of fingerprints; all texts are held, up to
-/// [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS).
+/// The arguments of [`calibrate`].
+#[derive(Clone, Copy, Debug)]
+pub struct CalibrationJob<'j> {
+    /// The sample: files, folders and globs.
+    pub inputs: &'j [String],
+    /// The options for reading the inputs.
+    pub source: &'j SourceOptions,
+    /// The options of the deduplication that is calibrated. A fixed width or radius is kept.
+    pub options: &'j DedupOptions,
+    /// The number of documents in the corpus; `None` if the sample is the corpus.
+    pub corpus_documents: Option<u64>,
+}
+
+/// Reads a sample and chooses width and radius for its corpus. O(n · min(n, 4096)) comparisons of fingerprints. All texts are held in
+/// memory; there may be [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS).
 ///
 /// # Errors
-/// What stops reading; fewer than two documents.
+/// An error of reading; fewer than two documents.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+///
+/// use twinprint_dedup::DedupOptions;
+/// use twinprint_eval::calibrate::{CalibrationJob, calibrate};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::SourceOptions;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// let sample = dir.path().join("sample.jsonl");
+/// std::fs::write(
+///     &sample,
+///     concat!(
+///         "{\"text\": \"Cocoa prices rose in London after rain delayed the harvest.\"}\n",
+///         "{\"text\": \"The city council voted to build a bridge over the river.\"}\n",
+///     ),
+/// )?;
+///
+/// let job = CalibrationJob {
+///     inputs: &[sample.display().to_string()],
+///     source: &SourceOptions::default(),
+///     options: &DedupOptions::new()?,
+///     corpus_documents: Some(50_000_000),
+/// };
+/// let calibration = calibrate(&job, &Silent, &Arc::default())?;
+/// println!("{} bits, radius {}: {}", calibration.bits, calibration.k, calibration.reason);
+/// std::fs::write(dir.path().join("choice.toml"), calibration.config())?;
+/// # Ok(())
+/// # }
+/// ```
 pub fn calibrate(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &DedupOptions,
-    n: Option<u64>,
+    job: &CalibrationJob<'_>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Calibration, EvalError> {
+    let options = job.options;
     options.check()?;
     let pool = threads::pool(options.threads)?;
     pool.install(|| {
         let profile = options.profile_at(128).map_err(DedupError::from)?;
-        let documents = Documents::read(inputs, source_options, &profile, progress, cancel)?;
+        let documents = Documents::read(job.inputs, job.source, &profile, progress, cancel)?;
         progress.stage("measure", 0, Unit::Steps);
-        Sample::of(&documents, &profile).calibrate(options, n)
+        Sample::of(&documents, &profile).calibrate(options, job.corpus_documents)
     })
 }
 
-/// The page of a calibration, in two languages, for a browser without a network.
+/// Returns the page of a calibration: HTML in two languages, without references to other files.
 pub fn page(calibration: &Calibration) -> String {
     page::html(calibration)
 }
 
-/// The different texts of the sample that have a fingerprint to trust.
+/// The distinct texts of the sample that are long enough for a fingerprint.
 struct Sample<'d> {
     documents: &'d Documents,
     profile: &'d Profile,
-    /// Their documents.
+    /// The document number of each text.
     texts: Vec<u32>,
-    /// Parallel to them.
+    /// The fingerprint of each text, of 128 bits.
     fingerprints: Vec<u128>,
-    /// Those compared with all.
+    /// The positions of the texts that are compared with all texts.
     compared: Vec<usize>,
+}
+
+/// A verified pair of the sample, by positions of texts.
+struct VerifiedPair {
+    texts: [usize; 2],
+    jaccard: f64,
 }
 
 impl<'d> Sample<'d> {
@@ -172,7 +226,7 @@ impl<'d> Sample<'d> {
             documents.features(i) >= MIN_FEATURES && seen.insert(documents.canonical(i))
         };
         let texts: Vec<u32> = (0..documents.len() as u32).filter(new).collect();
-        let stride = texts.len().div_ceil(COMPARED).max(1);
+        let stride = texts.len().div_ceil(MAX_COMPARED).max(1);
         Self {
             documents,
             profile,
@@ -188,8 +242,8 @@ impl<'d> Sample<'d> {
         self.documents.check_cancelled()?;
         let at_threshold: Vec<[usize; 2]> = true_pairs
             .iter()
-            .filter(|(_, jaccard)| *jaccard >= options.threshold)
-            .map(|&(pair, _)| pair)
+            .filter(|pair| pair.jaccard >= options.threshold)
+            .map(|pair| pair.texts)
             .collect();
         let widths: Vec<WidthCalibration> = MAX_RADIUS
             .iter()
@@ -229,8 +283,8 @@ impl<'d> Sample<'d> {
         (differ & (u128::MAX >> (128 - bits))).count_ones()
     }
 
-    /// Pairs within the widest radius at 128 bits, and their Jaccard.
-    fn verified_pairs(&self) -> Vec<([usize; 2], f64)> {
+    /// The pairs within the widest radius at 128 bits, with their Jaccard.
+    fn verified_pairs(&self) -> Vec<VerifiedPair> {
         let widest = MAX_RADIUS[1].1;
         let near = |&b: &usize| {
             let earlier = 0..if self.documents.cancelled() { 0 } else { b };
@@ -239,11 +293,14 @@ impl<'d> Sample<'d> {
         };
         let mut pairs: Vec<[usize; 2]> = self.compared.par_iter().flat_map_iter(near).collect();
         pairs.sort_unstable();
-        let stride = pairs.len().div_ceil(VERIFIED).max(1);
+        let stride = pairs.len().div_ceil(MAX_VERIFIED).max(1);
         let thinned: Vec<[usize; 2]> = pairs.into_iter().step_by(stride).collect();
         let verify = |&[a, b]: &[usize; 2]| {
             let [x, y] = [a, b].map(|i| self.texts[i] as usize);
-            (!self.documents.cancelled()).then(|| ([a, b], self.documents.jaccard(x, y)))
+            (!self.documents.cancelled()).then(|| VerifiedPair {
+                texts: [a, b],
+                jaccard: self.documents.jaccard(x, y),
+            })
         };
         thinned.par_iter().filter_map(verify).collect()
     }
@@ -261,20 +318,20 @@ impl<'d> Sample<'d> {
         let background = Background::fit(&histogram);
         let compared = self.compared.len().max(1) as f64;
         let all: u64 = histogram.iter().sum();
-        let (mut within, mut relatives) = (0, 0f64);
+        let (mut within, mut similar) = (0, 0f64);
         let radii = (0..=widest).map(|k| {
             within += histogram[k as usize];
-            let strangers = background.within(k);
-            // Each text was compared with all others, and a pair counts once. Where strangers drown them, relatives are no fewer than
-            // at a smaller radius.
-            let more = (within as f64 - strangers * all as f64) / compared / 2.0;
-            relatives = relatives.max(more);
+            let unrelated = background.within(k);
+            // Each text was compared with all others, but a pair counts once. If unrelated documents hide them, similar documents are no
+            // fewer than at a smaller radius.
+            let more = (within as f64 - unrelated * all as f64) / compared / 2.0;
+            similar = similar.max(more);
             let found = true_pairs
                 .iter()
                 .filter(|&&pair| self.distance(bits, pair) <= k)
                 .count();
             let rows = usize::try_from(n).unwrap_or(usize::MAX);
-            let ask = Workload {
+            let workload = Workload {
                 n,
                 bits,
                 k,
@@ -284,16 +341,16 @@ impl<'d> Sample<'d> {
                 skew_bits: 0.0,
                 codec: Codec::default(),
             };
-            let lookup = plan_segment(&ask, &LookupCosts::default()).ok();
+            let lookup = plan_segment(&workload, &LookupCosts::default()).ok();
             let join = plan_join_uniform(rows, bits, k).ok();
             let index_bytes = lookup.and_then(|choice| Some(choice.alternatives.first()?.bytes));
             let join_ns = join.and_then(|choice| Some(choice.alternatives.first()?.cost));
             RadiusCalibration {
                 k,
-                recall: (true_pairs.len() >= TELLING).then(|| found as f64 / true_pairs.len() as f64),
+                recall: (true_pairs.len() >= MIN_TRUE_PAIRS).then(|| found as f64 / true_pairs.len() as f64),
                 recall_at_threshold: radius::recall(bits, k, threshold),
-                relatives,
-                strangers: strangers * (n as f64 - 1.0) / 2.0,
+                similar,
+                unrelated: unrelated * (n as f64 - 1.0) / 2.0,
                 index_bytes: index_bytes.unwrap_or(f64::NAN) / n as f64,
                 join_seconds: join_ns.unwrap_or(f64::NAN) / 1e9,
             }
@@ -306,7 +363,7 @@ impl<'d> Sample<'d> {
         })
     }
 
-    /// Pairs of a compared text with any other, by distance.
+    /// The number of pairs of a compared text with any other text, by distance.
     fn histogram(&self, bits: u32) -> Vec<u64> {
         let empty = || vec![0u64; bits as usize + 1];
         let count = |mut counts: Vec<u64>, &a: &usize| {
@@ -328,16 +385,16 @@ impl<'d> Sample<'d> {
     }
 
     /// The first pair at each distance.
-    fn examples(&self, pairs: &[([usize; 2], f64)]) -> Vec<Example> {
+    fn examples(&self, pairs: &[VerifiedPair]) -> Vec<Example> {
         let mut examples: Vec<Option<Example>> = vec![None; MAX_RADIUS[1].1 as usize + 1];
-        for &(pair, jaccard) in pairs {
-            let distance = self.distance(128, pair);
-            let place = &mut examples[distance as usize];
-            if place.is_none() {
-                let documents = pair.map(|i| self.texts[i] as usize);
-                *place = Some(Example {
+        for pair in pairs {
+            let distance = self.distance(128, pair.texts);
+            let example = &mut examples[distance as usize];
+            if example.is_none() {
+                let documents = pair.texts.map(|i| self.texts[i] as usize);
+                *example = Some(Example {
                     distance,
-                    jaccard,
+                    jaccard: pair.jaccard,
                     ids: documents.map(|i| self.documents.id(i).to_owned()),
                     texts: differing(documents.map(|i| self.documents.canonical(i))),
                 });
@@ -347,11 +404,11 @@ impl<'d> Sample<'d> {
     }
 }
 
-/// The texts from a little before their first difference.
+/// A part of both texts, from shortly before their first difference.
 fn differing([a, b]: [&str; 2]) -> [String; 2] {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let from = same.saturating_sub(SHOWN / 4);
-    [a, b].map(|text| text.chars().skip(from).take(SHOWN).collect())
+    let from = same.saturating_sub(EXAMPLE_CHARS / 4);
+    [a, b].map(|text| text.chars().skip(from).take(EXAMPLE_CHARS).collect())
 }
 
 /// A profile's id without its width.
@@ -359,6 +416,7 @@ fn without_width(id: &str) -> String {
     id.replacen("-128", "", 1)
 }
 
+/// The reason for the choice, with the expected candidates unless width and radius are fixed.
 fn reason(chosen: &radius::Radius, options: &DedupOptions) -> String {
     match (options.bits, options.hamming, chosen.expected_candidates) {
         (Auto::Fixed(_), Auto::Fixed(_), _) | (_, _, None) => chosen.reason.clone(),
@@ -370,7 +428,7 @@ fn reason(chosen: &radius::Radius, options: &DedupOptions) -> String {
 }
 
 impl Calibration {
-    /// The options it comes to, for `dedup --config`.
+    /// Returns the chosen options as a TOML configuration of a deduplication.
     pub fn config(&self) -> String {
         let comment = format!(
             "From a sample of {} documents, for {}.\n# {}",

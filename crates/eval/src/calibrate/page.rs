@@ -1,19 +1,18 @@
-//! The page of a calibration.
+//! The HTML page of a calibration.
 
 use askama::Template;
 
 use super::{Calibration, RadiusCalibration, WidthCalibration};
-use crate::plot::{Axis, Plot, Series, name};
+use crate::plot::{Axis, Figure, Plot, Series, Tick, bilingual};
 use twinprint_io::page::filters;
 
 #[derive(Template)]
 #[template(path = "calibrate.html")]
 struct Page<'c> {
     calibration: &'c Calibration,
-    /// What is chosen costs and finds so much.
+    /// The chosen radius.
     chosen: Option<&'c RadiusCalibration>,
-    /// Plots with their captions in both languages.
-    plots: Vec<(String, [String; 2])>,
+    plots: Vec<Figure>,
 }
 
 impl Page<'_> {
@@ -23,12 +22,13 @@ impl Page<'_> {
     }
 }
 
+/// Renders the page.
 pub(super) fn html(calibration: &Calibration) -> String {
     let width = calibration
         .widths
         .iter()
         .find(|width| width.bits == calibration.bits);
-    let mut plots: Vec<(String, [String; 2])> = calibration
+    let mut plots: Vec<Figure> = calibration
         .widths
         .iter()
         .rev()
@@ -44,7 +44,8 @@ pub(super) fn html(calibration: &Calibration) -> String {
     page.render().unwrap_or_default()
 }
 
-fn distances(calibration: &Calibration, width: &WidthCalibration) -> (String, [String; 2]) {
+/// The pairs and the background by distance.
+fn distances(calibration: &Calibration, width: &WidthCalibration) -> Figure {
     let all = width.histogram.iter().sum::<u64>().max(1) as f64;
     let log = |share: f64| share.max(1e-9).log10();
     let line = |name, shares: &mut dyn Iterator<Item = f64>, dashed| Series {
@@ -57,28 +58,31 @@ fn distances(calibration: &Calibration, width: &WidthCalibration) -> (String, [S
     };
     let bits = width.bits;
     let marks = if bits == calibration.bits {
-        vec![(f64::from(calibration.k), format!("k = {}", calibration.k))]
+        vec![Tick {
+            position: f64::from(calibration.k),
+            label: format!("k = {}", calibration.k),
+        }]
     } else {
         Vec::new()
     };
     let plot = Plot {
         title: format!("pairs by Hamming distance of {bits} bits"),
         x: Axis::linear(
-            name("Hamming distance", "汉明距离"),
+            bilingual("Hamming distance", "汉明距离"),
             0.0,
             f64::from(bits),
             f64::from(bits / 16),
             0,
         ),
-        y: Axis::powers(name("share of the pairs", "文本对的比例"), -8, 0),
+        y: Axis::powers(bilingual("share of the pairs", "文本对的比例"), -8, 0),
         series: vec![
             line(
-                name("all pairs", "全部文本对"),
+                bilingual("all pairs", "全部文本对"),
                 &mut width.histogram.iter().map(|&n| n as f64 / all),
                 false,
             ),
             line(
-                name("strangers, fitted", "无关文本（拟合）"),
+                bilingual("unrelated, fitted", "无关文本（拟合）"),
                 &mut width.background.probability.iter().copied(),
                 true,
             ),
@@ -88,18 +92,22 @@ fn distances(calibration: &Calibration, width: &WidthCalibration) -> (String, [S
     let (mean, deviation) = (width.background.mean, width.background.deviation);
     let caption = [
         format!(
-            "{bits} bits: strangers are {mean:.1} bits apart on average (± {deviation:.1}); what lies above their curve on the left are relatives."
+            "{bits} bits: unrelated documents are {mean:.1} bits apart on average (± {deviation:.1}); pairs above their curve on the left are similar documents."
         ),
         format!(
             "{bits} 位：无关文本平均相差 {mean:.1} 位（± {deviation:.1}）；左侧高出曲线的部分是相关文本。"
         ),
     ];
-    (plot.both(), caption)
+    Figure {
+        svg: plot.svg(),
+        caption,
+    }
 }
 
-fn costs(calibration: &Calibration) -> (String, [String; 2]) {
+/// Recall by candidates.
+fn costs(calibration: &Calibration) -> Figure {
     let line = |width: &WidthCalibration| Series {
-        name: name(&format!("{} bits", width.bits), &format!("{} 位", width.bits)),
+        name: bilingual(&format!("{} bits", width.bits), &format!("{} 位", width.bits)),
         points: width
             .radii
             .iter()
@@ -113,18 +121,24 @@ fn costs(calibration: &Calibration) -> (String, [String; 2]) {
         dashed: false,
     };
     let plot = Plot {
-        title: "what is found against what it costs".to_owned(),
-        x: Axis::powers(name("candidates a document", "每篇文档的候选"), -4, 4),
-        y: Axis::linear(name("recall", "召回率"), 0.0, 1.0, 0.2, 1),
+        title: "recall by candidates a document".to_owned(),
+        x: Axis::powers(bilingual("candidates a document", "每篇文档的候选"), -4, 4),
+        y: Axis::linear(bilingual("recall", "召回率"), 0.0, 1.0, 0.2, 1),
         series: calibration.widths.iter().map(line).collect(),
-        marks: vec![(twinprint_dedup::radius::CANDIDATE_BUDGET.log10(), "5".to_owned())],
+        marks: vec![Tick {
+            position: twinprint_dedup::radius::CANDIDATE_BUDGET.log10(),
+            label: "5".to_owned(),
+        }],
     };
     let n = twinprint_io::number::count(calibration.n);
     let caption = [
         format!(
-            "What is found against what it costs at {n} documents, a point for each radius. Up to 5 candidates a document are not felt."
+            "Recall and cost at {n} documents, a point for each radius. Up to 5 candidates a document add no noticeable time."
         ),
         format!("{n} 篇文档时的召回率与代价，每个点对应一个半径；每篇文档不超过 5 个候选时感觉不到开销。"),
     ];
-    (plot.both(), caption)
+    Figure {
+        svg: plot.svg(),
+        caption,
+    }
 }

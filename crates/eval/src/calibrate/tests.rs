@@ -34,19 +34,17 @@ fn calibrated(n: Option<u64>) -> Calibration {
     std::fs::write(&path, corpus(300)).unwrap();
     let inputs = [path.to_str().unwrap().to_owned()];
     let options = DedupOptions::new().unwrap();
-    calibrate(
-        &inputs,
-        &SourceOptions::default(),
-        &options,
-        n,
-        &Silent,
-        &Arc::default(),
-    )
-    .unwrap()
+    let job = CalibrationJob {
+        inputs: &inputs,
+        source: &SourceOptions::default(),
+        options: &options,
+        corpus_documents: n,
+    };
+    calibrate(&job, &Silent, &Arc::default()).unwrap()
 }
 
 #[test]
-fn relatives_and_strangers_are_told_apart() {
+fn similar_and_unrelated_documents_are_counted_separately() {
     let calibration = calibrated(None);
     assert_eq!(
         (calibration.documents, calibration.n, calibration.true_pairs),
@@ -61,37 +59,37 @@ fn relatives_and_strangers_are_told_apart() {
     );
     let chosen = wide.radii[24];
     assert_eq!(chosen.recall, Some(1.0));
-    assert!((chosen.relatives - 1.0 / 3.0).abs() < 0.05, "{chosen:?}");
-    assert!(chosen.strangers < 0.01 && chosen.index_bytes > 16.0, "{chosen:?}");
+    assert!((chosen.similar - 1.0 / 3.0).abs() < 0.05, "{chosen:?}");
+    assert!(chosen.unrelated < 0.01 && chosen.index_bytes > 16.0, "{chosen:?}");
     assert_eq!((calibration.bits, calibration.k), (128, 24));
     assert!(calibration.examples.iter().any(|example| example.jaccard > 0.9));
 }
 
 #[test]
-fn strangers_grow_with_the_corpus_and_relatives_do_not() {
+fn unrelated_documents_grow_with_the_corpus_and_similar_ones_do_not() {
     let [small, large] = [300, 3_000_000_000].map(|n| calibrated(Some(n)));
     for (small, large) in small.widths.iter().zip(&large.widths) {
         let radius = |width: &WidthCalibration| width.radii[12];
         let (a, b) = (radius(small), radius(large));
-        assert!((a.relatives - b.relatives).abs() < 1e-12);
-        assert!((b.strangers / a.strangers / 1e7 - 1.0).abs() < 0.01);
+        assert!((a.similar - b.similar).abs() < 1e-12);
+        assert!((b.unrelated / a.unrelated / 1e7 - 1.0).abs() < 0.01);
     }
     assert!(large.widths[0].radii[12].candidates() > 5.0);
-    assert_eq!(large.bits, 128, "64 bits do not tell so many apart");
+    assert_eq!(large.bits, 128, "64 bits do not distinguish that many documents");
     let config: toml::Table = large.config().parse().unwrap();
     assert_eq!(config["bits"].as_integer(), Some(128));
     assert_eq!(config["profile"].as_str(), Some("tp1-words-lntf-128"));
 }
 
 #[test]
-fn the_page_shows_all_and_asks_nothing_of_the_network() {
+fn the_page_shows_all_figures_and_needs_no_network() {
     let page = page(&calibrated(Some(1_000_000)));
     assert!(page.contains("<polyline") && page.contains("1,000,000"));
     assert!(!page.contains("src=\"http") && page.contains("zh-Hans"));
 }
 
 #[test]
-fn it_stops_when_it_is_told_to() {
+fn a_cancelled_calibration_stops_at_every_stage() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sample.jsonl");
     std::fs::write(&path, corpus(30)).unwrap();
@@ -99,7 +97,13 @@ fn it_stops_when_it_is_told_to() {
     let (source, options) = (SourceOptions::default(), DedupOptions::new().unwrap());
     for stage in ["read", "measure"] {
         let (progress, cancel) = StopAt::new(stage);
-        let result = calibrate(&inputs, &source, &options, None, &progress, &cancel);
+        let job = CalibrationJob {
+            inputs: &inputs,
+            source: &source,
+            options: &options,
+            corpus_documents: None,
+        };
+        let result = calibrate(&job, &progress, &cancel);
         assert!(
             matches!(
                 result,

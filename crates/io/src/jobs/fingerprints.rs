@@ -1,4 +1,4 @@
-//! Fingerprints of documents or of vectors they hold, one row each.
+//! The fingerprints of documents, or of vectors in their fields, one row for each record.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,42 +16,93 @@ use crate::work::WorkDir;
 use crate::{JobError, OptionError};
 use twinprint_text::fingerprint_hex;
 
-/// What a row tells.
+/// The fingerprint of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FingerprintRow {
-    /// The record's id, or `source:line`, or the path of a whole file.
-    pub id: String,
-    /// The file, as named in all output.
-    pub source: String,
-    /// Its line, from 1.
-    pub line: u64,
-    /// The fingerprint in hexadecimal and the number of distinct features (or dimensions) where it was asked for, or why there is none.
-    pub fingerprint: Result<(String, Option<u32>), String>,
+pub struct RowFingerprint {
+    /// The fingerprint in hexadecimal.
+    pub hex: String,
+    /// The number of distinct features, or of dimensions of a vector; `None` if features are not counted.
+    pub features: Option<u32>,
 }
 
-/// What is fingerprinted, and how.
+/// The row of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FingerprintRow {
+    /// The id of the record, or `source:line`, or the path of a whole file.
+    pub id: String,
+    /// The name of the file, as in all output.
+    pub source: String,
+    /// The line of the record, from 1.
+    pub line: u64,
+    /// The fingerprint, or the reason why the record has none.
+    pub fingerprint: Result<RowFingerprint, String>,
+}
+
+/// The subject of fingerprints: texts or vectors, and the way in which they are fingerprinted.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// The text, by a profile under the key that its key id stands for. Where features are not to be counted, some fingerprints are made
-    /// in a third of the time; see [`Analyzer::fingerprint`].
+    /// The text, by a profile and the key of its key id. If features are not counted, some profiles need a third of the time; see
+    /// [`Analyzer::fingerprint`].
     Text {
-        /// How the text becomes a fingerprint.
+        /// The profile.
         profile: Profile,
         /// The key of the feature hash.
         key: HashKey,
-        /// Whether rows tell how many distinct features there are.
-        counted: bool,
+        /// True if rows have the number of distinct features.
+        counts_features: bool,
     },
-    /// A vector of numbers in the field of [`SourceOptions::text_key`], by random hyperplanes; so many bits.
-    Vector(u32),
-    /// The text as another library takes it, with cppjieba's dictionaries where it needs them.
-    Recipe(Recipe, Option<Arc<Dictionaries>>),
+    /// A vector of numbers in the field of [`SourceOptions::text_key`], by random hyperplanes.
+    Vector {
+        /// The width of the fingerprints.
+        bits: u32,
+    },
+    /// The text, by the recipe of another library.
+    Recipe {
+        /// The recipe.
+        recipe: Recipe,
+        /// The dictionaries of cppjieba, if the recipe needs them.
+        dictionaries: Option<Arc<Dictionaries>>,
+    },
 }
 
-/// Calls `row` for every record in input order, and returns the account of them. O(text); memory for a few batches.
+/// Calls `row` for every record in input order, and returns the account of the input. Linear time; memory for a few batches.
 ///
 /// # Errors
-/// No record of which a fingerprint can be made; a recipe without the dictionaries it needs; what stops reading; what `row` returns ends the work.
+/// An input without a record that can be fingerprinted; a recipe without the dictionaries it needs; an error of reading; the error of `row`,
+/// which ends the job.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::AtomicBool;
+///
+/// use twinprint_fingerprint::HashKey;
+/// use twinprint_io::jobs::fingerprints::{Subject, fingerprints};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::SourceOptions;
+/// use twinprint_text::Profile;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let room = tempfile::tempdir()?;
+/// let input = room.path().join("docs.jsonl");
+/// std::fs::write(&input, "{\"id\":\"a\",\"text\":\"a short text\"}\n{\"id\":\"b\",\"text\":\"A short  text.\"}\n")?;
+/// let subject = Subject::Text {
+///     profile: Profile::default_for(64)?,
+///     key: HashKey::PUBLIC,
+///     counts_features: true,
+/// };
+/// let mut rows = Vec::new();
+/// let inputs = [input.display().to_string()];
+/// let cancel = Arc::new(AtomicBool::new(false));
+/// fingerprints(&inputs, &SourceOptions::default(), &subject, &Silent, &cancel, |row| {
+///     rows.push(row);
+///     Ok::<_, Box<dyn std::error::Error>>(())
+/// })?;
+/// assert_eq!(rows[0].id, "a");
+/// // Texts that differ only in case, spaces and punctuation have the same fingerprint.
+/// assert_eq!(rows[0].fingerprint, rows[1].fingerprint);
+/// # Ok(())
+/// # }
+/// ```
 pub fn fingerprints<E: From<JobError>>(
     inputs: &[String],
     source_options: &SourceOptions,
@@ -63,12 +114,12 @@ pub fn fingerprints<E: From<JobError>>(
     let maker = || {
         Maker::new(subject).map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())))
     };
-    let idle = ObjectPool::new();
-    // What cannot be made is told before anything is read.
-    idle.give(maker()?);
+    let makers = ObjectPool::new();
+    // A recipe without its dictionaries is an error before anything is read.
+    makers.put(maker()?);
     let work = WorkDir::temporary().map_err(JobError::from)?;
     let options = SourceOptions {
-        raw: matches!(subject, Subject::Vector(_)),
+        raw: matches!(subject, Subject::Vector { .. }),
         ..source_options.clone()
     };
     let sources = Sources::discover_cancellable(inputs, &options, work.path(), Arc::clone(cancel))
@@ -77,15 +128,15 @@ pub fn fingerprints<E: From<JobError>>(
         .check_fields(|hint| progress.warn(hint))
         .map_err(JobError::from)?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
-    for batch in sources.read(8 << 20) {
+    for batch in sources.read(BATCH_BYTES) {
         let batch = batch.map_err(JobError::from)?;
         let rows: Result<Vec<Vec<FingerprintRow>>, JobError> = batch
             .chunks
             .par_iter()
             .map(|chunk| {
-                let mut lent = idle.take().map_or_else(maker, Ok)?;
-                let rows = chunk_rows(chunk, &sources, &mut lent);
-                idle.give(lent);
+                let mut maker = makers.get().map_or_else(maker, Ok)?;
+                let rows = chunk_rows(chunk, &sources, &mut maker);
+                makers.put(maker);
                 Ok(rows)
             })
             .collect();
@@ -97,12 +148,23 @@ pub fn fingerprints<E: From<JobError>>(
     Ok(sources.intake().map_err(JobError::from)?)
 }
 
+/// The size of a batch of input, in bytes.
+const BATCH_BYTES: usize = 8 << 20;
+
 /// Makes the fingerprints of one thread.
 enum Maker {
-    /// With the bits of a fingerprint, and whether features are counted.
-    Analyzer(Box<Analyzer>, u32, bool),
-    Vector(u32),
-    Recipe(Box<RecipeFingerprinter>, u32),
+    Analyzer {
+        analyzer: Box<Analyzer>,
+        bits: u32,
+        counts_features: bool,
+    },
+    Vector {
+        bits: u32,
+    },
+    Recipe {
+        fingerprinter: Box<RecipeFingerprinter>,
+        bits: u32,
+    },
 }
 
 impl Maker {
@@ -111,37 +173,46 @@ impl Maker {
             Subject::Text {
                 profile,
                 key,
-                counted,
-            } => Self::Analyzer(Box::new(Analyzer::new(profile, *key)), profile.bits(), *counted),
-            Subject::Vector(bits) => Self::Vector(*bits),
-            Subject::Recipe(recipe, dictionaries) => Self::Recipe(
-                Box::new(RecipeFingerprinter::new(*recipe, dictionaries.clone())?),
-                recipe.bits(),
-            ),
+                counts_features,
+            } => Self::Analyzer {
+                analyzer: Box::new(Analyzer::new(profile, *key)),
+                bits: profile.bits(),
+                counts_features: *counts_features,
+            },
+            Subject::Vector { bits } => Self::Vector { bits: *bits },
+            Subject::Recipe { recipe, dictionaries } => Self::Recipe {
+                fingerprinter: Box::new(RecipeFingerprinter::new(*recipe, dictionaries.clone())?),
+                bits: recipe.bits(),
+            },
         })
     }
 
-    /// The fingerprint in hexadecimal and the number of features, or why there is none.
-    fn make(&mut self, text: &str) -> Result<(String, Option<u32>), String> {
+    /// The fingerprint of a text, or the reason why there is none.
+    fn make(&mut self, text: &str) -> Result<RowFingerprint, String> {
         match self {
-            Self::Analyzer(analyzer, bits, false) => {
-                Ok((fingerprint_hex(analyzer.fingerprint(text), *bits), None))
-            }
-            Self::Analyzer(analyzer, bits, true) => {
+            Self::Analyzer {
+                analyzer,
+                bits,
+                counts_features: false,
+            } => Ok(RowFingerprint {
+                hex: fingerprint_hex(analyzer.fingerprint(text), *bits),
+                features: None,
+            }),
+            Self::Analyzer { analyzer, bits, .. } => {
                 let analysis = analyzer.analyze(text);
-                Ok((
-                    fingerprint_hex(analysis.fingerprint, *bits),
-                    Some(analysis.features),
-                ))
+                Ok(RowFingerprint {
+                    hex: fingerprint_hex(analysis.fingerprint, *bits),
+                    features: Some(analysis.features),
+                })
             }
-            Self::Vector(bits) => {
-                let (fingerprint, dimensions) = of_vector(text, *bits)?;
-                Ok((fingerprint, Some(dimensions)))
-            }
-            Self::Recipe(fingerprinter, bits) => {
+            Self::Vector { bits } => vector_fingerprint(text, *bits),
+            Self::Recipe { fingerprinter, bits } => {
                 let made = fingerprinter.fingerprint(text);
                 let made = made.map_err(|error| error.to_string())?;
-                Ok((fingerprint_hex(made.bits.into(), *bits), Some(made.features)))
+                Ok(RowFingerprint {
+                    hex: fingerprint_hex(made.bits.into(), *bits),
+                    features: Some(made.features),
+                })
             }
         }
     }
@@ -178,20 +249,23 @@ fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut Maker) -> Vec<Finger
     rows
 }
 
-/// Characters of a parser's message that are told.
-const SAID: usize = 100;
+/// The largest number of characters of a parser's message that are quoted.
+const MAX_QUOTED_CHARS: usize = 100;
 
 /// The fingerprint of a JSON array of numbers.
-fn of_vector(json: &str, bits: u32) -> Result<(String, u32), String> {
+fn vector_fingerprint(json: &str, bits: u32) -> Result<RowFingerprint, String> {
     let vector: Vec<f32> = serde_json::from_str(json).map_err(|error| {
-        let said = error.to_string();
-        // What is there instead is quoted, however long it is.
-        let short: String = said.chars().take(SAID).collect();
-        let cut = if short.len() < said.len() { "…" } else { "" };
+        let message = error.to_string();
+        // The message quotes the value found, which can be very long.
+        let short: String = message.chars().take(MAX_QUOTED_CHARS).collect();
+        let cut = if short.len() < message.len() { "…" } else { "" };
         format!("the vector is not an array of numbers: {short}{cut}")
     })?;
     let key = HashKey::PUBLIC;
     let full: Result<u128, _> = fingerprint_dense(&key, &vector);
     let full = full.map_err(|error| error.to_string())?;
-    Ok((fingerprint_hex(full, bits), vector.len() as u32))
+    Ok(RowFingerprint {
+        hex: fingerprint_hex(full, bits),
+        features: Some(vector.len() as u32),
+    })
 }

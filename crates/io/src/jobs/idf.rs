@@ -1,4 +1,4 @@
-//! Tables of idf weights from documents: the one place where statistics of a corpus are taken for fingerprints.
+//! Idf tables from documents. This is the only job that collects statistics of a corpus for fingerprints.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,17 +13,25 @@ use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use crate::work::WorkDir;
 use crate::{JobError, OptionError};
 
-/// Counts the features of `profile` in all documents of `inputs` and makes a table of the `most` most frequent; also the account of the
-/// input. Memory: the distinct
-/// features of the whole input.
+/// The name and the size of an idf table.
+#[derive(Clone, Copy, Debug)]
+pub struct IdfTableSize<'t> {
+    /// The name of the table in profile ids: letters and digits.
+    pub name: &'t str,
+    /// The number of words in the table, the most frequent ones.
+    pub max_words: usize,
+}
+
+/// Counts the features of `profile` in all documents of `inputs`, and makes a table of the most frequent ones. Returns it with the account
+/// of the input. Memory is proportional to the number of distinct features of the input.
 ///
 /// # Errors
-/// An error that stops reading; records none of which is a document; fewer than ten documents; a name with other than letters and digits.
+/// An error of reading; an input without a document; fewer than ten documents; a name with characters other than letters and digits.
 pub fn build_idf(
     inputs: &[String],
     source_options: &SourceOptions,
     profile: &Profile,
-    (name, most): (&str, usize),
+    size: IdfTableSize<'_>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<(IdfTable, Intake), JobError> {
@@ -32,9 +40,9 @@ pub fn build_idf(
     sources.check_fields(|hint| progress.warn(hint))?;
     progress.stage("read", sources.total_bytes(), Unit::Bytes);
     let mut builder = IdfBuilder::default();
-    let idle = ObjectPool::new();
+    let analyzers = ObjectPool::new();
     let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
-    let explain = |chunk: &Chunk| idle.with(analyzer, |analyzer| features(chunk, &sources, analyzer));
+    let explain = |chunk: &Chunk| analyzers.with(analyzer, |analyzer| features(chunk, &sources, analyzer));
     for batch in sources.read(8 << 20) {
         let batch = batch?;
         let chunks: Vec<Vec<Vec<Feature>>> = batch.chunks.par_iter().map(explain).collect();
@@ -45,7 +53,7 @@ pub fn build_idf(
     }
     let intake = sources.intake()?;
     let table = builder
-        .finish(name, most)
+        .finish(size.name, size.max_words)
         .map_err(|error| JobError::Option(OptionError::new("idf", error.to_string())))?;
     Ok((table, intake))
 }

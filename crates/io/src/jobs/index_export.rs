@@ -1,6 +1,6 @@
-//! What an index holds, out again: ids and fingerprints, ordered by id.
+//! The export of an index: its ids and fingerprints, ordered by id.
 //!
-//! A segment is ordered by fingerprint, so everything is sorted once more, on disk where it is more than memory holds.
+//! A segment is ordered by fingerprint, so the rows are sorted again, on disk if they do not fit into memory.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,44 +11,89 @@ use twinprint_index::store::{Snapshot, StoreError};
 
 use crate::progress::{Progress, Unit};
 
-/// Rows between two looks whether to go on.
-const STRETCH: u64 = 1 << 16;
+/// Rows between two checks for cancellation.
+const CHECK_INTERVAL: u64 = 1 << 16;
 
-/// Calls `each(id, fingerprint)` with everything that is not deleted, ascending by id, within about `memory` bytes; what does not fit
-/// goes to a file without a name in `directory` meanwhile.
+/// The memory and the directory of an external sort.
+#[derive(Clone, Copy, Debug)]
+pub struct SortSpace<'s> {
+    /// The directory of the temporary file, which has no name.
+    pub directory: &'s Path,
+    /// The memory to use, in bytes, about. Rows that do not fit are written to the temporary file.
+    pub memory: u64,
+}
+
+/// Calls `each(id, fingerprint)` for every row that is not deleted, in ascending order of ids.
 ///
 /// # Errors
-/// A damaged file; `Memory` of the segment's errors where there is too little; `Stopped` once `cancel` is set; whatever `each` gives.
+/// A damaged file; [`SegmentError::Memory`] if `space.memory` is too small; [`SegmentError::Stopped`] once `cancel` is set; the error of
+/// `each`.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+///
+/// use twinprint_index::segment::Codec;
+/// use twinprint_index::store::{Index, Options, Settings, read};
+/// use twinprint_io::jobs::index_export::{SortSpace, export};
+/// use twinprint_io::progress::Silent;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let directory = tempfile::tempdir()?;
+/// let settings = Settings {
+///     radius: 3,
+///     codec: Codec::default(),
+///     label: "my fingerprints".to_owned(),
+/// };
+/// let index = Index::<u64>::create(directory.path(), &settings, &Options::default())?;
+/// index.add(18, 0xff)?;
+/// index.add(17, 0xfff)?;
+/// index.commit()?;
+///
+/// let committed = read::<u64>(directory.path())?;
+/// let temporary = std::env::temp_dir();
+/// let space = SortSpace {
+///     directory: &temporary,
+///     memory: 64 << 20,
+/// };
+/// let mut rows = Vec::new();
+/// export(&committed.snapshot, space, &Silent, &AtomicBool::new(false), |id, fingerprint| {
+///     rows.push((id, fingerprint));
+///     Ok::<_, Box<dyn std::error::Error>>(())
+/// })?;
+/// assert_eq!(rows, [(17, 0xfff), (18, 0xff)]);
+/// # Ok(())
+/// # }
+/// ```
 pub fn export<E: From<StoreError> + From<SegmentError>>(
     snapshot: &Snapshot<u64>,
-    (directory, memory): (&Path, u64),
+    space: SortSpace<'_>,
     progress: &dyn Progress,
     cancel: &AtomicBool,
     mut each: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<(), E> {
-    let go_on = || {
+    let check_cancelled = || {
         if cancel.load(Ordering::Relaxed) {
             return Err(SegmentError::Stopped);
         }
         Ok(())
     };
-    SegmentError::check_memory(Sorter::least_memory(snapshot.rows()), memory)?;
-    let mut sorter = Sorter::new(directory, u128::MAX, memory);
+    SegmentError::check_memory(Sorter::least_memory(snapshot.rows()), space.memory)?;
+    let mut sorter = Sorter::new(space.directory, u128::MAX, space.memory);
     let mut count = 0;
     progress.stage("read", snapshot.rows(), Unit::Fingerprints);
     for row in snapshot.iter() {
         let (fingerprint, id) = row?;
         sorter.push(u128::from(id) << 64 | u128::from(fingerprint))?;
         count += 1;
-        if count % STRETCH == 0 {
-            go_on()?;
-            progress.advance(STRETCH);
+        if count % CHECK_INTERVAL == 0 {
+            check_cancelled()?;
+            progress.advance(CHECK_INTERVAL);
         }
     }
-    progress.advance(count % STRETCH);
+    progress.advance(count % CHECK_INTERVAL);
     progress.stage("write", count, Unit::Fingerprints);
     sorter.finish(|rows| {
-        go_on()?;
+        check_cancelled()?;
         for &row in rows {
             each((row >> 64) as u64, row as u64)?;
         }

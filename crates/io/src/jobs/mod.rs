@@ -1,4 +1,4 @@
-//! Jobs over inputs that compare no documents.
+//! Jobs over inputs that do not compare documents: fingerprints, idf tables, and joins and exports of stored fingerprints.
 
 pub mod fingerprints;
 pub mod idf;

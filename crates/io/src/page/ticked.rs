@@ -1,4 +1,4 @@
-//! Names in Markdown.
+//! Names in Markdown reports.
 
 use super::visible;
 

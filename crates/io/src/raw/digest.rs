@@ -1,21 +1,22 @@
-//! A digest of input, by which the same input is recognized.
+//! The digest of an input of fingerprints, by which the same input is recognised.
 
 use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 
-/// A digest of fingerprints and ids in their order, read in stretches of any length: a number of 128 bits that does not depend on the names of files. It
-/// is the SipHash-1-3 under the published key, as in the files of an index, so it is no defence against forged input.
+/// The 128-bit digest of fingerprints and ids in their order. It does not depend on the names of files or the lengths of stretches.
+///
+/// It is SipHash-1-3 with the public key, as in the files of an index, so it does not protect against forged input.
 #[derive(Clone, Copy, Debug)]
-pub struct InputDigest {
+pub struct FingerprintDigest {
     fingerprints: SipHasher13,
-    /// `None` where positions are ids.
+    /// `None` if positions are the ids.
     ids: Option<SipHasher13>,
 }
 
-impl InputDigest {
-    /// The digest of no input. Ids are ignored unless `has_ids`, which is for fingerprints with ids of their own.
+impl FingerprintDigest {
+    /// The digest of an empty input. Ids are ignored unless `has_ids`, for fingerprints with ids of their own.
     pub fn new(has_ids: bool) -> Self {
         let [k0, k1] = HashKey::PUBLIC.words();
         let hasher = SipHasher13::new_with_keys(k0, k1);
@@ -25,7 +26,7 @@ impl InputDigest {
         }
     }
 
-    /// Adds the next stretch.
+    /// Adds a stretch of fingerprints with their ids.
     pub fn add(&mut self, fingerprints: &[u64], ids: &[u64]) {
         write(&mut self.fingerprints, fingerprints);
         if let Some(hasher) = &mut self.ids {
@@ -33,7 +34,7 @@ impl InputDigest {
         }
     }
 
-    /// The digest.
+    /// The digest of all stretches.
     pub fn finish(mut self) -> u128 {
         if let Some(ids) = self.ids {
             self.fingerprints.write(&ids.finish128().as_u128().to_le_bytes());
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     fn digest(stretches: &[(&[u64], &[u64])], has_ids: bool) -> u128 {
-        let mut digest = InputDigest::new(has_ids);
+        let mut digest = FingerprintDigest::new(has_ids);
         for (fingerprints, ids) in stretches {
             digest.add(fingerprints, ids);
         }

@@ -1,29 +1,29 @@
-//! Why files of fingerprints cannot be read.
+//! Errors of reading files of fingerprints.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::source::RejectReason;
 
-/// Why files of fingerprints cannot be read.
+/// A file of fingerprints that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RawError {
-    /// The system refused.
+    /// The file cannot be opened or read.
     #[error("{}: it cannot be read ({source})", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A pipe or a device.
-    #[error("{} is no regular file; its length must be known", path.display())]
+    /// The file is a pipe or a device.
+    #[error("{} is not a regular file; its length must be known", path.display())]
     NotRegular {
         /// The file.
         path: PathBuf,
     },
-    /// The name does not tell what is in it.
+    /// The ending of the file name is unknown.
     #[error(
         "{}: a file of fingerprints is named *.u64 (numbers of 64 bits, little-endian; also packed, as .u64.gz or .u64.zst) or *.parquet (a column \"fingerprint\")",
         path.display()
@@ -32,35 +32,48 @@ pub enum RawError {
         /// The file.
         path: PathBuf,
     },
-    /// Tables are read at random places.
+    /// The file is a packed Parquet file. Tables are read at random positions.
     #[error("{}: a Parquet file that is packed as a whole cannot be read; unpack it first", path.display())]
     PackedTable {
         /// The file.
         path: PathBuf,
     },
-    /// The length is no multiple of that of a number.
-    #[error("{}: its {bytes} bytes are no whole number of 8-byte numbers; it was cut off, or is something else", path.display())]
+    /// The length of the file is not a multiple of 8 bytes.
+    #[error("{}: its {bytes} bytes are not a whole number of 8-byte numbers; the file was cut off or has another format", path.display())]
     Length {
         /// The file.
         path: PathBuf,
-        /// Its length, unpacked.
+        /// Its unpacked length.
         bytes: u64,
     },
-    /// What is in it cannot be had.
+    /// The contents are damaged.
     #[error("{}: {reason}; write it again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The damage.
         reason: RejectReason,
     },
-    /// A column is missing or holds something else.
+    /// The column of fingerprints is missing or has another type.
     #[error("{}: {what}", path.display())]
     Column {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and the way out.
+        /// The problem and its fix.
         what: String,
+    },
+    /// The column of ids has another type.
+    #[error(
+        "{}: its column \"{column}\" holds {found}, and ids are whole numbers; take the positions of the rows as ids",
+        path.display()
+    )]
+    IdColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name of the column.
+        column: &'static str,
+        /// The type found.
+        found: String,
     },
     /// A row without a value.
     #[error("{}: row {row} has no {column}; leave such rows out", path.display())]
@@ -73,7 +86,7 @@ pub enum RawError {
         column: &'static str,
     },
     /// An id below zero.
-    #[error("{}: row {row} has the id {id}; ids are numbers from 0 on (--positions takes positions instead)", path.display())]
+    #[error("{}: row {row} has the id {id}; ids are numbers from 0; take the positions of the rows as ids", path.display())]
     NegativeId {
         /// The file.
         path: PathBuf,
@@ -82,25 +95,25 @@ pub enum RawError {
         /// The id.
         id: i64,
     },
-    /// Ids in some files only.
+    /// Only some of the files have ids.
     #[error(
-        "{} has ids and {} has none; take them one after the other, or the position of each with --positions",
+        "{} has ids and {} has none; read them in separate runs, or take the positions of the rows as ids",
         with.display(), without.display()
     )]
     Mixed {
         /// A file with ids.
         with: PathBuf,
-        /// A file without.
+        /// A file without ids.
         without: PathBuf,
     },
-    /// Not one id for each fingerprint.
+    /// The number of ids differs from the number of fingerprints.
     #[error("{}: it has {ids} ids for {fingerprints} fingerprints; there must be one for each", path.display())]
     IdCount {
         /// The file of ids.
         path: PathBuf,
-        /// Its ids.
+        /// The number of ids in it.
         ids: u64,
-        /// The fingerprints they are for.
+        /// The number of fingerprints in all files.
         fingerprints: u64,
     },
 }

@@ -1,11 +1,15 @@
-//! Files of fingerprints without documents, and of rows about them.
+//! Files of fingerprints without documents, and files of rows about them.
 //!
-//! Read are `*.u64`, numbers of 64 bits, little-endian, one after the other, plain or packed (`.u64.gz`, `.u64.zst` …), and, with the feature
-//! `tables`, Parquet with a column `fingerprint` of 64-bit whole numbers, of either sign, the bits of which count, and perhaps a column `id`.
-//! [`RawFiles`] reads either as stretches of fingerprints with their ids; [`RowWriter`] writes what was found.
+//! [`RawFiles`] reads two formats, as stretches of fingerprints with their ids:
 //!
-//! The id of a fingerprint is its own, from the column or a file of ids ([`Ids`]), or else its position, counted through all files in the order
-//! given. Either all fingerprints of one reading have ids of their own or none has: else positions could be ids of others.
+//! * `*.u64`: 64-bit little-endian numbers, plain or packed (`.u64.gz`, `.u64.zst` …).
+//! * Parquet, with the feature `tables`: a column `fingerprint` of signed or unsigned 64-bit integers, and optionally a column `id`.
+//!
+//! [`RowWriter`] writes the rows of results.
+//!
+//! The id of a fingerprint is its own id, from the column or from a file of ids ([`Ids`]), or else its position, counted through all files
+//! in the given order. Either all fingerprints of one reading have ids of their own or none has. Otherwise positions could equal the ids of
+//! other fingerprints.
 
 mod digest;
 mod error;
@@ -19,41 +23,60 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use self::digest::InputDigest;
+pub use self::digest::FingerprintDigest;
 pub use self::error::RawError;
 pub use self::new_file::NewFile;
-pub use self::row::{Column, Kind, RowError, RowForm, RowWriter, Value};
+pub use self::row::{Column, ColumnKind, RowError, RowFormat, RowValue, RowWriter};
 
 use self::numbers::{NumberFile, Numbers};
 #[cfg(feature = "tables")]
 use self::table::TableFile;
 #[cfg(feature = "tables")]
 use crate::source::{Codec, Format};
-use crate::source::{Named, named};
+use crate::source::{NamedFormat, format_of_name};
 
-/// The key in a Parquet file's metadata under which the profile of its fingerprints stands, as [`crate::ProfileLabel`] writes it.
+/// The key of the profile of the fingerprints in the metadata of a Parquet file. The value is a written [`crate::ProfileLabel`].
 pub const PROFILE_NOTE: &str = "twinprint.profile";
 
-/// Fingerprints given at once.
-const STRETCH: usize = 1 << 17;
+/// The largest number of fingerprints in a stretch.
+const STRETCH_LENGTH: usize = 1 << 17;
 
-/// Where ids come from.
+/// The source of the ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ids {
-    /// The files themselves, where they have them.
+    /// The ids in the files, or positions if the files have none.
     #[default]
     Own,
-    /// Positions, whatever the files have.
+    /// Positions, even if the files have ids.
     Positions,
-    /// A file of numbers like those of fingerprints, one for each fingerprint of all files together.
+    /// A `*.u64` file with one id for each fingerprint of all files.
     File(PathBuf),
 }
 
-/// Files whose kind, columns and lengths are right.
+/// Files of fingerprints whose formats, columns and lengths have been checked.
+///
+/// ```
+/// use twinprint_io::raw::{Ids, RawError, RawFiles};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let room = tempfile::tempdir()?;
+/// let path = room.path().join("fingerprints.u64");
+/// std::fs::write(&path, [7_u64, 9].map(u64::to_le_bytes).concat())?;
+/// let files = RawFiles::open(&[path], &Ids::Own)?;
+/// assert_eq!((files.len(), files.has_ids()), (2, false));
+/// let mut rows = Vec::new();
+/// files.read(100, |fingerprints, ids| {
+///     rows.extend(ids.iter().copied().zip(fingerprints.iter().copied()));
+///     Ok::<_, RawError>(())
+/// })?;
+/// assert_eq!(rows, [(100, 7), (101, 9)]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct RawFiles {
     files: Vec<RawFile>,
-    /// Ids in a file of their own.
+    /// The file of ids, if one was given.
     ids: Option<NumberFile>,
     own_ids: bool,
 }
@@ -66,10 +89,10 @@ enum RawFile {
 }
 
 impl RawFiles {
-    /// Looks at files: their names, lengths and columns. A packed file is unpacked once, since its length cannot be told otherwise.
+    /// Opens files and checks their names, lengths and columns. A packed file is unpacked once to measure its length.
     ///
     /// # Errors
-    /// The first file that is none of fingerprints; files with ids among files without.
+    /// The error of the first file that cannot be read as fingerprints; [`RawError::Mixed`] and [`RawError::IdCount`].
     pub fn open(paths: &[PathBuf], ids: &Ids) -> Result<Self, RawError> {
         let files = paths
             .iter()
@@ -107,32 +130,32 @@ impl RawFiles {
         Ok(raw)
     }
 
-    /// How many fingerprints there are.
+    /// The number of fingerprints.
     pub fn len(&self) -> u64 {
         self.files.iter().map(RawFile::len).sum()
     }
 
-    /// Whether there are none.
+    /// True if there are no fingerprints.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the fingerprints have ids of their own; else positions are their ids.
+    /// True if the fingerprints have ids of their own. Otherwise their positions are the ids.
     pub fn has_ids(&self) -> bool {
         self.own_ids
     }
 
-    /// What files say of the profile that made their fingerprints, each with its file.
+    /// The files that record the profile of their fingerprints, each with the recorded label.
     pub fn profiles(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files
             .iter()
             .filter_map(|file| Some((file.path(), file.profile()?)))
     }
 
-    /// Calls `each(fingerprints, ids)` with consecutive stretches, positions counted from `first`; what it returns ends the reading.
+    /// Calls `each(fingerprints, ids)` with consecutive stretches. Positions are counted from `first`. An error of `each` ends the reading.
     ///
     /// # Errors
-    /// A file that cannot be read, has become shorter, or has nulls; whatever `each` gives.
+    /// A file that cannot be read, has become shorter, or has nulls; the error of `each`.
     pub fn read<E: From<RawError>>(
         &self,
         first: u64,
@@ -166,7 +189,7 @@ impl RawFiles {
 }
 
 impl RawFile {
-    /// `ids`: whether a column of ids counts.
+    /// Opens a file. `ids`: true if a column of ids is read.
     fn open(
         path: &Path,
         #[cfg_attr(
@@ -175,17 +198,19 @@ impl RawFile {
         )]
         ids: bool,
     ) -> Result<Self, RawError> {
-        match named(path, &[]) {
+        match format_of_name(path, &[]) {
             #[cfg(feature = "tables")]
-            Named::Known(Format::Parquet, Codec::Plain) => {
+            NamedFormat::Known(Format::Parquet, Codec::Plain) => {
                 let table = TableFile::open(path, ids)?;
                 Ok(Self::Table(Box::new(table)))
             }
             #[cfg(feature = "tables")]
-            Named::Known(Format::Parquet, _) => Err(RawError::PackedTable {
+            NamedFormat::Known(Format::Parquet, _) => Err(RawError::PackedTable {
                 path: path.to_owned(),
             }),
-            Named::Unknown(_, Some(ending)) if ending == "u64" => NumberFile::open(path).map(Self::Numbers),
+            NamedFormat::Unknown(_, Some(ending)) if ending == "u64" => {
+                NumberFile::open(path).map(Self::Numbers)
+            }
             _ => Err(RawError::Kind {
                 path: path.to_owned(),
             }),
@@ -236,18 +261,18 @@ impl RawFile {
     }
 }
 
-/// A file on its way.
+/// The reader of a file, stretch by stretch.
 enum Stretches<'f> {
     Numbers {
         numbers: Numbers<'f>,
         left: u64,
     },
     #[cfg(feature = "tables")]
-    Table(Box<table::Rows<'f>>),
+    Table(Box<table::TableRows<'f>>),
 }
 
 impl Stretches<'_> {
-    /// Appends what comes next; nothing at the end.
+    /// Appends the next stretch; nothing at the end of the file.
     fn fill(
         &mut self,
         fingerprints: &mut Vec<u64>,
@@ -259,7 +284,7 @@ impl Stretches<'_> {
     ) -> Result<(), RawError> {
         match self {
             Self::Numbers { numbers, left } => {
-                let count = (*left).min(STRETCH as u64);
+                let count = (*left).min(STRETCH_LENGTH as u64);
                 *left -= count;
                 numbers.fill(fingerprints, count as usize)
             }

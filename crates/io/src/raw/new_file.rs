@@ -1,4 +1,4 @@
-//! A file that has its name only when it is whole.
+//! A file that has its name only once it is whole.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use twinprint_index::storage::Disk;
 
-/// A file being written beside its name, as `NAME.tmp`. Dropped before [`NewFile::finish`], it is deleted.
+/// A file that is written as `NAME.tmp` and renamed when it is whole. If it is dropped before [`NewFile::finish`], it is deleted.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -16,10 +16,10 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins a file, which replaces one of its name once it is finished.
+    /// Begins a file. It replaces an existing file of its name once it is finished.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".tmp");
@@ -31,10 +31,10 @@ impl NewFile {
         })
     }
 
-    /// Makes content and name durable.
+    /// Renames the file and makes its content and name durable.
     ///
     /// # Errors
-    /// What the system says; the file is deleted then.
+    /// The error of the system. The file is then deleted.
     pub fn finish(mut self) -> io::Result<()> {
         Disk.publish(&self.temporary, &self.path)?;
         self.file = None;

@@ -1,4 +1,4 @@
-//! Files of numbers of 64 bits, little-endian, plain or packed.
+//! Files of 64-bit little-endian numbers, plain or packed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::RawError;
-use crate::source::{Codec, Named, Told, Unpacking, named, unpack, unpacking_failed};
+use crate::source::{
+    Codec, NamedFormat, ReadProgress, UnpackLimits, format_of_name, open_unpacked, read_failure,
+};
 
-/// Bytes read at once; a multiple of 8.
-const BLOCK: usize = 1 << 20;
+/// The size of a read in bytes; a multiple of 8.
+const BLOCK_BYTES: usize = 1 << 20;
 
 /// A file whose length is known.
 #[derive(Clone, Debug)]
@@ -21,10 +23,10 @@ pub(super) struct NumberFile {
 }
 
 impl NumberFile {
-    /// Looks at the name and the length of a file, which for a packed one takes unpacking it.
+    /// Checks the name and the length of a file. A packed file is unpacked to measure its length.
     pub(super) fn open(path: &Path) -> Result<Self, RawError> {
-        let codec = match named(path, &[]) {
-            Named::Unknown(codec, Some(ending)) if ending == "u64" => codec,
+        let codec = match format_of_name(path, &[]) {
+            NamedFormat::Unknown(codec, Some(ending)) if ending == "u64" => codec,
             _ => {
                 return Err(RawError::Kind {
                     path: path.to_owned(),
@@ -65,12 +67,12 @@ impl NumberFile {
         &self.path
     }
 
-    /// How many numbers there are.
+    /// The count of numbers.
     pub(super) fn len(&self) -> u64 {
         self.count
     }
 
-    /// The numbers from the first on.
+    /// A reader of the numbers, from the first on.
     pub(super) fn numbers(&self) -> Result<Numbers<'_>, RawError> {
         Ok(Numbers {
             stream: self.stream()?,
@@ -85,13 +87,13 @@ impl NumberFile {
                 File::open(&self.path).map_err(RawError::io(&self.path))?,
             ));
         }
-        // However much comes out of it, a block at a time is held.
-        let told = Arc::new(Told::default());
-        unpack(
+        // The unpacked length needs no limit, because only one block is in memory.
+        let told = Arc::new(ReadProgress::default());
+        open_unpacked(
             &self.path,
             self.codec,
             self.bytes,
-            Unpacking::of_any_length(),
+            UnpackLimits::of_any_ratio(),
             &told,
         )
         .map_err(self.failed())
@@ -99,7 +101,7 @@ impl NumberFile {
 
     fn unpacked_length(&self) -> Result<u64, RawError> {
         let mut stream = self.stream()?;
-        let mut block = vec![0; BLOCK];
+        let mut block = vec![0; BLOCK_BYTES];
         let mut length = 0;
         loop {
             match stream.read(&mut block) {
@@ -119,14 +121,14 @@ impl NumberFile {
             } else {
                 RawError::Damaged {
                     path,
-                    reason: unpacking_failed(&error, self.codec),
+                    reason: read_failure(&error, self.codec),
                 }
             }
         }
     }
 }
 
-/// Numbers on their way.
+/// A reader of the numbers of a file.
 pub(super) struct Numbers<'f> {
     file: &'f NumberFile,
     stream: Box<dyn Read + Send>,
@@ -139,7 +141,7 @@ impl Numbers<'_> {
         let mut left = count * 8;
         out.reserve(count);
         while left > 0 {
-            self.block.resize(left.min(BLOCK), 0);
+            self.block.resize(left.min(BLOCK_BYTES), 0);
             self.stream
                 .read_exact(&mut self.block)
                 .map_err(self.file.failed())?;

@@ -3,25 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{RawError, STRETCH};
-use crate::source::{Codec, Format, ParquetTable, RejectReason, SourceFile, Wholes, guarded, open_table};
+use super::{RawError, STRETCH_LENGTH};
+use crate::source::{
+    Codec, Format, IntegerColumn, ParquetTable, RejectReason, SourceFile, guarded, open_table,
+};
 
 /// The column of fingerprints.
 const FINGERPRINT: &str = "fingerprint";
 /// The column of ids.
 const ID: &str = "id";
 
-/// A file whose columns are right.
+/// A file whose columns have been checked.
 #[derive(Debug)]
 pub(super) struct TableFile {
     file: SourceFile,
     table: ParquetTable,
-    fingerprint: Wholes,
-    id: Option<Wholes>,
+    fingerprint: IntegerColumn,
+    id: Option<IntegerColumn>,
 }
 
 impl TableFile {
-    /// Reads the footer. `ids`: whether a column of ids counts.
+    /// Reads the footer. `ids`: true if a column of ids is read.
     pub(super) fn open(path: &Path, ids: bool) -> Result<Self, RawError> {
         let file = SourceFile {
             path: path.to_owned(),
@@ -39,7 +41,7 @@ impl TableFile {
             path: path.to_owned(),
             what,
         };
-        let fingerprint = match table.wholes(FINGERPRINT) {
+        let fingerprint = match table.integers(FINGERPRINT) {
             Ok(Some(wholes)) if wholes.bits == 64 => wholes,
             Ok(None) => {
                 let present = table.column_names().join(", ");
@@ -50,15 +52,15 @@ impl TableFile {
             found => {
                 let found = found.map_or_else(|found| found, |_| "a 32-bit number".to_owned());
                 return Err(column(format!(
-                    "its column \"{FINGERPRINT}\" holds {found}, not whole numbers of 64 bits (either sign will do); write it as such"
+                    "its column \"{FINGERPRINT}\" holds {found}, not whole numbers of 64 bits (signed or unsigned); write it as such"
                 )));
             }
         };
-        let id = if ids { table.wholes(ID) } else { Ok(None) };
-        let id = id.map_err(|found| {
-            column(format!(
-                "its column \"{ID}\" holds {found}, and ids are whole numbers; take the position of each with --positions"
-            ))
+        let id = if ids { table.integers(ID) } else { Ok(None) };
+        let id = id.map_err(|found| RawError::IdColumn {
+            path: path.to_owned(),
+            column: ID,
+            found,
         })?;
         Ok(Self {
             file,
@@ -72,7 +74,7 @@ impl TableFile {
         &self.file.path
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) fn len(&self) -> u64 {
         self.table.len()
     }
@@ -81,15 +83,15 @@ impl TableFile {
         self.id.is_some()
     }
 
-    /// What stands in the metadata under a key.
+    /// The value of a key in the metadata.
     pub(super) fn note(&self, key: &str) -> Option<&str> {
         let notes = self.table.metadata().file_metadata().key_value_metadata()?;
         notes.iter().find(|note| note.key == key)?.value.as_deref()
     }
 
-    /// The rows from the first on.
-    pub(super) fn rows(&self) -> Rows<'_> {
-        Rows {
+    /// A reader of the rows, from the first on.
+    pub(super) fn rows(&self) -> TableRows<'_> {
+        TableRows {
             file: self,
             group: 0,
             row: 0,
@@ -98,25 +100,25 @@ impl TableFile {
     }
 }
 
-/// Rows on their way, row group after row group.
-pub(super) struct Rows<'f> {
+/// A reader of rows, row group by row group.
+pub(super) struct TableRows<'f> {
     file: &'f TableFile,
-    /// The row group to come.
+    /// The next row group.
     group: usize,
-    /// The row to come, from 0.
+    /// The next row, from 0.
     row: u64,
-    columns: Option<Open>,
+    columns: Option<OpenGroup>,
 }
 
 /// The columns of one row group.
-struct Open {
-    fingerprint: crate::source::WholeReader,
-    id: Option<crate::source::WholeReader>,
+struct OpenGroup {
+    fingerprint: crate::source::IntegerReader,
+    id: Option<crate::source::IntegerReader>,
     left: u64,
 }
 
-impl Rows<'_> {
-    /// Appends what comes next; nothing at the end.
+impl TableRows<'_> {
+    /// Appends the next stretch; nothing at the end of the file.
     pub(super) fn fill(&mut self, fingerprints: &mut Vec<u64>, ids: &mut Vec<u64>) -> Result<(), RawError> {
         while fingerprints.is_empty() {
             let mut open = match self.columns.take() {
@@ -124,7 +126,7 @@ impl Rows<'_> {
                 None if self.group < self.file.table.groups() => self.next_group()?,
                 None => return Ok(()),
             };
-            let count = open.left.min(STRETCH as u64) as usize;
+            let count = open.left.min(STRETCH_LENGTH as u64) as usize;
             self.column(FINGERPRINT, &mut open.fingerprint, count, fingerprints)?;
             if let Some(id) = &mut open.id {
                 self.column(ID, id, count, ids)?;
@@ -145,19 +147,19 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn next_group(&mut self) -> Result<Open, RawError> {
+    fn next_group(&mut self) -> Result<OpenGroup, RawError> {
         let table = &self.file.table;
         let group = self.group;
         self.group += 1;
         let rows = table.rows_of(group);
-        let reader = |wholes: &Wholes| {
-            // Opened for each, so that no two readers share a position in the file.
+        let reader = |wholes: &IntegerColumn| {
+            // Opened for each reader, because readers must not share a file position.
             guarded(Format::Parquet, || {
-                table.read_wholes(wholes, group, &Arc::new(open_table(&self.file.file)?))
+                table.read_integers(wholes, group, &Arc::new(open_table(&self.file.file)?))
             })
             .map_err(damaged(self.file.path()))
         };
-        Ok(Open {
+        Ok(OpenGroup {
             fingerprint: reader(&self.file.fingerprint)?,
             id: self.file.id.as_ref().map(reader).transpose()?,
             left: rows.end - rows.start,
@@ -167,7 +169,7 @@ impl Rows<'_> {
     fn column(
         &self,
         name: &'static str,
-        reader: &mut crate::source::WholeReader,
+        reader: &mut crate::source::IntegerReader,
         count: usize,
         out: &mut Vec<u64>,
     ) -> Result<(), RawError> {

@@ -215,7 +215,7 @@ mod tables {
         says(
             "required int64 fingerprint; required binary id (string);",
             &[Cells::Wide(&[1], None), Cells::Text("x")],
-            &["\"id\" holds BYTE_ARRAY", "--positions"],
+            &["\"id\" holds BYTE_ARRAY", "positions"],
         );
         says(
             "optional int64 fingerprint;",
@@ -269,10 +269,10 @@ mod tables {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("a", Kind::Ids),
-    Column("b", Kind::Id),
-    Column("fingerprint", Kind::Fingerprint),
-    Column("hamming", Kind::Distance),
+    Column::new("a", ColumnKind::Ids),
+    Column::new("b", ColumnKind::Id),
+    Column::new("fingerprint", ColumnKind::Fingerprint),
+    Column::new("hamming", ColumnKind::Distance),
 ];
 const ROWS: [(&[u64], u64, u64, u64); 3] = [
     (&[1, 2], 3, u64::MAX, 0),
@@ -280,12 +280,12 @@ const ROWS: [(&[u64], u64, u64, u64); 3] = [
     (&[], 0, 1, 2),
 ];
 
-fn written(form: RowForm) -> Vec<u8> {
+fn written(form: RowFormat) -> Vec<u8> {
     let mut writer = RowWriter::new(Vec::new(), form, COLUMNS, &[("of", "tests")]).unwrap();
     for (a, b, fingerprint, hamming) in ROWS {
-        let numbers = [b, fingerprint, hamming].map(Value::Number);
+        let numbers = [b, fingerprint, hamming].map(RowValue::Number);
         writer
-            .row(&[&[Value::Numbers(a)], &numbers[..]].concat())
+            .row(&[&[RowValue::Numbers(a)], &numbers[..]].concat())
             .unwrap();
     }
     assert_eq!(writer.rows(), 3);
@@ -296,16 +296,16 @@ fn written(form: RowForm) -> Vec<u8> {
 fn rows_have_four_forms() {
     let text = |form| String::from_utf8(written(form)).unwrap();
     assert_eq!(
-        text(RowForm::Jsonl),
+        text(RowFormat::Jsonl),
         "{\"a\":[1,2],\"b\":3,\"fingerprint\":\"ffffffffffffffff\",\"hamming\":0}\n\
          {\"a\":[9],\"b\":18446744073709551615,\"fingerprint\":\"00000000000000ab\",\"hamming\":64}\n\
          {\"a\":[],\"b\":0,\"fingerprint\":\"0000000000000001\",\"hamming\":2}\n"
     );
     assert_eq!(
-        text(RowForm::Csv),
+        text(RowFormat::Csv),
         "a,b,fingerprint,hamming\n1 2,3,ffffffffffffffff,0\n9,18446744073709551615,00000000000000ab,64\n,0,0000000000000001,2\n"
     );
-    let numbers: Vec<u64> = written(RowForm::Bin)
+    let numbers: Vec<u64> = written(RowFormat::Bin)
         .as_chunks()
         .0
         .iter()
@@ -322,7 +322,7 @@ fn rows_have_four_forms() {
 fn rows_of_a_table_are_read_back_by_others() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let directory = tempfile::tempdir().unwrap();
-    let path = file(directory.path(), "rows.parquet", &written(RowForm::Parquet));
+    let path = file(directory.path(), "rows.parquet", &written(RowFormat::Parquet));
     let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let metadata = reader.metadata().file_metadata();
     let notes = metadata.key_value_metadata().unwrap();
@@ -347,27 +347,27 @@ fn rows_of_a_table_are_read_back_by_others() {
 
 #[test]
 fn names_are_quoted_and_have_no_binary_form() {
-    const NAMED: &[Column] = &[Column("query", Kind::Name)];
+    const NAMED: &[Column] = &[Column::new("query", ColumnKind::Name)];
     let write = |form| -> Result<String, RowError> {
         let mut writer = RowWriter::new(Vec::new(), form, NAMED, &[])?;
         for name in ["plain", "a,b", "say \"x\"\n"] {
-            writer.row(&[Value::Name(name)])?;
+            writer.row(&[RowValue::Name(name)])?;
         }
         assert!(matches!(
-            writer.row(&[Value::Number(1)]),
+            writer.row(&[RowValue::Number(1)]),
             Err(RowError::Unfit("query"))
         ));
         Ok(String::from_utf8(writer.finish()?).unwrap())
     };
     assert_eq!(
-        write(RowForm::Csv).unwrap(),
+        write(RowFormat::Csv).unwrap(),
         "query\nplain\n\"a,b\"\n\"say \"\"x\"\"\n\"\n"
     );
     assert_eq!(
-        write(RowForm::Jsonl).unwrap(),
+        write(RowFormat::Jsonl).unwrap(),
         "{\"query\":\"plain\"}\n{\"query\":\"a,b\"}\n{\"query\":\"say \\\"x\\\"\\n\"}\n"
     );
-    assert!(matches!(write(RowForm::Bin), Err(RowError::NoBinary("query"))));
+    assert!(matches!(write(RowFormat::Bin), Err(RowError::NoBinary("query"))));
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! The results of a dedup run as data: `report.json`, and the rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`.
 //!
-//! `dedup` writes them; anything that shows a finished run reads them back with this module alone.
+//! The main job writes them. Programs that show a finished run read them with this module alone.
 
-mod choice;
 mod parts;
+mod radius_choice;
+mod ratio;
 mod read;
 mod report;
 mod rows;
 
-pub use choice::Choice;
 pub use parts::PartsReport;
+pub use radius_choice::RadiusChoice;
+pub use ratio::Ratio;
 pub use read::{ResultError, RowReader};
 pub use report::{
     ClusterCounts, DamagedFile, DocumentReport, HotRowReport, InputCounts, LargeCluster, NotTaken,

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use twinprint_text::Measure;
 use twinprint_text::passages::{MIN_PASSAGE_CHARS, MIN_PASSAGE_WORDS, guaranteed_run};
 
-/// What the search found, for the report.
+/// The counts of a search for partial copies.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PartsReport {
     /// Least containment reported.
     pub least: f64,
-    /// Fingerprints picked out of all texts.
+    /// Fingerprints selected from all texts by winnowing.
     pub fingerprints: u64,
-    /// Different fingerprints that more than [`PartsReport::MANY`] texts have.
+    /// Distinct fingerprints in more than [`PartsReport::MANY`] texts.
     pub common: u64,
     /// Pairs measured.
     pub candidates: u64,
@@ -23,27 +23,27 @@ pub struct PartsReport {
     pub holders: u64,
     /// Holders of the passage that most texts share.
     pub most_holders: u64,
-    /// Passages of more than [`PartsReport::MANY`] texts that are left out because they make up less than `least` of every text that holds them.
+    /// Passages of more than [`PartsReport::MANY`] texts that are left out because they are less than the share `least` of every holder.
     pub small_passages: u64,
-    /// Different fingerprints that more than [`PartsReport::MANY`] texts have outside of the passages that were found: phrases that are too short.
+    /// Distinct fingerprints in more than [`PartsReport::MANY`] texts outside of the passages found: phrases that are too short.
     pub phrases: u64,
-    /// More such fingerprints, whose texts were compared with as many others as the search allows.
+    /// Further such fingerprints, whose texts were compared with the largest number of other texts that the search allows.
     pub limited: u64,
-    /// Places of passages that cannot be cut out of the original text.
+    /// Occurrences of passages that could not be located in the original text.
     pub unplaced: u64,
 }
 
 impl PartsReport {
-    /// Fingerprints that texts must have in common to be compared.
+    /// The least number of common fingerprints of two texts that are compared.
     pub const LEAST_SHARED: u32 = 2;
-    /// Texts that share a passage beyond which they are not compared in pairs.
+    /// The largest number of texts with a common fingerprint that are compared in pairs.
     pub const MANY: usize = 64;
-    /// Words in the shortest run that is noticed wherever it stands.
+    /// Words in the shortest common run that is always found.
     pub const NOTICED_WORDS: usize = guaranteed_run(Measure::WordGrams, Self::LEAST_SHARED as usize);
-    /// Letters and numbers in the shortest run that is noticed wherever it stands, where characters measure.
+    /// Letters and numbers in the shortest common run that is always found, if the measure is characters.
     pub const NOTICED_CHARS: usize = guaranteed_run(Measure::CharGrams, Self::LEAST_SHARED as usize);
     /// Words in the shortest passage that is reported.
     pub const SHORTEST_WORDS: usize = MIN_PASSAGE_WORDS;
-    /// Letters and numbers in the shortest passage that is reported, where characters measure.
+    /// Letters and numbers in the shortest passage that is reported, if the measure is characters.
     pub const SHORTEST_CHARS: usize = MIN_PASSAGE_CHARS;
 }

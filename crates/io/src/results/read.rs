@@ -16,7 +16,7 @@ const REPORT: &str = "report.json";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultError {
-    /// The system refuses to read it.
+    /// The file cannot be opened or read.
     #[error("{}: it cannot be read ({source})", .path.display())]
     Io {
         /// The file.
@@ -43,7 +43,24 @@ impl Report {
     /// Reads the report of a finished run from its output directory.
     ///
     /// # Errors
-    /// A file that cannot be read, or is not a report.
+    /// [`ResultError`] for a file that cannot be read, or is not a report.
+    ///
+    /// ```
+    /// use twinprint_io::results::Report;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let room = tempfile::tempdir()?;
+    /// # let dir = room.path();
+    /// # let mut written = Report { version: "0.1.0".to_owned(), ..Report::default() };
+    /// # (written.records.read, written.records.kept, written.records.removed) = (3, 2, 1);
+    /// # std::fs::write(dir.join(Report::FILE), serde_json::to_vec(&written)?)?;
+    /// let report = Report::read(dir)?;
+    /// let records = &report.records;
+    /// assert_eq!(records.read, records.kept + records.removed + records.rejected);
+    /// println!("{} of {} records removed", records.removed, records.read);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn read(dir: &Path) -> Result<Self, ResultError> {
         let path = dir.join(REPORT);
         let json = std::fs::read(&path).map_err(|source| ResultError::Io {

@@ -1,13 +1,13 @@
 //! `report.json`: counts, choices and examples of a dedup run.
 //!
-//! Everything but the `run` object depends on input, options and version alone; times, memory, the machine and the plan made for it are
-//! in that object.
+//! All fields except for the `run` object depend only on input, options and version. The `run` object has times, memory, the machine and the
+//! plan for it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, PartsReport};
+use super::{PartsReport, RadiusChoice};
 use crate::runs::Appended;
 use crate::source::{Damage, Intake, Loss, RejectExample};
 
@@ -16,49 +16,49 @@ use crate::source::{Damage, Intake, Loss, RejectExample};
 pub struct Report {
     /// Version of twinprint.
     pub version: String,
-    /// Id of the profile of the fingerprints.
+    /// The id of the profile of the fingerprints.
     pub profile: String,
-    /// Its checksum, in hexadecimal.
+    /// The checksum of the profile, in hexadecimal.
     pub profile_checksum: String,
-    /// Records read, and what became of them: documents = kept + removed + rejected.
+    /// Counts of the records: read = kept + removed + rejected.
     pub records: RecordCounts,
     /// The first few rejected records of each kind.
     pub rejects: Vec<RejectExample>,
-    /// Input that is no record.
+    /// Counts of the files and of input that is not a record.
     pub input: InputCounts,
-    /// The account of the input; `records`, `rejects` and `input` have what of it is written.
+    /// The account of the input, from which `records`, `rejects` and `input` are written.
     #[serde(skip)]
     pub intake: Intake,
     /// Width and radius.
     pub radius: RadiusReport,
-    /// Least Jaccard of a duplicate; absent where nothing was verified.
+    /// The least Jaccard of a duplicate; absent if nothing was verified.
     pub threshold: Option<f64>,
-    /// What the search and the verification did.
+    /// Counts of the search and the verification.
     pub search: SearchCounts,
     /// Duplicate groups of two documents or more.
     pub clusters: ClusterCounts,
-    /// Removed documents by Hamming distance to what they duplicate; those of equal text count at 0.
+    /// Removed documents by Hamming distance to the document they duplicate. Those of equal text count at 0.
     pub distances: BTreeMap<u32, u64>,
-    /// Removed documents by Jaccard with what they duplicate, in bands of 0.02 from the band's lower end, in per cent.
+    /// Removed documents by Jaccard with the document they duplicate, in bands of 0.02. The key is the lower end of the band, in per cent.
     pub jaccards: BTreeMap<u32, u64>,
-    /// Verified pairs of texts that are no duplicates, by Jaccard, in the bands of `jaccards`: those that miss the threshold by a
-    /// twentieth at most, as far as they were looked at: a document that has a duplicate is not compared further without `--pairs`.
+    /// Near misses: verified pairs of texts below the threshold by at most 0.05, by Jaccard, in the bands of `jaccards`. The list is not
+    /// complete unless all pairs were asked for, because a document with a duplicate is otherwise not compared further.
     pub near_misses: BTreeMap<u32, u64>,
-    /// What another order than that of the input is worth; absent where records stand in that.
+    /// The effect of another order than that of the input; absent if records are in the order of the input.
     pub order: Option<OrderReport>,
-    /// What the search for partial copies found; absent where none was asked for.
+    /// Counts of the search for partial copies; absent if there was none.
     pub parts: Option<PartsReport>,
     /// The ten largest groups.
     pub largest: Vec<LargeCluster>,
-    /// Removed documents least like what they duplicate, one a group: where a mistake would be first.
+    /// The removed documents that are least similar to the document they duplicate, one for each group. Mistakes are most likely there.
     pub doubtful: Vec<PairReport>,
-    /// Pairs closest to the threshold from below: what a lower one would find first.
+    /// The pairs closest to the threshold from below, which a lower threshold would find first.
     pub closest_misses: Vec<PairReport>,
-    /// Fingerprints crowded with different texts or with near fingerprints.
+    /// Hot rows: fingerprints with very many different texts or near fingerprints.
     pub hot_rows: Vec<HotRowReport>,
     /// Times and the machine.
     pub run: RunReport,
-    /// The documents added to a collection; not part of `report.json`, which is written before.
+    /// Counts of the documents added to a collection. They are not part of `report.json`, which is written before.
     #[serde(skip)]
     pub appended: Option<Appended>,
 }
@@ -66,27 +66,27 @@ pub struct Report {
 /// See [`Report::records`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecordCounts {
-    /// All of them.
+    /// Records read.
     pub read: u64,
-    /// Kept.
+    /// Records kept.
     pub kept: u64,
-    /// Removed as duplicates.
+    /// Records removed as duplicates.
     pub removed: u64,
-    /// No documents; see `rejects.jsonl`.
+    /// Records rejected; see `rejects.jsonl`.
     pub rejected: u64,
-    /// Rejected by kind of reason.
+    /// Records rejected, by kind of reason.
     pub rejected_by: BTreeMap<String, u64>,
-    /// Documents whose canonical text an earlier one has; texts without features do not count. 0 without verification.
+    /// Documents with the canonical text of an earlier one. Texts without features are not counted. 0 without verification.
     pub equal_texts: u64,
-    /// Removed documents whose text is that of the document kept; without verification, whose fingerprint is.
+    /// Removed documents with the text of the document kept; without verification, with its fingerprint.
     pub removed_equal: u64,
-    /// Removed documents that were known from before (`--against`).
+    /// Removed documents that duplicate a document of an index or collection.
     pub removed_known: u64,
-    /// Removed documents whose text has no features (`--empty remove`).
+    /// Removed documents whose text has no features.
     pub removed_empty: u64,
     /// Documents whose text has no features, kept or removed.
     pub empty: u64,
-    /// Documents whose own id some earlier one had.
+    /// Documents with the id of an earlier one.
     pub repeated_ids: u64,
 }
 
@@ -100,55 +100,55 @@ impl RecordCounts {
 /// See [`Report::input`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct InputCounts {
-    /// What was asked for: files, folders, globs.
+    /// The given files, folders and globs.
     pub given: Vec<String>,
     /// Files read.
     pub files: u64,
-    /// Bytes of them.
+    /// The size of these files in bytes.
     pub bytes: u64,
     /// Bytes of text in the documents.
     pub text_bytes: u64,
-    /// Lines of white space alone.
+    /// Blank lines.
     pub blank_lines: u64,
-    /// Records that are no documents by their kind, such as requests in a web archive, by kind; they stay in `kept/`.
+    /// Records whose kind is not that of a document, such as requests in a web archive, by kind. They stay in `kept/`.
     pub other_records: BTreeMap<String, u64>,
-    /// Files that are unreadable, cut off or damaged, or of which no record is a document, in input order.
+    /// Files that are unreadable, cut off or damaged, or have no document, in input order.
     pub damaged_files: Vec<DamagedFile>,
-    /// The number of these files, and what was not taken of them in all.
+    /// The number of these files, and the total size of the parts that were not read.
     pub not_taken: NotTaken,
-    /// Files by charset, as far as they could be decoded.
+    /// Decoded files, by charset.
     pub charsets: BTreeMap<String, u64>,
-    /// Files left out, by extension.
+    /// Skipped files, by extension.
     pub skipped: BTreeMap<String, u64>,
-    /// Files read as text although their extension names no format, since it was spelled, or another one, since every text is taken, by
-    /// extension.
+    /// Files read as text although their extension is not that of a text file, by extension: the extension was given, or every text file was
+    /// accepted.
     pub read_as_text: BTreeMap<String, u64>,
-    /// Inputs that are folders without a file to read.
+    /// Given folders without a file to read.
     pub empty_inputs: Vec<String>,
-    /// The limit of records was reached, and records or files that follow were not read.
+    /// True if the limit of records was reached and later records or files were not read.
     pub limit_reached: bool,
-    /// Files that were not begun because of the limit.
+    /// Files that were not opened because of the limit.
     pub files_not_begun: u64,
-    /// Files named again by a later input, and not read again.
+    /// Files that a later input names again. They are read once.
     pub repeated_files: u64,
 }
 
-/// The parts of files that were not taken.
+/// The parts of files that were not read.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NotTaken {
     /// Files.
     pub files: u64,
-    /// Their parts, in all.
+    /// The total size of the parts.
     #[serde(flatten)]
     pub loss: Loss,
 }
 
-/// A file of which a part was not taken.
+/// A file of which a part was not read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DamagedFile {
-    /// Its name in all output.
+    /// The name of the file, as in all output.
     pub source: String,
-    /// The line on which the damage begins, the number of rejected records that stand for it, and the size of the part not taken.
+    /// The line on which the damage begins, the number of rejected records for it, and the size of the part that was not read.
     #[serde(flatten)]
     pub damage: Damage,
 }
@@ -156,20 +156,20 @@ pub struct DamagedFile {
 /// See [`Report::radius`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RadiusReport {
-    /// Width of the fingerprints compared.
+    /// The width of the fingerprints compared.
     pub bits: u32,
     /// Largest Hamming distance of a candidate.
     pub k: u32,
-    /// What decided.
-    pub choice: Choice,
-    /// The same in a sentence.
+    /// The kind of reason for the radius.
+    pub choice: RadiusChoice,
+    /// The reason in a sentence.
     pub reason: String,
-    /// Fingerprints sampled for the choice, each compared with all of them.
+    /// The number of fingerprints sampled for the choice. Each was compared with all fingerprints.
     pub sampled: Option<u64>,
     /// Expected candidates a document.
     pub expected_candidates: Option<f64>,
-    /// Expected share of the pairs just at the threshold that lie within the radius; pairs above it are closer. Absent where
-    /// nothing was verified.
+    /// The expected recall: the share of the pairs just at the threshold that are within the radius. Pairs above the threshold are closer.
+    /// Absent if nothing was verified.
     pub expected_recall: Option<f64>,
 }
 
@@ -178,8 +178,8 @@ pub struct RadiusReport {
 pub struct SearchCounts {
     /// Different texts.
     pub texts: u64,
-    /// Of these, texts of so few features that their fingerprint is not to be trusted. With verification the exact join of their shingles finds
-    /// their duplicates; without it their fingerprints decide.
+    /// Short texts among them, whose fingerprints are not reliable. With verification the set join finds their duplicates. Without it their
+    /// fingerprints decide.
     pub short_texts: u64,
     /// Different fingerprints joined.
     pub fingerprints: u64,
@@ -189,11 +189,11 @@ pub struct SearchCounts {
     pub fingerprint_candidates: u64,
     /// Candidate pairs of texts from the join of shingle sets.
     pub shingle_candidates: u64,
-    /// Both of these, a document.
+    /// The sum of the two, per document.
     pub candidates_a_document: f64,
     /// Pairs verified on the text.
     pub verified: u64,
-    /// Of these, duplicates.
+    /// Verified pairs that are duplicates.
     pub duplicates: u64,
     /// Rows of `pairs.jsonl`.
     pub pair_rows: Option<u64>,
@@ -202,80 +202,80 @@ pub struct SearchCounts {
 /// See [`Report::clusters`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClusterCounts {
-    /// How many.
+    /// The number of groups.
     pub count: u64,
-    /// How many there are of each size.
+    /// The number of groups of each size.
     pub sizes: BTreeMap<u32, u64>,
 }
 
 /// See [`Report::order`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OrderReport {
-    /// Bytes of all records not removed in the files put in order, packed with zstd (level 3, its own window), in the order of the input.
+    /// The size of the kept records of the files put in order, packed with zstd (level 3, default window) in the order of the input.
     pub zstd_before: u64,
-    /// The same in the order written.
+    /// The packed size of the same records in the order written.
     pub zstd_after: u64,
-    /// Files left in the order of the input, since they are not of a record a line.
+    /// Files left in the order of the input, because they do not have one record a line.
     pub files_left: u64,
 }
 
 /// One of the largest groups.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LargeCluster {
-    /// Its number in `clusters.jsonl`.
+    /// The `cluster_id` in `clusters.jsonl`.
     pub cluster_id: u32,
-    /// Documents.
+    /// The number of documents.
     pub size: u32,
-    /// The id of the one kept.
+    /// The id of the document kept.
     pub leader: String,
-    /// Where it stands.
+    /// The file of the document kept.
     pub source: String,
-    /// Its line.
+    /// The line of the document kept.
     pub line: u64,
-    /// Ids of a few that were removed.
+    /// The ids of some removed documents.
     pub members: Vec<String>,
-    /// How the kept text begins (normalised).
+    /// The beginning of the kept text, in canonical form.
     pub text: String,
-    /// The member least like the one kept; absent where all texts are equal.
+    /// The member that is least similar to the one kept; absent if all texts are equal.
     pub farthest: Option<PairReport>,
 }
 
 /// Two documents of different texts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairReport {
-    /// The one kept, or the one before the other in the order of `--keep`.
+    /// The document kept, or the earlier one in keep order.
     pub a: DocumentReport,
-    /// The other.
+    /// The other document.
     pub b: DocumentReport,
     /// Hamming distance of their fingerprints.
     pub hamming: u32,
-    /// Their Jaccard; absent where nothing was verified.
+    /// Their Jaccard; absent if nothing was verified.
     pub jaccard: Option<f64>,
-    /// Their containment; absent where nothing was verified.
+    /// Their containment; absent if nothing was verified.
     pub containment: Option<f64>,
 }
 
 /// A document by name and place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentReport {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// Where it stands.
+    /// The file.
     pub source: String,
-    /// Its line.
+    /// The line.
     pub line: u64,
 }
 
-/// A crowded fingerprint.
+/// A hot row: a fingerprint with very many texts or neighbours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HotRowReport {
     /// The fingerprint.
     pub fingerprint: String,
-    /// Different texts on it.
+    /// The number of different texts with the fingerprint.
     pub texts: u64,
-    /// Different texts on other fingerprints within the radius.
+    /// The number of different texts with other fingerprints within the radius.
     pub neighbors: u64,
-    /// The id of the first document on it.
+    /// The id of the first document with the fingerprint.
     pub example: String,
 }
 
@@ -284,38 +284,38 @@ pub struct HotRowReport {
 pub struct RunReport {
     /// Worker threads.
     pub threads: usize,
-    /// Level of the kernels, such as avx512.
+    /// The instruction set of the kernels, such as avx512.
     pub kernels: String,
     /// The plan of the join.
     pub plan: String,
-    /// The plans weighed for it, the chosen one first; the few best of them.
+    /// The best plans that were considered, the chosen one first.
     pub plans: Vec<PlanReport>,
-    /// All of it, in seconds.
+    /// The time of the whole run, in seconds.
     pub seconds: f64,
     /// Stages in order.
     pub stages: Vec<StageReport>,
-    /// Most memory held, where the system tells.
+    /// The peak memory; absent if the system does not report it.
     pub peak_memory_bytes: Option<u64>,
-    /// Bytes the spool took on disk.
+    /// The size of the spool on disk, in bytes.
     pub spool_bytes: u64,
-    /// Bytes written to the output directory, reports apart.
+    /// Bytes written to the output directory, except for the reports.
     pub written_bytes: u64,
 }
 
-/// A stage and what it took.
+/// The time and the resources of a stage.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageReport {
     /// Its name.
     pub name: String,
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Processor time of all threads in seconds, where the system tells.
+    /// Processor time of all threads in seconds; absent if the system does not report it.
     pub cpu_seconds: Option<f64>,
-    /// Bytes read by calls of the system, where it tells.
+    /// Bytes read by system calls; absent if the system does not report them.
     pub read_bytes: Option<u64>,
-    /// Bytes written likewise.
+    /// Bytes written by system calls, likewise.
     pub written_bytes: Option<u64>,
-    /// Most memory held from the start of the process to the end of the stage, where the system tells.
+    /// The peak memory from the start of the process to the end of the stage; absent if the system does not report it.
     pub peak_memory_bytes: Option<u64>,
 }
 
@@ -324,12 +324,12 @@ pub struct StageReport {
 pub struct PlanReport {
     /// Its name.
     pub name: String,
-    /// Orderings of all fingerprints that it needs.
+    /// The number of permuted tables.
     pub tables: usize,
-    /// Estimated seconds of one core.
+    /// The estimated time on one core, in seconds.
     pub seconds: f64,
-    /// Estimated bytes of memory.
+    /// The estimated memory, in bytes.
     pub bytes: f64,
-    /// `chosen`, or why not.
+    /// `chosen`, or the reason against the plan.
     pub verdict: String,
 }

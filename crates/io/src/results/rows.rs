@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows::Ratio;
+use super::Ratio;
 
-/// One row a document.
+/// The row of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterRow<'r> {
     /// The document's id.
@@ -25,18 +25,18 @@ pub struct ClusterRow<'r> {
     pub duplicate_of: Option<Cow<'r, str>>,
     /// Hamming distance to that document's fingerprint.
     pub hamming: u32,
-    /// Jaccard with that document; `None` where nothing was verified.
+    /// Jaccard with that document; `None` if nothing was verified.
     pub jaccard: Option<Ratio>,
     /// The fingerprint in hexadecimal.
     pub fingerprint: Cow<'r, str>,
-    /// Documents that this one stands for, itself included.
+    /// The number of documents that this one represents, itself included.
     pub dup_count: u32,
-    /// Present and false where nothing was verified.
+    /// `Some(false)` if nothing was verified, else `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
 }
 
-/// One row a duplicate pair.
+/// The row of a duplicate pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairRow<'r> {
     /// The id of the earlier document.
@@ -45,9 +45,9 @@ pub struct PairRow<'r> {
     pub b: Cow<'r, str>,
     /// Hamming distance of their fingerprints.
     pub hamming: u32,
-    /// Their Jaccard; `None` where nothing was verified.
+    /// Their Jaccard; `None` if nothing was verified.
     pub jaccard: Option<Ratio>,
-    /// Their containment; `None` where nothing was verified.
+    /// Their containment; `None` if nothing was verified.
     pub containment: Option<Ratio>,
     /// The file of the earlier document.
     pub a_source: Cow<'r, str>,
@@ -59,13 +59,13 @@ pub struct PairRow<'r> {
     pub b_line: u64,
 }
 
-/// One row a rejected record.
+/// The row of a rejected record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectRow<'r> {
     /// The file it was read from.
     pub source: Cow<'r, str>,
     /// Its line in the file, from 1.
     pub line: u64,
-    /// Why it is no document, and how to fix it.
+    /// The reason why the record is not a document, and the fix.
     pub reason: Cow<'r, str>,
 }

@@ -1,19 +1,20 @@
-//! Hashes that distinguish one run from another.
+//! Hashes that distinguish runs.
 
 use std::fmt::{self, Write};
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// A hash of a text, such as the options of a run as they print. Other versions may print the same options otherwise.
+/// The hash of a text, such as the debug output of a run's options. It includes the version, because another version may print the same
+/// options differently.
 pub fn hash(text: fmt::Arguments<'_>) -> u128 {
     let mut hashing = Hashing(SipHasher13::new());
-    // Nothing here fails: the text goes nowhere but into the hash.
+    // Writing into the hash cannot fail.
     let _hashed = write!(hashing, "{}\n{text}", crate::VERSION);
     hashing.0.finish128().as_u128()
 }
 
-/// Text on its way into a hash.
+/// Writes text into a hash.
 struct Hashing(SipHasher13);
 
 impl Write for Hashing {

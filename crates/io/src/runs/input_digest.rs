@@ -1,29 +1,30 @@
 //! The digest of an input: its documents, by id and text, in order.
 //!
-//! It does not depend on where the files are, how they are packed, or where they are split; two inputs of one digest have the same documents
-//! in the same order.
+//! It does not depend on the paths of the files, how they are packed, or where they are split. Two inputs with the same digest have the same
+//! documents in the same order.
 
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// A secret key, so that nobody can prepare two inputs of one digest.
+/// A secret SipHash key, so that nobody can construct two inputs with the same digest.
 pub type DigestKey = (u64, u64);
 
-/// Takes in documents in order.
+/// Hashes the documents of an input in order.
 #[derive(Debug)]
 pub struct InputDigest {
     hasher: SipHasher13,
 }
 
 impl InputDigest {
+    /// The digest of an input without documents.
     pub fn new(key: DigestKey) -> Self {
         Self {
             hasher: SipHasher13::new_with_keys(key.0, key.1),
         }
     }
 
-    /// The hash of a document, which any thread can make. The id is its own, and empty if it has none.
+    /// The hash of one document, which can be computed on any thread. `id` is the id in the record, or empty if there is none.
     pub fn document(key: DigestKey, id: &str, text: &str) -> u128 {
         let mut hasher = SipHasher13::new_with_keys(key.0, key.1);
         hasher.write_u64(id.len() as u64);
@@ -32,11 +33,12 @@ impl InputDigest {
         hasher.finish128().as_u128()
     }
 
-    /// Takes in the next document by its hash.
+    /// Adds the next document by its hash.
     pub fn push(&mut self, document: u128) {
         self.hasher.write(&document.to_le_bytes());
     }
 
+    /// The digest of the documents so far.
     pub fn finish(&self) -> u128 {
         self.hasher.finish128().as_u128()
     }

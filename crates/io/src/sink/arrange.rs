@@ -1,10 +1,10 @@
-//! Puts the records of one output in another order than that of the input.
+//! Writes the records of one output in another order than that of the input.
 //!
-//! The output's bytes go to a temporary file first, in the order of the input. At the end the records are read back in theirs, some
-//! MiB at a time: what is held is where each record of the file begins and ends. What stands between two records, such as blank lines, stays
-//! with the one before; what stands before the first stays there.
+//! The bytes of the output are first written to a temporary file, in the order of the input. At the end the records are read back in the
+//! new order, some MiB at a time. Memory holds the start and the end of each record. Bytes between two records, such as blank lines,
+//! stay with the record before them, and bytes before the first record stay at the beginning.
 //!
-//! Both orders are packed by zstd on the way, only to count: the whole of the output, at its default level and window.
+//! The output is also packed with zstd in both orders, at its default level and window, to measure the two sizes.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,49 +12,50 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::encode::zstd;
 use super::error::SinkError;
+use super::streams::zstd;
 use twinprint_index::PositionedFile;
 
-/// Bytes of records read back at a time.
-const BATCH: u64 = 8 << 20;
-/// Records read back at a time.
-const RECORDS: usize = 1 << 14;
+/// Bytes of records that are read back at a time.
+const BATCH_BYTES: u64 = 8 << 20;
+/// The largest number of records that are read back at a time.
+const BATCH_RECORDS: usize = 1 << 14;
+/// The size of the write buffer of the temporary file, in bytes.
 const BUFFER: usize = 1 << 20;
 
 /// Another order for the records that are kept.
 #[derive(Clone, Copy)]
-pub struct Order<'a> {
+pub struct RecordOrder<'a> {
     /// The rank of a record by its ordinal; equal ranks stay in the order of input.
     pub rank: &'a dyn Fn(u64) -> u32,
-    /// Where the temporary files go.
+    /// The directory of the temporary files.
     pub work: &'a Path,
 }
 
-/// Bytes of outputs packed with zstd.
+/// The sizes of the outputs packed with zstd, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Zstd {
+pub struct ZstdSizes {
     /// In the order of the input.
     pub before: u64,
     /// In the order written.
     pub after: u64,
 }
 
-/// A record and what follows it, in the temporary file.
+/// A record, with the bytes up to the next one, in the temporary file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Stretch {
+struct RecordRange {
     rank: u32,
     start: u64,
     end: u64,
 }
 
-/// The records of one output, to be put in order.
+/// The records of one output that are put in order.
 pub(super) struct Arrange {
     work: PathBuf,
     file: BufWriter<File>,
     bytes: u64,
-    records: Vec<Stretch>,
-    before: Counted,
+    records: Vec<RecordRange>,
+    before: PackedSize,
 }
 
 impl Arrange {
@@ -62,17 +63,17 @@ impl Arrange {
         let failed = failed(work);
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER, tempfile::tempfile_in(work).map_err(&failed)?),
-            before: Counted::new().map_err(&failed)?,
+            before: PackedSize::new().map_err(&failed)?,
             work: work.to_owned(),
             bytes: 0,
             records: Vec::new(),
         })
     }
 
-    /// Says that a record begins here.
+    /// Begins a record at the current position.
     pub(super) fn begin(&mut self, rank: u32) {
         self.end();
-        self.records.push(Stretch {
+        self.records.push(RecordRange {
             rank,
             start: self.bytes,
             end: self.bytes,
@@ -93,12 +94,12 @@ impl Arrange {
             .map_err(failed(&self.work))
     }
 
-    /// Gives everything to `take` in order. Sorting apart, linear.
+    /// Calls `take` with all bytes in the new order. Linear time after the sort.
     pub(super) fn finish(
         mut self,
         mut take: impl FnMut(&[u8]) -> Result<(), SinkError>,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Zstd, SinkError> {
+    ) -> Result<ZstdSizes, SinkError> {
         self.end();
         let failed = failed(&self.work);
         let first = self.records.first().map_or(self.bytes, |first| first.start);
@@ -109,14 +110,14 @@ impl Arrange {
             .into_inner()
             .map_err(|error| failed(error.into_error()))?;
         let file = PositionedFile::new(file);
-        let mut after = Counted::new().map_err(&failed)?;
-        let before_first = Stretch {
+        let mut after = PackedSize::new().map_err(&failed)?;
+        let before_first = RecordRange {
             rank: 0,
             start: 0,
             end: first,
         };
         let mut left = records.as_slice();
-        let mut batch: &[Stretch] = &[before_first];
+        let mut batch: &[RecordRange] = &[before_first];
         loop {
             if cancelled() {
                 return Err(SinkError::Cancelled);
@@ -138,32 +139,32 @@ impl Arrange {
             }
             (batch, left) = left.split_at(next_batch(left));
         }
-        Ok(Zstd {
+        Ok(ZstdSizes {
             before: self.before.finish().map_err(&failed)?,
             after: after.finish().map_err(&failed)?,
         })
     }
 }
 
-/// How many records are read next: one at least.
-fn next_batch(left: &[Stretch]) -> usize {
+/// The number of records to read next, at least 1.
+fn next_batch(left: &[RecordRange]) -> usize {
     let mut bytes = 0;
-    let fits = left.iter().take(RECORDS).take_while(|record| {
-        let fits = bytes < BATCH;
+    let fits = left.iter().take(BATCH_RECORDS).take_while(|record| {
+        let fits = bytes < BATCH_BYTES;
         bytes += record.end - record.start;
         fits
     });
     fits.count()
 }
 
-/// Packs, and counts what comes out.
-struct Counted(::zstd::Encoder<'static, Count>);
+/// Packs bytes and counts the packed bytes.
+struct PackedSize(::zstd::Encoder<'static, ByteCount>);
 
-struct Count(u64);
+struct ByteCount(u64);
 
-impl Counted {
+impl PackedSize {
     fn new() -> io::Result<Self> {
-        zstd(Count(0)).map(Self)
+        zstd(ByteCount(0)).map(Self)
     }
 
     fn finish(self) -> io::Result<u64> {
@@ -171,7 +172,7 @@ impl Counted {
     }
 }
 
-impl Write for Count {
+impl Write for ByteCount {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len() as u64;
         Ok(bytes.len())
@@ -184,9 +185,8 @@ impl Write for Count {
 
 fn failed(work: &Path) -> impl Fn(io::Error) -> SinkError + use<> {
     let path = work.to_owned();
-    move |source| SinkError::Io {
+    move |source| SinkError::Reorder {
         path: path.clone(),
-        action: "put records in order in this directory; free space there or choose another with --work-dir",
         source,
     }
 }

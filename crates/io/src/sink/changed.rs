@@ -1,11 +1,14 @@
-//! Tells whether an input is still what it was when it was found.
+//! The check that an input has not changed since it was found.
 
 use std::fs;
 
 use super::error::SinkError;
 use crate::source::SourceFile;
 
-/// Compares length and time of change to those when the file was found.
+/// Checks that the length and the modification time of a file are those it was found with.
+///
+/// # Errors
+/// [`SinkError::Changed`].
 pub fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
     let now =
         fs::metadata(&input.path).map_err(|e| changed(input, format!("it can no longer be read: {e}")))?;
@@ -16,15 +19,15 @@ pub fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
         ));
     }
     if now.modified().ok() != input.modified {
-        return Err(changed(input, "its time of change is another".to_owned()));
+        return Err(changed(input, "its modification time is different".to_owned()));
     }
     Ok(())
 }
 
 /// The error for an input that changed.
-pub fn changed(input: &SourceFile, what: String) -> SinkError {
+pub fn changed(input: &SourceFile, difference: String) -> SinkError {
     SinkError::Changed {
         label: input.label.clone(),
-        what,
+        what: difference,
     }
 }

@@ -1,8 +1,9 @@
-//! Claims: what the marker of an unfinished run says about the store that the run changes as well, a collection or the state of a stream.
+//! Claims: entries in the marker of an unfinished run that name the run and the store that it changes, a collection or the state of a
+//! stream.
 //!
-//! The run has ended once its store has committed it. A run killed near that moment leaves a whole output directory, and only the store
-//! records whether the run ended. So the marker names the run and the store from the start, and records when the output is whole. A run
-//! that takes the directory over asks the store.
+//! Such a run has ended once its store has committed it. A run that is killed near that moment leaves a whole output directory, and only the
+//! store records whether the run ended. So the marker names the run and the store from the start, and records when the output is whole. The
+//! next run in the directory asks the store.
 
 use std::path::Path;
 
@@ -10,38 +11,39 @@ use super::error::SinkError;
 
 /// A run that changes a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The name of the run.
+pub struct RunClaim {
+    /// The name of the run, drawn at random.
     pub run: u128,
     /// The identity of the store.
     pub store: u128,
     /// A hash of the options and the names of the inputs.
     pub command: u128,
     /// The path of the store, as it was given.
-    pub place: String,
+    pub store_path: String,
 }
 
-/// A claim whose run had written all its output when it ended.
+/// The claim of a run that was killed after its output was whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenClaim {
-    pub claim: Claim,
+    /// The claim of the run.
+    pub claim: RunClaim,
     /// The digest of the run's input.
     pub digest: u128,
 }
 
 impl OpenClaim {
-    /// The error of a run that cannot ask the store, for the directory of the claim.
+    /// The error for the output directory `dir` if the store cannot be asked.
     pub fn undecided(&self, dir: &Path) -> SinkError {
         SinkError::Undecided {
             path: dir.to_owned(),
-            store: self.claim.place.clone().into(),
+            store: self.claim.store_path.clone().into(),
         }
     }
 }
 
-/// The beginning of an entry of a claim. The other entries of a marker are relative paths, which do not begin like this.
+/// The prefix of the entry of a claim. Other entries of a marker are relative paths, which do not begin like this.
 const CLAIM: &str = "/claim ";
-/// The beginning of the entry that says that the output is whole.
+/// The prefix of the entry that says that the output is whole.
 const WHOLE: &str = "/whole ";
 
 /// True if an entry of a marker belongs to a claim.
@@ -50,14 +52,14 @@ pub(super) fn is_claim(entry: &[u8]) -> bool {
 }
 
 /// The entry of a claim.
-pub(super) fn entry(claim: &Claim) -> String {
-    let Claim {
+pub(super) fn entry(claim: &RunClaim) -> String {
+    let RunClaim {
         run,
         store,
         command,
-        place,
+        store_path,
     } = claim;
-    format!("{CLAIM}{run:032x} {store:032x} {command:032x} {place}")
+    format!("{CLAIM}{run:032x} {store:032x} {command:032x} {store_path}")
 }
 
 /// The entry that says that the output is whole.
@@ -65,7 +67,7 @@ pub(super) fn whole(digest: u128) -> String {
     format!("{WHOLE}{digest:032x}")
 }
 
-/// The claim among the entries of a marker whose output is whole.
+/// Finds the claim of a run whose output is whole among the entries of its marker.
 pub(super) fn open<'e>(entries: impl Iterator<Item = &'e [u8]>) -> Option<OpenClaim> {
     let (mut claim, mut digest) = (None, None);
     for entry in entries.filter_map(|entry| str::from_utf8(entry).ok()) {
@@ -81,14 +83,14 @@ pub(super) fn open<'e>(entries: impl Iterator<Item = &'e [u8]>) -> Option<OpenCl
     })
 }
 
-fn parse(text: &str) -> Option<Claim> {
+fn parse(text: &str) -> Option<RunClaim> {
     let mut fields = text.splitn(4, ' ');
     let mut number = || u128::from_str_radix(fields.next()?, 16).ok();
-    Some(Claim {
+    Some(RunClaim {
         run: number()?,
         store: number()?,
         command: number()?,
-        place: fields.next()?.to_owned(),
+        store_path: fields.next()?.to_owned(),
     })
 }
 
@@ -98,11 +100,11 @@ mod tests {
 
     #[test]
     fn a_claim_is_open_once_the_output_is_whole() {
-        let claim = Claim {
+        let claim = RunClaim {
             run: 1,
             store: u128::MAX,
             command: 7,
-            place: "a dir/日".to_owned(),
+            store_path: "a dir/日".to_owned(),
         };
         let entries = ["kept/a".to_owned(), entry(&claim), "b".to_owned()];
         let bytes = || entries.iter().map(String::as_bytes);

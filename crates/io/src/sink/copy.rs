@@ -1,12 +1,13 @@
-//! Writes the records of the inputs again, unchanged and in order, to `kept/` and `removed/`.
+//! Copies the records of the inputs, unchanged and in order, to `kept/` and `removed/`.
 //!
-//! The second pass reads with the same splitter as the first, so that ordinals agree. Whole files are copied as they
-//! are. Tables are written anew (see `table`). Files of records keep their layout, format and codec: each record goes out with its own bytes. What stands
-//! around records follows them, by the parts that the scanner tells apart: what opens and closes a file goes to both
-//! sides, a separator goes out between two records of one side, blank lines stay in `kept/`. Of files with a record a
-//! line, a last line without line feed gets one, so that outputs can be joined. A file of records always has its
-//! place in `kept/`, and one in `removed/` only if a record goes there. Rejects go nowhere. What is kept of files with a record a
-//! line can be [put in another order](super::arrange).
+//! The second pass reads with the same splitter as the first, so the ordinals agree. Whole files are copied as they are. Tables are
+//! rewritten (see `table`). Files of records keep their layout, format and codec, and each record is written with its own bytes.
+//!
+//! Bytes around the records are written by the part that the scanner assigned them to: the opening and the closing of a file go to
+//! both outputs, a separator is written between two records of one output, and blank lines stay in `kept/`. In files with one record
+//! a line, a last line without a line feed gets one, so that outputs can be concatenated. Each file of records has an output in
+//! `kept/`, and one in `removed/` only if a record is removed. Rejects are not written. The kept records of files with one record a line
+//! can be put in [another order](super::arrange).
 
 use std::fs::File;
 use std::io::Read;
@@ -16,137 +17,122 @@ use std::path::Path;
 use rayon::prelude::*;
 use twinprint_text::charset::Charset;
 
-use super::arrange::{Order, Zstd};
+use super::action::{CopyCounts, RecordAction, output_path};
+use super::arrange::RecordOrder;
 use super::changed::{changed, unchanged};
 use super::dir::OutputDir;
 use super::edit::{Edit, edited};
 use super::error::SinkError;
-use super::records::{RecordFile, place};
+use super::records::{RankedAction, RecordFile};
 #[cfg(feature = "tables")]
 use super::table::TableCopy;
-use crate::source::{Body, Chunk, Piece, SourceFile, Sources};
+use crate::source::{Chunk, ChunkContent, RecordBlock, SourceFile, Sources};
 
-/// Bytes of one batch of the second pass.
-const BATCH: usize = 8 << 20;
+/// The size of a batch of the second pass, in bytes.
+const BATCH_BYTES: usize = 8 << 20;
 
-/// Where a record goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fate {
-    /// To `kept/`.
-    Keep,
-    /// To `removed/`.
-    Remove,
-    /// Nowhere: it is no document.
-    Reject,
-    /// To `annotated/`.
-    Annotate,
-}
-
-/// What was written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Bytes of the records kept: unpacked, with their line ends, and whole files as they are on disk.
-    pub kept_bytes: u64,
-    /// The same of the records removed.
-    pub removed_bytes: u64,
-    /// Records kept.
-    pub kept_records: u64,
-    /// Records removed.
-    pub removed_records: u64,
-    /// What is kept packed with zstd, where it was put in order.
-    pub zstd: Zstd,
-}
-
-impl Written {
-    pub(super) fn add(&mut self, fate: Fate, bytes: u64, records: u64) {
-        match fate {
-            Fate::Keep | Fate::Annotate => {
-                self.kept_bytes += bytes;
-                self.kept_records += records;
-            }
-            Fate::Remove => {
-                self.removed_bytes += bytes;
-                self.removed_records += records;
-            }
-            Fate::Reject => {}
-        }
-    }
-}
-
-/// Copies every record to where `fate` sends it, into `kept/` and `removed/` below `out_dir`. See [`copy_records_to`].
+/// Copies every record to `kept/` or `removed/` below `out_dir`, as `action` says. See [`copy_records_to`].
 ///
 /// # Errors
-/// As [`copy_records_to`], or the directory cannot be made.
+/// As [`copy_records_to`]; [`SinkError::Io`] if the directory cannot be created.
+///
+/// ```
+/// use twinprint_io::sink::{RecordAction, copy_records};
+/// use twinprint_io::source::{SourceOptions, Sources};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let room = tempfile::tempdir()?;
+/// let input = room.path().join("docs.jsonl");
+/// std::fs::write(&input, "{\"text\":\"one\"}\n{\"text\":\"one\"}\n{\"text\":\"two\"}\n")?;
+/// let inputs = [input.display().to_string()];
+/// let sources = Sources::discover(&inputs, &SourceOptions::default(), room.path())?;
+/// // The first reading counts the records, which the copy checks.
+/// for batch in sources.read(1 << 20) {
+///     for chunk in &batch?.chunks {
+///         chunk.documents(sources.options(), &mut |_record| {});
+///     }
+/// }
+/// let action = |ordinal| if ordinal == 1 { RecordAction::Remove } else { RecordAction::Keep };
+/// let out = room.path().join("out");
+/// let counts = copy_records(&sources, &action, &out, &|_bytes| {})?;
+/// assert_eq!((counts.kept_records, counts.removed_records), (2, 1));
+/// assert_eq!(std::fs::read_to_string(out.join("removed/docs.jsonl"))?, "{\"text\":\"one\"}\n");
+/// # Ok(())
+/// # }
+/// ```
 pub fn copy_records(
     sources: &Sources,
-    fate: &dyn Fn(u64) -> Fate,
+    action: &dyn Fn(u64) -> RecordAction,
     out_dir: &Path,
     progress: &dyn Fn(u64),
-) -> Result<Written, SinkError> {
-    copy_records_to(sources, fate, &OutputDir::open(out_dir)?, progress)
+) -> Result<CopyCounts, SinkError> {
+    copy_records_to(sources, action, &OutputDir::open(out_dir)?, progress)
 }
 
-/// As [`copy_records`], into an output directory at hand.
+/// As [`copy_records`], into an open output directory.
 ///
-/// `fate` is asked once for each record in order, by its ordinal: documents and rejects over all sources from 0;
-/// it need not be asked for rejects that hold no bytes, and is never asked beyond the records that the first reading
-/// counted. `progress` is told the bytes on disk as they are read, in parts. Linear time; memory for a few batches.
+/// `action` is called once for each record in order, with its ordinal. Ordinals count documents and rejects of all sources from 0.
+/// `action` need not be called for rejects without bytes, and is never called for records beyond those that the first reading counted.
+/// `progress` receives the number of bytes read from disk, batch by batch. Linear time; memory for a few batches.
 ///
 /// # Errors
-/// [`SinkError::Changed`] when an input's length, time of change or number of records is not what it was;
-/// [`SinkError::Cancelled`]; what writing meets. No file is left under its final name unless it is whole.
+/// [`SinkError::Changed`] if the length, the modification time or the number of records of an input has changed;
+/// [`SinkError::Cancelled`]; the errors of writing. Only whole files have their final names.
 pub fn copy_records_to(
     sources: &Sources,
-    fate: &dyn Fn(u64) -> Fate,
+    action: &dyn Fn(u64) -> RecordAction,
     out: &OutputDir,
     progress: &dyn Fn(u64),
-) -> Result<Written, SinkError> {
-    let how = Copying {
-        fate,
-        main: Fate::Keep,
+) -> Result<CopyCounts, SinkError> {
+    let options = CopyOptions {
+        action,
+        main: RecordAction::Keep,
         edit: None,
         order: None,
     };
-    copy_all(sources, how, out, progress)
+    copy_all(sources, options, out, progress)
 }
 
-/// Where records go, and what becomes of them on the way.
+/// The options of a copy.
 #[derive(Clone, Copy)]
-pub struct Copying<'a> {
-    /// As in [`copy_records_to`].
-    pub fate: &'a dyn Fn(u64) -> Fate,
-    /// The fate of records that are not removed, [`Fate::Keep`] or [`Fate::Annotate`].
-    pub main: Fate,
-    /// Rewrites records.
+pub struct CopyOptions<'a> {
+    /// The action on the record of an ordinal, as in [`copy_records_to`].
+    pub action: &'a dyn Fn(u64) -> RecordAction,
+    /// The action on records that are not removed, [`RecordAction::Keep`] or [`RecordAction::Annotate`].
+    pub main: RecordAction,
+    /// Rewrites records on the way, if given.
     pub edit: Option<&'a dyn Edit>,
-    /// Puts what is kept in order, in files with a record a line.
-    pub order: Option<Order<'a>>,
+    /// The order of the kept records of files with one record a line; `None` for the order of the input.
+    pub order: Option<RecordOrder<'a>>,
 }
 
-/// As [`copy_records_to`], with all that can be done to records.
+/// As [`copy_records_to`], with all options.
+///
+/// # Errors
+/// As [`copy_records_to`]; the errors of [`CopyOptions::edit`].
 pub fn copy_all(
     sources: &Sources,
-    how: Copying<'_>,
+    options: CopyOptions<'_>,
     out: &OutputDir,
     progress: &dyn Fn(u64),
-) -> Result<Written, SinkError> {
+) -> Result<CopyCounts, SinkError> {
     out.expect_bytes(sources.total_bytes());
     let mut copy = Copy {
         sources,
-        how,
+        options,
         out,
-        written: Written::default(),
+        written: CopyCounts::default(),
         counted: 0,
         records: None,
         #[cfg(feature = "tables")]
         table: None,
     };
-    for batch in sources.reread(BATCH) {
+    for batch in sources.reread(BATCH_BYTES) {
         let mut batch = batch?;
-        let edited: Vec<Option<Piece>> = batch
+        let edited: Vec<Option<RecordBlock>> = batch
             .chunks
             .par_iter()
-            .map(|chunk| how.edit.map_or(Ok(None), |edit| edited(chunk, edit)))
+            .map(|chunk| options.edit.map_or(Ok(None), |edit| edited(chunk, edit)))
             .collect::<Result<_, SinkError>>()?;
         for (chunk, edited) in batch.chunks.iter().zip(&edited) {
             while let Some((source, records)) = batch.finished.pop_front_if(|end| end.0 < chunk.source()) {
@@ -165,49 +151,58 @@ pub fn copy_all(
 /// The state of a copy.
 struct Copy<'a> {
     sources: &'a Sources,
-    how: Copying<'a>,
+    options: CopyOptions<'a>,
     out: &'a OutputDir,
-    written: Written,
-    /// Records so far of the file being gone through.
+    written: CopyCounts,
+    /// Records of the current file so far.
     counted: u64,
-    /// The outputs of the file of records being written.
+    /// The outputs of the current file of records.
     records: Option<RecordFile<'a>>,
-    /// The table being gone through.
+    /// The current table.
     #[cfg(feature = "tables")]
     table: Option<TableCopy<'a>>,
 }
 
 impl<'a> Copy<'a> {
-    fn chunk(&mut self, chunk: &Chunk, edited: Option<&Piece>) -> Result<(), SinkError> {
+    fn chunk(&mut self, chunk: &Chunk, edited: Option<&RecordBlock>) -> Result<(), SinkError> {
         match &chunk.body {
-            Body::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
-            Body::Rejected { source, .. } => self.counted(*source, 1)?,
-            Body::Bytes { source, piece, .. } => {
+            ChunkContent::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
+            ChunkContent::Rejected { source, .. } => self.counted(*source, 1)?,
+            ChunkContent::Bytes { source, block, .. } => {
                 self.counted(*source, chunk.records())?;
                 let mut ordinals = chunk.first_ordinal()..;
-                let Copying { fate, order, .. } = self.how;
+                let CopyOptions { action, order, .. } = self.options;
                 let next = || match ordinals.next() {
-                    Some(ordinal) => (fate(ordinal), order.map_or(0, |order| (order.rank)(ordinal))),
+                    Some(ordinal) => RankedAction {
+                        action: action(ordinal),
+                        rank: order.map_or(0, |order| (order.rank)(ordinal)),
+                    },
                     // The range has no end.
-                    None => (Fate::Reject, 0),
+                    None => RankedAction {
+                        action: RecordAction::Reject,
+                        rank: 0,
+                    },
                 };
                 let mut written = std::mem::take(&mut self.written);
                 self.record_file(*source)?
-                    .split(edited.unwrap_or(piece), next, &mut written)?;
+                    .split(edited.unwrap_or(block), next, &mut written)?;
                 self.written = written;
             }
             #[cfg(feature = "tables")]
-            Body::Rows { source, stretch } => {
+            ChunkContent::Rows { source, row_range } => {
                 self.counted(*source, chunk.records())?;
                 self.table
-                    .get_or_insert_with(|| TableCopy::new(stretch.table(), self.how.edit))
-                    .note(stretch, chunk.first_ordinal(), self.how.fate);
+                    .get_or_insert_with(|| TableCopy::new(row_range.table(), self.options.edit))
+                    .note(row_range, chunk.first_ordinal(), self.options.action);
             }
         }
         Ok(())
     }
 
-    /// Counts records of a file; no more than the first reading did.
+    /// Counts records of a file.
+    ///
+    /// # Errors
+    /// [`SinkError::Changed`] if there are more than the first reading counted.
     fn counted(&mut self, source: u32, records: u64) -> Result<(), SinkError> {
         self.counted += records;
         let now = self.counted;
@@ -220,7 +215,7 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// The outputs of a file of records, begun if need be.
+    /// The outputs of a file of records, which are begun if they are not open.
     fn record_file(&mut self, source: u32) -> Result<&mut RecordFile<'a>, SinkError> {
         if self.records.is_none() {
             let charset = self.sources.charset(source).unwrap_or(Charset::UTF_8);
@@ -228,8 +223,8 @@ impl<'a> Copy<'a> {
                 self.file(source),
                 charset,
                 self.out,
-                self.how.main,
-                self.how.order,
+                self.options.main,
+                self.options.order,
             )?;
             self.records = Some(outputs);
         }
@@ -264,38 +259,41 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Writes a table, of which all fates are known. One that could not be read at all has no rows to write.
+    /// Writes a table once the actions on all its rows are known. A table that could not be read has no rows to write.
     #[cfg(feature = "tables")]
     fn end_table(&mut self, input: &SourceFile) -> Result<(), SinkError> {
         if let Some(table) = self.table.take() {
-            let written = table.finish(input, self.sources, self.out, self.how.main)?;
+            let written = table.finish(input, self.sources, self.out, self.options.main)?;
             self.written
-                .add(self.how.main, written.kept_bytes, written.kept_records);
-            self.written
-                .add(Fate::Remove, written.removed_bytes, written.removed_records);
+                .add(self.options.main, written.kept_bytes, written.kept_records);
+            self.written.add(
+                RecordAction::Remove,
+                written.removed_bytes,
+                written.removed_records,
+            );
         }
         Ok(())
     }
 
-    /// Copies whole files, several at a time: small ones wait for the file system more than for the disk.
+    /// Copies whole files, several at a time, because the copy of a small file waits for the file system rather than the disk.
     fn files(&mut self, range: Range<u32>, first_ordinal: u64) -> Result<(), SinkError> {
         let jobs: Vec<_> = range
             .zip(first_ordinal..)
-            .map(|(source, o)| (source, (self.how.fate)(o)))
+            .map(|(source, o)| (source, (self.options.action)(o)))
             .collect();
         let (sources, out) = (self.sources, self.out);
         let copied: Vec<_> = jobs
             .into_par_iter()
-            .map(|(source, fate)| {
+            .map(|(source, action)| {
                 if sources.cancelled() {
                     return Err(SinkError::Cancelled);
                 }
-                let bytes = copy_file(&sources.list()[source as usize], fate, out)?;
-                Ok((fate, bytes))
+                let bytes = copy_file(&sources.list()[source as usize], action, out)?;
+                Ok((action, bytes))
             })
             .collect::<Result<_, _>>()?;
-        for (fate, bytes) in copied {
-            self.written.add(fate, bytes, 1);
+        for (action, bytes) in copied {
+            self.written.add(action, bytes, 1);
         }
         Ok(())
     }
@@ -305,14 +303,14 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// Copies one file as it is; its bytes.
-fn copy_file(input: &SourceFile, fate: Fate, out: &OutputDir) -> Result<u64, SinkError> {
-    if fate == Fate::Reject {
+/// Copies one file as it is. Returns its size in bytes.
+fn copy_file(input: &SourceFile, action: RecordAction, out: &OutputDir) -> Result<u64, SinkError> {
+    if action == RecordAction::Reject {
         return Ok(0);
     }
     let lost = |error| changed(input, format!("it can no longer be read: {error}"));
     let mut from = File::open(&input.path).map_err(lost)?;
-    let mut to = out.file(place(input, fate))?;
+    let mut to = out.file(output_path(input, action))?;
     let mut buffer = vec![0; input.bytes.clamp(1, 1 << 20) as usize];
     loop {
         let read = from.read(&mut buffer).map_err(lost)?;

@@ -1,18 +1,18 @@
-//! The output directory and the files in it.
+//! The output directory of a run.
 //!
-//! Invariant: a file stands under its final name only once it is whole. Until [`OutputFile::finish`] it has a
-//! temporary name in the same directory; dropped before that, or after a failed write, it is deleted.
+//! Invariant: a file has its final name only once it is whole. Until [`OutputFile::finish`] it has a temporary name in the same
+//! directory. A file that is dropped before that, or whose write failed, is deleted.
 
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use twinprint_index::storage::{Disk, Storage};
 
-use super::claim::Claim;
-use super::claim::OpenClaim;
+use super::claim::{OpenClaim, RunClaim};
+use super::dir_state::DirState;
 use super::error::SinkError;
 use super::file::OutputFile;
 use super::unfinished::Unfinished;
@@ -22,101 +22,112 @@ use crate::work::MadeDirs;
 /// The treatment of a finished result in the output directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the run is refused.
+    /// The result stays and the run is refused.
     #[default]
     Refuse,
-    /// The new result replaces it once that is whole, if twinprint wrote all of it.
+    /// The new result replaces the earlier one once the new one is whole, provided that twinprint wrote every file in the directory.
     Replace,
 }
 
-/// A directory for the output of one job. Clones share its counters.
+/// The output directory of one run. Clones share its counters.
+///
+/// ```
+/// use twinprint_io::sink::{Existing, OutputDir};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let room = tempfile::tempdir()?;
+/// # let path = room.path().join("out");
+/// let dir = OutputDir::begin(&path, Existing::Refuse)?;
+/// let mut file = dir.file("reports/summary.txt")?;
+/// file.append(b"2 documents\n")?;
+/// // The file gets its final name, and the run ends: without this call its files are deleted.
+/// file.finish()?;
+/// dir.finish()?;
+/// assert_eq!(std::fs::read(path.join("reports/summary.txt"))?, b"2 documents\n");
+///
+/// // A later run replaces the result only if it is asked to.
+/// assert!(OutputDir::begin(&path, Existing::Refuse).is_err());
+/// OutputDir::begin(&path, Existing::Replace)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct OutputDir {
-    shared: Arc<Shared>,
+    state: Arc<DirState>,
 }
 
-/// An output directory at the beginning of a run.
+/// The state of an output directory when a run starts.
 #[derive(Debug)]
-pub enum Begun {
-    /// It is empty.
+pub enum RunStart {
+    /// The directory is empty.
     New(OutputDir),
-    /// It holds the whole output of a run that has ended, of which only the marker is left.
+    /// The directory has the whole output of an earlier run that has ended, with its marker still in place.
     Ended(OutputDir, OpenClaim),
 }
 
-#[derive(Debug)]
-pub(super) struct Shared {
-    root: PathBuf,
-    /// The directory that files are written to: the root, or one in there until they replace an earlier result.
-    place: PathBuf,
-    pub(super) storage: Box<dyn Storage>,
-    /// Numbers the temporary names.
-    files: AtomicU64,
-    /// Bytes that went through to the storage.
-    pub(super) written: AtomicU64,
-    expected: AtomicU64,
-    /// For a run that deletes its files unless it comes to its end.
-    unfinished: Option<Unfinished>,
-}
-
 impl OutputDir {
-    /// Makes the directory, which must be new or empty.
+    /// Creates the directory, which must be new or empty.
     ///
     /// # Errors
-    /// [`SinkError::NotEmpty`], [`SinkError::NotADirectory`], or what the system says.
+    /// [`SinkError::NotEmpty`], [`SinkError::NotADirectory`], or [`SinkError::Io`].
     pub fn create(path: &Path) -> Result<Self, SinkError> {
         Self::create_on(path, Disk)
     }
 
-    /// As [`create`](Self::create), for a run that finishes or leaves nothing: unless [`finish`](Self::finish) is called, its files
-    /// are deleted with the last clone. The files of a killed run are deleted first, see [`replaced`](Self::replaced). The result of
-    /// a finished one goes under [`Existing::Replace`], but not before the new one is whole.
+    /// Begins a run that either finishes or leaves no files: unless [`finish`](Self::finish) is called, the files are deleted when the
+    /// last clone is dropped.
+    ///
+    /// Files of a killed run are deleted first, see [`replaced`](Self::replaced). With [`Existing::Replace`] the result of a finished run
+    /// is deleted once the new one is whole.
     ///
     /// # Errors
     /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
     pub fn begin(path: &Path, existing: Existing) -> Result<Self, SinkError> {
         match Self::begin_or_resume(path, existing, |open| Err(open.undecided(path)))? {
-            Begun::New(dir) | Begun::Ended(dir, _) => Ok(dir),
+            RunStart::New(dir) | RunStart::Ended(dir, _) => Ok(dir),
         }
     }
 
     /// As [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin), without [`SinkError::Undecided`]; the error of `has_ended`.
     pub fn begin_or_resume<E: From<SinkError>>(
         path: &Path,
         existing: Existing,
         has_ended: impl FnOnce(&OpenClaim) -> Result<bool, E>,
-    ) -> Result<Begun, E> {
+    ) -> Result<RunStart, E> {
         let begun = |unfinished| Self::on(path, Box::new(Disk), Some(unfinished));
         if markers::is_unfinished(path) {
             let abandoned = Unfinished::abandoned(path)?;
             if let Some(open) = abandoned.open_claim().cloned()
                 && has_ended(&open)?
             {
-                return Ok(Begun::Ended(begun(abandoned.resume()), open));
+                return Ok(RunStart::Ended(begun(abandoned.resume()), open));
             }
-            return Ok(Begun::New(begun(abandoned.replace()?)));
+            return Ok(RunStart::New(begun(abandoned.replace()?)));
         }
         if existing == Existing::Replace && markers::is_result(path) {
-            return Ok(Begun::New(begun(Unfinished::replace(path)?)));
+            return Ok(RunStart::New(begun(Unfinished::replace(path)?)));
         }
         let made = MadeDirs::missing(path);
         Self::create(path).map_err(|error| match error {
             SinkError::NotEmpty { path } if existing == Existing::Replace => SinkError::NotAResult { path },
             error => error,
         })?;
-        Ok(Begun::New(begun(Unfinished::begin(path, made)?)))
+        Ok(RunStart::New(begun(Unfinished::begin(path, made)?)))
     }
 
-    /// Notes, before anything is written, that the run changes a store.
+    /// Records in the marker, before anything is written, that the run changes a store.
     ///
     /// # Errors
     /// The error of the system.
-    pub fn claim(&self, claim: &Claim) -> Result<(), SinkError> {
+    pub fn claim(&self, claim: &RunClaim) -> Result<(), SinkError> {
         self.mark("name the run in it", |unfinished| unfinished.claim(claim))
     }
 
-    /// Makes all files durable and notes that the output is whole. From here on the store of the claim shows whether the run has
-    /// ended, so the output stays where it is, even if the run fails, until somebody asks.
+    /// Makes all files durable and records that the output is whole. After this call only the store of the claim shows whether the run
+    /// has ended, so the output stays in place even if the run fails. The next run in the directory asks the store.
     ///
     /// # Errors
     /// The error of the system.
@@ -127,7 +138,7 @@ impl OutputDir {
 
     /// Replaces an earlier result by the files of this run.
     fn put_in_place(&self) -> Result<(), SinkError> {
-        let unfinished = self.shared.unfinished.as_ref();
+        let unfinished = self.state.unfinished.as_ref();
         unfinished.map_or(Ok(()), Unfinished::put_in_place)
     }
 
@@ -137,8 +148,8 @@ impl OutputDir {
         action: &'static str,
         change: impl FnOnce(&Unfinished) -> io::Result<()>,
     ) -> Result<(), SinkError> {
-        let changed = self.shared.unfinished.as_ref().map_or(Ok(()), change);
-        changed.map_err(|error| self.shared.failed(error, &self.shared.root, action))
+        let changed = self.state.unfinished.as_ref().map_or(Ok(()), change);
+        changed.map_err(|error| self.state.failed(error, &self.state.root, action))
     }
 
     /// Refuses inputs in an output directory whose files [`begin`](Self::begin) would delete.
@@ -165,27 +176,27 @@ impl OutputDir {
         }
     }
 
-    /// Ends a run that was [begun](Self::begin): its files stay.
+    /// Ends a run that was [begun](Self::begin), so that its files stay.
     ///
     /// # Errors
     /// The error of the system.
     pub fn finish(&self) -> Result<(), SinkError> {
         self.put_in_place()?;
-        self.mark("take the mark of an unfinished run from it", |unfinished| {
+        self.mark("remove the marker of an unfinished run from it", |unfinished| {
             unfinished.finish()?;
-            self.shared.storage.sync_dir(&self.shared.root)
+            self.state.storage.sync_dir(&self.state.root)
         })
     }
 
-    /// Whether the directory held what an unfinished run had left, which was deleted.
+    /// True if the directory had files of an unfinished run, which were deleted.
     pub fn replaced(&self) -> bool {
-        self.shared
+        self.state
             .unfinished
             .as_ref()
             .is_some_and(|unfinished| unfinished.replaced)
     }
 
-    /// As [`create`](Self::create), on a storage of the caller's.
+    /// As [`create`](Self::create), on a given storage.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -202,7 +213,7 @@ impl OutputDir {
                     path: path.to_owned(),
                 });
             }
-            // A directory that is not there is made below; for others that fails and says why.
+            // A missing directory is created below. For any other error, creating it fails as well and returns the reason.
             _ => {}
         }
         let dir = Self::on(path, Box::new(storage), None);
@@ -210,7 +221,7 @@ impl OutputDir {
         Ok(dir)
     }
 
-    /// Takes a directory as it is, making it if need be; files of the same names are replaced.
+    /// Opens a directory and creates it if it is missing. Files of the same names are replaced.
     ///
     /// # Errors
     /// The error of the system.
@@ -221,105 +232,68 @@ impl OutputDir {
     }
 
     fn on(path: &Path, storage: Box<dyn Storage>, unfinished: Option<Unfinished>) -> Self {
-        let place = unfinished
-            .as_ref()
-            .map_or_else(|| path.to_owned(), Unfinished::place);
-        let (files, written, expected) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         Self {
-            shared: Arc::new(Shared {
-                root: path.to_owned(),
-                place,
-                storage,
-                files,
-                written,
-                expected,
-                unfinished,
-            }),
+            state: Arc::new(DirState::new(path, storage, unfinished)),
         }
     }
 
-    /// The directory that files are written to, for temporary ones: it goes if the run fails.
-    pub fn place(&self) -> &Path {
-        &self.shared.place
+    /// The directory that files are written to until the run finishes. It is the place for temporary files, since it is deleted if
+    /// the run fails.
+    pub fn files_dir(&self) -> &Path {
+        &self.state.files_dir
     }
 
-    /// The directory.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
-        &self.shared.root
+        &self.state.root
     }
 
     /// Bytes written to its files so far.
     pub fn written(&self) -> u64 {
-        self.shared.written.load(Ordering::Relaxed)
+        self.state.written.load(Ordering::Relaxed)
     }
 
-    /// Adds to the bytes that the whole output may need, which the error of a full disk names.
+    /// Adds to the number of bytes that the whole output may need. The error of a full disk reports it.
     pub fn expect_bytes(&self, bytes: u64) {
-        self.shared.expected.fetch_add(bytes, Ordering::Relaxed);
+        self.state.expected.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Begins a file at `relative`, making the folders above it.
+    /// Begins a file at the path `relative` and creates the folders above it.
     ///
     /// # Errors
-    /// [`SinkError::Outside`] unless `relative` is a plain path below the directory; what the system says.
+    /// [`SinkError::Outside`] unless `relative` is a plain path below the directory; [`SinkError::Io`].
     pub fn file(&self, relative: impl AsRef<Path>) -> Result<OutputFile, SinkError> {
         let relative = relative.as_ref();
         let plain = relative.components().all(|c| matches!(c, Component::Normal(_)));
-        let path = self.shared.place.join(relative);
+        let path = self.state.files_dir.join(relative);
         let (true, Some(folder), Some(_)) = (plain, path.parent(), relative.file_name()) else {
             return Err(SinkError::Outside {
                 path: relative.to_owned(),
             });
         };
-        if let Some(unfinished) = &self.shared.unfinished {
+        if let Some(unfinished) = &self.state.unfinished {
             unfinished
                 .note(relative)
-                .map_err(|e| self.shared.failed(e, &path, "note that it is begun"))?;
+                .map_err(|e| self.state.failed(e, &path, "record it in the marker"))?;
         }
-        let number = self.shared.files.fetch_add(1, Ordering::Relaxed);
-        // Short, since the final name may be as long as the file system allows.
+        let number = self.state.next_temporary.fetch_add(1, Ordering::Relaxed);
+        // Short, because the final name may be as long as the file system allows.
         let temporary = folder.join(format!("{TEMPORARY}{number}{PARTIAL}"));
-        // Most files go where others have gone before, so that their folder is there already.
-        let created = self.shared.storage.create(&temporary).or_else(|error| {
+        // Tried first without creating the folder, which exists for most files.
+        let created = self.state.storage.create(&temporary).or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);
             }
-            self.shared.storage.create_dir_all(folder)?;
-            self.shared.storage.create(&temporary)
+            self.state.storage.create_dir_all(folder)?;
+            self.state.storage.create(&temporary)
         });
-        let file = created.map_err(|e| self.shared.failed(e, &path, "create it"))?;
-        let shared = Arc::clone(&self.shared);
-        Ok(OutputFile::new(shared, path, temporary, file))
+        let file = created.map_err(|e| self.state.failed(e, &path, "create it"))?;
+        let state = Arc::clone(&self.state);
+        Ok(OutputFile::new(state, path, temporary, file))
     }
 
     fn create_dir(&self, path: &Path) -> Result<(), SinkError> {
-        let made = self.shared.storage.create_dir_all(path);
-        made.map_err(|error| self.shared.failed(error, path, "create the directory"))
-    }
-}
-
-impl Shared {
-    /// Gives an error its file and, on a full disk, its sizes.
-    pub(super) fn failed(&self, error: io::Error, path: &Path, action: &'static str) -> SinkError {
-        // By its final name.
-        let path = match path.strip_prefix(&self.place) {
-            Ok(file) if file != Path::new("") => self.root.join(file),
-            _ => path.to_owned(),
-        };
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                let expected = Some(self.expected.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0);
-                SinkError::NoSpace {
-                    path,
-                    written: self.written.load(Ordering::Relaxed),
-                    expected,
-                }
-            }
-            _ => SinkError::Io {
-                path,
-                action,
-                source: error,
-            },
-        }
+        let made = self.state.storage.create_dir_all(path);
+        made.map_err(|error| self.state.failed(error, path, "create the directory"))
     }
 }

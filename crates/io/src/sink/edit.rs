@@ -1,50 +1,52 @@
-//! Rewriting records on their way out.
+//! The rewriting of records during a copy.
 
 use serde_json::Value;
 use twinprint_text::charset::Charset;
 
 use super::error::SinkError;
-use crate::source::{Body, Chunk, Header, Part, Piece, Span};
+use crate::source::{Chunk, ChunkContent, Header, RecordBlock, Span, SpanKind};
 
-/// The file that a record is of.
+/// The file of a record.
 #[derive(Clone, Copy)]
-pub struct Under<'a> {
+pub struct RecordContext<'a> {
+    /// The number of the file among the sources.
     pub source: u32,
-    /// What its bytes are in.
+    /// The charset of the file.
     pub charset: Charset,
-    /// Of a file of delimited fields, what its records stand under.
+    /// The header of a file of delimited fields.
     pub header: Option<&'a Header>,
 }
 
-/// Rewrites records. Called on all threads.
+/// Rewrites records. The methods are called on all threads.
 pub trait Edit: Sync {
-    /// Appends the record of an ordinal as it is to be written.
+    /// Appends the rewritten record of an ordinal to `out`.
     ///
     /// # Errors
-    /// What ends the copy.
+    /// An error ends the copy.
     fn record(
         &self,
-        under: Under<'_>,
+        context: RecordContext<'_>,
         line: u64,
         ordinal: u64,
         record: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), SinkError>;
 
-    /// Appends what the file begins with as it is to be written.
+    /// Appends the rewritten opening of a file, such as a header line, to `out`.
     ///
     /// # Errors
-    /// What ends the copy.
-    fn opening(&self, under: Under<'_>, opening: &[u8], out: &mut Vec<u8>) -> Result<(), SinkError>;
+    /// An error ends the copy.
+    fn opening(&self, context: RecordContext<'_>, opening: &[u8], out: &mut Vec<u8>)
+    -> Result<(), SinkError>;
 
-    /// The columns that tables get.
+    /// The columns that are added to tables.
     #[cfg_attr(
         not(feature = "tables"),
         expect(dead_code, reason = "only tables have columns")
     )]
-    fn columns(&self) -> &[(String, Kind)];
+    fn columns(&self) -> &[(String, ColumnType)];
 
-    /// What stands in these columns in the row of an ordinal; null in rows that are no documents.
+    /// The values of these columns in the row of an ordinal; null in rows that are not documents.
     #[cfg_attr(
         not(feature = "tables"),
         expect(dead_code, reason = "only tables have columns")
@@ -52,40 +54,44 @@ pub trait Edit: Sync {
     fn values(&self, ordinal: u64) -> Vec<Value>;
 }
 
-/// The kind of values in a column.
+/// The type of the values in an added column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
+    /// A signed 64-bit integer.
     Integer,
+    /// A double.
     Real,
+    /// A Boolean.
     Boolean,
+    /// A string.
     Text,
 }
 
-/// The chunk's bytes with its records rewritten. None for whole files, which are not, and for tables, whose rows are no bytes.
-pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, SinkError> {
-    let Body::Bytes {
+/// The bytes of a chunk with its records rewritten; `None` for whole files, which are not rewritten, and for tables, which have no bytes.
+pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<RecordBlock>, SinkError> {
+    let ChunkContent::Bytes {
         source,
         charset,
-        piece,
+        block,
     } = &chunk.body
     else {
         return Ok(None);
     };
-    let under = Under {
+    let context = RecordContext {
         source: *source,
         charset: *charset,
-        header: piece.header.as_deref(),
+        header: block.header.as_deref(),
     };
-    let mut data = Vec::with_capacity(piece.data.len() * 5 / 4);
-    let mut spans = Vec::with_capacity(piece.spans.len());
+    let mut data = Vec::with_capacity(block.data.len() * 5 / 4);
+    let mut spans = Vec::with_capacity(block.spans.len());
     let mut ordinal = chunk.first_ordinal();
-    for (span, bytes) in piece.parts() {
+    for (span, bytes) in block.parts() {
         match span.part {
-            Part::Record => {
-                edit.record(under, span.line, ordinal, bytes, &mut data)?;
+            SpanKind::Record => {
+                edit.record(context, span.line, ordinal, bytes, &mut data)?;
                 ordinal += 1;
             }
-            Part::Opening => edit.opening(under, bytes, &mut data)?,
+            SpanKind::Opening => edit.opening(context, bytes, &mut data)?,
             _ => data.extend_from_slice(bytes),
         }
         spans.push(Span {
@@ -93,13 +99,13 @@ pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<Piece>, Si
             ..span
         });
     }
-    Ok(Some(Piece {
+    Ok(Some(RecordBlock {
         data,
         spans,
-        records: piece.records,
-        header: piece.header.clone(),
-        start: piece.start,
-        // Of web archives alone, whose records are not edited.
+        records: block.records,
+        header: block.header.clone(),
+        start: block.start,
+        // Only web archives have members, and their records are not rewritten.
         members: Vec::new(),
     }))
 }

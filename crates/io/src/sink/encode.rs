@@ -1,53 +1,33 @@
-//! Packs lines into an output file. The parameters are fixed, so that the same lines always give the same bytes.
+//! Packs an output file with the codec of its input. The parameters are fixed, so the same bytes always pack to the same bytes.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
-use flate2::{Compression, GzBuilder};
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 use lzma_rust2::{XzOptions, XzWriter};
 
 use super::error::SinkError;
 use super::file::OutputFile;
 use super::members::Members;
+use super::streams::{gzip, zstd};
 use crate::source::Codec;
 
-/// gzip's own default.
-const GZIP_LEVEL: u32 = 6;
-/// zstd's own default.
-const ZSTD_LEVEL: i32 = 3;
 /// bzip2's own default.
 const BZIP2_LEVEL: u32 = 9;
-/// Below xz's own default, which takes three times the memory for each output.
+/// Below xz's own default, which needs three times the memory for each output.
 const XZ_LEVEL: u32 = 3;
-/// "Unknown" in the header's field for the operating system, the same everywhere.
-const NO_SYSTEM: u8 = 255;
-
-/// An output file behind its codec.
+/// An output file with its codec.
 pub(super) enum Packed {
     Plain(OutputFile),
     Gzip(Box<GzEncoder<OutputFile>>),
     Zstd(Box<zstd::Encoder<'static, OutputFile>>),
-    /// Each record by itself.
+    /// Each record packed separately.
     Members(Box<Members>),
     Bzip2(Box<BzEncoder<OutputFile>>),
     Xz(Box<XzWriter<OutputFile>>),
     Lz4(Box<FrameEncoder<OutputFile>>),
-}
-
-/// Begins a gzip stream.
-pub(super) fn gzip<W: Write>(to: W) -> GzEncoder<W> {
-    let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
-    header.write(to, Compression::new(GZIP_LEVEL))
-}
-
-/// Begins a zstd stream.
-pub(super) fn zstd<W: Write>(to: W) -> io::Result<zstd::Encoder<'static, W>> {
-    let mut encoder = zstd::Encoder::new(to, ZSTD_LEVEL)?;
-    encoder.include_checksum(true)?;
-    Ok(encoder)
 }
 
 impl Packed {
@@ -78,7 +58,7 @@ impl Packed {
         })
     }
 
-    /// As [`new`](Self::new), each record packed by itself.
+    /// As [`new`](Self::new), with each record packed separately.
     pub(super) fn by_record(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
         match codec {
             Codec::Gzip | Codec::Zstd => {
@@ -88,7 +68,7 @@ impl Packed {
         }
     }
 
-    /// Says that a record ends here.
+    /// Ends a record.
     pub(super) fn end_record(&mut self) -> Result<(), SinkError> {
         match self {
             Self::Members(members) => members.end_member(),
@@ -96,7 +76,7 @@ impl Packed {
         }
     }
 
-    /// Adds a record that is packed already, where records are packed by themselves.
+    /// Adds a record that is already packed, if records are packed separately.
     pub(super) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
         match self {
             Self::Members(members) => members.append_member(packed),

@@ -1,4 +1,4 @@
-//! What stops writing; every variant names the file.
+//! The errors of writing. Every variant names the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use twinprint_text::charset::Charset;
 
 use crate::source::SourceError;
 
-/// Why output could not be written.
+/// An output that cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// The output directory has files in it already.
-    #[error("{}: the output directory is not empty; choose another, or empty it first (--overwrite replaces a result of twinprint's own)", .path.display())]
+    /// The output directory is not empty.
+    #[error("{}: the output directory is not empty; choose another, or empty it first", .path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
@@ -23,30 +23,30 @@ pub enum SinkError {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory is to be replaced, and is not empty, but holds no result.
+    /// The contents of the directory should be replaced, but are not a result.
     #[error("{}: not a result of twinprint's, so it is not overwritten; choose another directory, or empty this one first", .path.display())]
     NotAResult {
         /// The directory.
         path: PathBuf,
     },
-    /// An earlier run in the directory is to be replaced, and something else is there too.
-    #[error("{}: holds an earlier run, which would be replaced, but also {}, which is not part of it; move that away, or choose another directory", .path.display(), .entry.display())]
+    /// An earlier run in the directory should be replaced, but the directory has foreign files.
+    #[error("{}: contains an earlier run, which would be replaced, but also {}, which is not part of it; move that away, or choose another directory", .path.display(), .entry.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// Something that the run did not write.
+        /// A file that the run did not write.
         entry: PathBuf,
     },
-    /// An input is part of the earlier run that would be deleted.
-    #[error("{}: the input {} is in it, which would be deleted; choose another output directory", .path.display(), .input.display())]
+    /// An input is in the directory of the earlier run that would be deleted.
+    #[error("{}: the input {} is in this directory and would be deleted; choose another output directory", .path.display(), .input.display())]
     InputInside {
         /// The output directory.
         path: PathBuf,
         /// The input.
         input: PathBuf,
     },
-    /// The directory holds the whole output of a run that was killed while it changed a store.
-    #[error("{}: holds the output of a run that was killed while it changed {}; run its command again, which finishes it, or delete the directory", .path.display(), .store.display())]
+    /// The directory has the whole output of a run that was killed while it changed a store.
+    #[error("{}: contains the output of a run that was killed while it changed {}; run its command again to finish it, or delete the directory", .path.display(), .store.display())]
     Undecided {
         /// The directory.
         path: PathBuf,
@@ -59,10 +59,10 @@ pub enum SinkError {
         /// The path.
         path: PathBuf,
     },
-    /// A place that would lie outside the output directory.
-    #[error("{}: not a place inside the output directory", .path.display())]
+    /// A path outside the output directory.
+    #[error("{}: not a path inside the output directory", .path.display())]
     Outside {
-        /// The place asked for.
+        /// The path.
         path: PathBuf,
     },
     /// The disk is full.
@@ -70,9 +70,9 @@ pub enum SinkError {
     NoSpace {
         /// The file being written, by its final name.
         path: PathBuf,
-        /// Bytes written to the output directory before.
+        /// Bytes written to the output directory so far.
         written: u64,
-        /// Bytes that the whole output was expected to need at most, if that is known.
+        /// The largest number of bytes that the whole output was expected to need, if it is known.
         expected: Option<u64>,
     },
     /// The system refused an operation.
@@ -80,36 +80,42 @@ pub enum SinkError {
     Io {
         /// The file or directory, by its final name.
         path: PathBuf,
-        /// What was being done.
+        /// The operation.
         action: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// An earlier write to the file failed, so that it cannot be finished.
+    /// Records cannot be put in order in the work directory. The usual cause is a full disk.
+    #[error("{}: cannot put records in order in this directory ({source})", .path.display())]
+    Reorder {
+        /// The work directory.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// An earlier write to the file failed, so it cannot be finished.
     #[error("{}: an earlier write failed; the file was given up", .path.display())]
     GivenUp {
         /// The file, by its final name.
         path: PathBuf,
     },
-    /// An input is not what it was when it was read first.
-    #[error("{label}: changed while the work was going on ({what}); run again when nothing writes to it")]
+    /// An input has changed since the first reading.
+    #[error("{label}: changed during the run ({what}); run again when nothing writes to it")]
     Changed {
-        /// The input as users see it.
+        /// The name of the input.
         label: String,
-        /// What differs.
+        /// The difference.
         what: String,
     },
-    /// A record has a field that an annotation is to be written to.
-    #[error(
-        "{place}: the record has a field \"{name}\" already; let the new fields begin otherwise with --prefix, such as --prefix dedup_"
-    )]
+    /// A record already has a field of the name of an annotation.
+    #[error("{place}: the record already has a field \"{name}\"; let the new fields begin with a prefix")]
     FieldClash {
         /// The record's file and line.
         place: String,
-        /// The name.
+        /// The name of the field.
         name: String,
     },
-    /// What is to be written to a file cannot be written in its charset.
+    /// A text that the charset of its file cannot encode.
     #[error(
         "{place}: {text:?} cannot be written in {charset}; convert the file to UTF-8 first (iconv -f {charset} -t UTF-8)"
     )]
@@ -122,19 +128,17 @@ pub enum SinkError {
         text: String,
     },
     /// A table whose texts could be read, but not all of its columns.
-    #[error(
-        "{label}: its rows cannot be copied ({what}); mend the file, leave it out, or run with --mode report"
-    )]
+    #[error("{label}: its rows cannot be copied ({what}); repair the file or leave it out")]
     Damaged {
-        /// The input as users see it.
+        /// The name of the input.
         label: String,
-        /// What is wrong.
+        /// The damage.
         what: String,
     },
     /// The input could not be read again.
     #[error(transparent)]
     Source(SourceError),
-    /// The work was cancelled.
+    /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
 }
@@ -148,7 +152,7 @@ impl From<SourceError> for SinkError {
     }
 }
 
-/// A `SinkError` travels through `io::Write` inside an `io::Error`.
+/// Wraps the error so that it passes through `io::Write`; [`SinkError::from_io`] unwraps it.
 impl From<SinkError> for io::Error {
     fn from(error: SinkError) -> Self {
         io::Error::other(error)
@@ -156,7 +160,7 @@ impl From<SinkError> for io::Error {
 }
 
 impl SinkError {
-    /// Takes back an error that came through `io::Write`; one of another kind is given the path.
+    /// Unwraps an error that passed through `io::Write`. Any other error becomes [`SinkError::Io`] with this path and operation.
     pub fn from_io(error: io::Error, path: &Path, action: &'static str) -> Self {
         match error.downcast::<Self>() {
             Ok(own) => own,

@@ -1,4 +1,4 @@
-//! One file of the output.
+//! One file of the output, which has its final name only once it is whole.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,19 +8,19 @@ use std::sync::atomic::Ordering;
 
 use twinprint_index::storage::{RawFile, folder};
 
-use super::dir::Shared;
+use super::dir_state::DirState;
 use super::error::SinkError;
 
-/// Bytes gathered before they are written.
+/// The size of the write buffer, in bytes.
 const BUFFER: usize = 128 << 10;
 
-/// A file of the output, buffered. After a failed write it refuses everything.
+/// A buffered file of the output. After a failed write it refuses every operation.
 pub struct OutputFile {
-    shared: Arc<Shared>,
-    /// Its final name.
+    state: Arc<DirState>,
+    /// The final name.
     path: PathBuf,
     temporary: PathBuf,
-    /// `None` once it was finished or given up.
+    /// `None` after the file was finished or given up.
     file: Option<Box<dyn RawFile>>,
     buffer: Vec<u8>,
     bytes: u64,
@@ -37,13 +37,13 @@ impl fmt::Debug for OutputFile {
 
 impl OutputFile {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        state: Arc<DirState>,
         path: PathBuf,
         temporary: PathBuf,
         file: Box<dyn RawFile>,
     ) -> Self {
         Self {
-            shared,
+            state,
             path,
             temporary,
             file: Some(file),
@@ -52,12 +52,12 @@ impl OutputFile {
         }
     }
 
-    /// Its final name.
+    /// The final name of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes taken so far.
+    /// Bytes appended so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -65,13 +65,13 @@ impl OutputFile {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// [`SinkError::NoSpace`] on a full disk, else what the system says; after that [`SinkError::GivenUp`].
+    /// [`SinkError::NoSpace`] on a full disk, else [`SinkError::Io`]; [`SinkError::GivenUp`] after an earlier error.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         if self.buffer.len() + bytes.len() > BUFFER {
             self.flush_buffer()?;
         }
         if bytes.len() >= BUFFER {
-            self.write_through(|file| file.write_all(bytes), bytes.len())?;
+            self.operate(bytes.len(), |file| file.write_all(bytes))?;
         } else {
             self.buffer.extend_from_slice(bytes);
         }
@@ -79,25 +79,25 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Writes what is buffered and gives the file its final name. Returns its bytes.
+    /// Writes the buffer and gives the file its final name. Returns its size in bytes.
     ///
     /// # Errors
-    /// As [`append`](Self::append); the file is deleted then.
+    /// As [`append`](Self::append). The file is then deleted.
     pub fn finish(mut self) -> Result<u64, SinkError> {
         self.flush_buffer()?;
         self.rename()
     }
 
-    /// As [`finish`](Self::finish), and makes both content and name survive a power cut.
+    /// As [`finish`](Self::finish), and makes the content and the name durable.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn finish_durable(mut self) -> Result<u64, SinkError> {
         self.flush_buffer()?;
-        self.write_through(|file| file.sync(), 0)?;
+        self.operate(0, |file| file.sync())?;
         let bytes = self.rename()?;
-        let synced = self.shared.storage.sync_dir(folder(&self.path));
-        synced.map_err(|error| self.shared.failed(error, &self.path, "sync its directory"))?;
+        let synced = self.state.storage.sync_dir(folder(&self.path));
+        synced.map_err(|error| self.state.failed(error, &self.path, "sync its directory"))?;
         Ok(bytes)
     }
 
@@ -108,14 +108,14 @@ impl OutputFile {
                 path: self.path.clone(),
             });
         }
-        // Closed first: some systems do not rename an open file.
+        // Closed first, because some systems do not rename an open file.
         drop(file);
-        self.shared
+        self.state
             .storage
             .rename(&self.temporary, &self.path)
             .map_err(|error| {
                 self.discard();
-                self.shared
+                self.state
                     .failed(error, &self.path, "rename it to its final name")
             })?;
         Ok(self.bytes)
@@ -123,28 +123,28 @@ impl OutputFile {
 
     fn flush_buffer(&mut self) -> Result<(), SinkError> {
         let buffer = std::mem::take(&mut self.buffer);
-        self.write_through(|file| file.write_all(&buffer), buffer.len())?;
+        self.operate(buffer.len(), |file| file.write_all(&buffer))?;
         self.buffer = buffer;
         self.buffer.clear();
         Ok(())
     }
 
-    /// Does something to the file; gives it up if that fails.
-    fn write_through(
+    /// Calls an operation of the file that writes `bytes` bytes. If it fails, the file is given up.
+    fn operate(
         &mut self,
-        act: impl FnOnce(&mut dyn RawFile) -> io::Result<()>,
         bytes: usize,
+        operation: impl FnOnce(&mut dyn RawFile) -> io::Result<()>,
     ) -> Result<(), SinkError> {
         let Some(file) = &mut self.file else {
             return Err(SinkError::GivenUp {
                 path: self.path.clone(),
             });
         };
-        if let Err(error) = act(file.as_mut()) {
+        if let Err(error) = operation(file.as_mut()) {
             self.give_up();
-            return Err(self.shared.failed(error, &self.path, "write it"));
+            return Err(self.state.failed(error, &self.path, "write it"));
         }
-        self.shared.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.state.written.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -155,8 +155,8 @@ impl OutputFile {
     }
 
     fn discard(&self) {
-        // What cannot be deleted stays under its temporary name, which nobody takes for a result.
-        let _ = self.shared.storage.remove(&self.temporary);
+        // A file that cannot be deleted keeps its temporary name, which is not mistaken for a result.
+        let _ = self.state.storage.remove(&self.temporary);
     }
 }
 

@@ -1,24 +1,24 @@
-//! Packs each record of a web archive by itself: a gzip member or a zstd frame each, so that tools can read single
-//! records by their place in the file. A record that came packed so goes out with its own packed bytes.
+//! Packs each record of a web archive separately, as a gzip member or a zstd frame, so that tools can read single records by their offset in
+//! the file. A record that was packed separately in the input is copied with its packed bytes.
 
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 
-use super::encode::{gzip, zstd};
 use super::error::SinkError;
 use super::file::OutputFile;
+use super::streams::{gzip, zstd};
 
 /// An output file of members.
 pub(super) struct Members {
     file: OutputFile,
-    /// The kind of members.
+    /// True for zstd frames, false for gzip members.
     zstd: bool,
     open: Option<Member>,
     any: bool,
 }
 
-/// The member being written. What is packed goes on to the file as it comes.
+/// The member being written. Packed bytes are written to the file as they are produced.
 enum Member {
     Gzip(GzEncoder<Vec<u8>>),
     Zstd(::zstd::Encoder<'static, Vec<u8>>),
@@ -34,7 +34,7 @@ impl Members {
         }
     }
 
-    /// Adds bytes to the open member, which is begun if need be: not for nothing, since what follows may be a member itself.
+    /// Adds bytes to the open member, which is begun if there is none. Empty bytes begin no member, because a packed member may follow.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         if bytes.is_empty() {
             return Ok(());
@@ -69,14 +69,14 @@ impl Members {
         Ok(packed)
     }
 
-    /// Adds a member as it is.
+    /// Adds a packed member.
     pub(super) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
         self.end_member()?;
         self.any = true;
         self.file.append(packed)
     }
 
-    /// Ends the open member: what follows goes into another.
+    /// Ends the open member. Later bytes go into another.
     pub(super) fn end_member(&mut self) -> Result<(), SinkError> {
         let rest = match self.open.take() {
             None => return Ok(()),
@@ -89,7 +89,7 @@ impl Members {
 
     pub(super) fn finish(mut self) -> Result<(), SinkError> {
         if !self.any {
-            // A file of no member is no packed file.
+            // A file without members is not a valid packed file.
             self.append_packed(b"")?;
         }
         self.end_member()?;

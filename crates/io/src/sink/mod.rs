@@ -1,34 +1,33 @@
-//! Writing the output: a directory whose files appear whole or not at all, and the second pass over the inputs that
+//! Writing the output: a directory whose files appear whole or not at all, and the second pass over the inputs, which
 //! copies their records to `kept/` and `removed/`.
 
+mod action;
 mod arrange;
 mod changed;
 mod claim;
 mod copy;
 mod dir;
+mod dir_state;
 mod edit;
 mod encode;
 mod error;
 mod file;
-mod left;
 mod members;
 mod packed_input;
 mod records;
+mod run_files;
+mod streams;
 #[cfg(feature = "tables")]
 mod table;
 mod unfinished;
 
-pub use arrange::Order;
-pub use arrange::Zstd;
-pub use changed::changed;
-pub use changed::unchanged;
-pub use claim::Claim;
-pub use claim::OpenClaim;
-pub use copy::{Copying, copy_all};
-pub use copy::{Fate, Written, copy_records, copy_records_to};
-pub use dir::Begun;
-pub use dir::{Existing, OutputDir};
-pub use edit::{Edit, Kind, Under};
+pub use action::{CopyCounts, RecordAction};
+pub use arrange::{RecordOrder, ZstdSizes};
+pub use changed::{changed, unchanged};
+pub use claim::{OpenClaim, RunClaim};
+pub use copy::{CopyOptions, copy_all, copy_records, copy_records_to};
+pub use dir::{Existing, OutputDir, RunStart};
+pub use edit::{ColumnType, Edit, RecordContext};
 pub use error::SinkError;
 pub use file::OutputFile;
 #[cfg(feature = "tables")]

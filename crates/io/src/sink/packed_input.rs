@@ -1,7 +1,7 @@
-//! Takes records of a packed web archive out of it as they are packed.
+//! Reads the packed records of a web archive without unpacking them.
 //!
-//! Archives pack each record by itself, in a member of gzip. A record that fills a member goes out with the member's own bytes; one that
-//! shares its member with others, or does not fill it, is packed anew.
+//! Archives pack each record separately, in a gzip member. A record that fills a member is copied with the bytes of the member. A record that
+//! shares its member with others, or does not fill it, is packed again.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,18 +9,18 @@ use std::ops::Range;
 
 use super::changed::changed;
 use super::error::SinkError;
-use crate::source::{Member, SourceFile};
+use crate::source::{GzipMember, SourceFile};
 use twinprint_index::PositionedFile;
 
-/// A member may take so many bytes beside what it holds: more is no way to pack it.
-const OVERHEAD: u64 = 64 << 10;
+/// The largest overhead of a member over its unpacked bytes. A member with more is packed again.
+const MAX_OVERHEAD_BYTES: u64 = 64 << 10;
 
 /// An input and its members.
 pub(super) struct PackedInput<'a> {
     input: &'a SourceFile,
     file: PositionedFile,
-    /// Those not passed yet, in order.
-    members: VecDeque<Member>,
+    /// The members that have not been passed, in order.
+    members: VecDeque<GzipMember>,
 }
 
 impl<'a> PackedInput<'a> {
@@ -33,12 +33,12 @@ impl<'a> PackedInput<'a> {
         })
     }
 
-    /// Adds the members found since.
-    pub(super) fn found(&mut self, members: &[Member]) {
+    /// Adds the members of the next piece.
+    pub(super) fn add(&mut self, members: &[GzipMember]) {
         self.members.extend(members.iter().cloned());
     }
 
-    /// The member that holds these bytes of the stream and no others, as it is. To be asked in order.
+    /// The packed bytes of the member that has exactly these bytes of the stream; `None` if there is no such member. Calls must be in order.
     pub(super) fn member(&mut self, unpacked: &Range<u64>) -> Result<Option<Vec<u8>>, SinkError> {
         while self
             .members
@@ -49,7 +49,7 @@ impl<'a> PackedInput<'a> {
             return Ok(None);
         };
         let length = member.packed.end - member.packed.start;
-        if length > unpacked.end - unpacked.start + OVERHEAD {
+        if length > unpacked.end - unpacked.start + MAX_OVERHEAD_BYTES {
             return Ok(None);
         }
         let mut bytes = vec![0; length as usize];

@@ -1,57 +1,68 @@
-//! The outputs of one file of records: which bytes go to which side.
+//! The outputs of one file of records: kept records go to one, removed records to the other.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use twinprint_text::charset::Charset;
 
-use super::arrange::{Arrange, Order, Zstd};
-use super::copy::{Fate, Written};
+use super::action::{CopyCounts, RecordAction, output_path};
+use super::arrange::{Arrange, RecordOrder, ZstdSizes};
 use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
 use super::packed_input::PackedInput;
-use crate::source::{Codec, Format, Part, Piece, SourceFile, to_utf16};
+use crate::source::{Codec, Format, RecordBlock, SourceFile, SpanKind, to_utf16};
 
-/// The two sides of one file. `kept/` is begun at once, `removed/` with its first record.
+/// The two outputs of one file. The one in `kept/` is begun at once, the one in `removed/` with its first record.
 pub(super) struct RecordFile<'a> {
     input: &'a SourceFile,
     charset: Charset,
     out: &'a OutputDir,
-    kept: Side,
-    removed: Option<Side>,
-    /// What a side begins with.
+    kept: SideOutput,
+    removed: Option<SideOutput>,
+    /// The bytes that each output begins with.
     opening: Vec<u8>,
-    /// What stands before the next record.
+    /// The separator before the next record.
     separator: Vec<u8>,
-    /// Where records come from that may go out as they are packed.
+    /// The packed input, whose records can be copied without unpacking.
     packed: Option<PackedInput<'a>>,
 }
 
+/// The action on a record, and its rank in the order of the output.
+#[derive(Clone, Copy)]
+pub(super) struct RankedAction {
+    pub(super) action: RecordAction,
+    pub(super) rank: u32,
+}
+
 /// One output.
-struct Side {
+struct SideOutput {
     packed: Packed,
-    /// The charset it is recoded to, as the input was recoded from it.
+    /// The charset of the input if it is not compatible with ASCII, and a buffer for bytes recoded to it.
     recoded: Option<(Charset, Vec<u8>)>,
-    /// For records that are not to stand in the order of the input.
+    /// The records, if they are written in another order than that of the input.
     arrange: Option<Arrange>,
-    /// Whether it has a record.
+    /// True if the output has a record.
     begun: bool,
 }
 
-/// Neighbouring bytes of a piece that go to one side in one write.
+/// Neighbouring bytes of a piece that go to one output in one write.
 #[derive(Default)]
-struct Run {
+struct PendingBytes {
     removed: bool,
     range: Range<usize>,
 }
 
-impl Side {
-    fn new(input: &SourceFile, charset: Charset, out: &OutputDir, fate: Fate) -> Result<Self, SinkError> {
+impl SideOutput {
+    fn new(
+        input: &SourceFile,
+        charset: Charset,
+        out: &OutputDir,
+        action: RecordAction,
+    ) -> Result<Self, SinkError> {
         Ok(Self {
             packed: match input.format {
-                Format::Warc => Packed::by_record(out.file(place(input, fate))?, input.codec)?,
-                _ => Packed::new(out.file(place(input, fate))?, input.codec)?,
+                Format::Warc => Packed::by_record(out.file(output_path(input, action))?, input.codec)?,
+                _ => Packed::new(out.file(output_path(input, action))?, input.codec)?,
             },
             recoded: (!charset.keeps_ascii()).then_some((charset, Vec::new())),
             arrange: None,
@@ -74,10 +85,10 @@ impl Side {
         }
     }
 
-    fn finish(mut self, cancelled: &dyn Fn() -> bool) -> Result<Zstd, SinkError> {
+    fn finish(mut self, cancelled: &dyn Fn() -> bool) -> Result<ZstdSizes, SinkError> {
         let zstd = match self.arrange {
             Some(arrange) => arrange.finish(|bytes| self.packed.append(bytes), cancelled)?,
-            None => Zstd::default(),
+            None => ZstdSizes::default(),
         };
         self.packed.finish()?;
         Ok(zstd)
@@ -85,15 +96,15 @@ impl Side {
 }
 
 impl<'a> RecordFile<'a> {
-    /// Records that are not removed go where `main` says, in `order` if they are lines.
+    /// Begins the outputs. Records that are not removed are written by the action `main`, in `order` if each is a line.
     pub(super) fn new(
         input: &'a SourceFile,
         charset: Charset,
         out: &'a OutputDir,
-        main: Fate,
-        order: Option<Order<'_>>,
+        main: RecordAction,
+        order: Option<RecordOrder<'_>>,
     ) -> Result<Self, SinkError> {
-        let mut kept = Side::new(input, charset, out, main)?;
+        let mut kept = SideOutput::new(input, charset, out, main)?;
         if let Some(order) = order.filter(|_| input.format.is_by_line()) {
             kept.arrange = Some(Arrange::new(order.work)?);
         }
@@ -110,24 +121,26 @@ impl<'a> RecordFile<'a> {
         })
     }
 
-    /// Sends the records of a piece where `fate` says, which is asked for each in order, and tells its rank as well.
+    /// Writes the records of a piece. `next` returns the action on each record, in order, and its rank.
     pub(super) fn split(
         &mut self,
-        piece: &Piece,
-        mut fate: impl FnMut() -> (Fate, u32),
-        written: &mut Written,
+        block: &RecordBlock,
+        mut next: impl FnMut() -> RankedAction,
+        written: &mut CopyCounts,
     ) -> Result<(), SinkError> {
-        let data = piece.data.as_slice();
+        let data = block.data.as_slice();
         if let Some(packed) = &mut self.packed {
-            packed.found(&piece.members);
+            packed.add(&block.members);
         }
-        let mut run = Run::default();
+        let mut run = PendingBytes::default();
         let mut separator = None;
         let mut start = 0;
-        for (span, bytes) in piece.parts() {
+        for (span, bytes) in block.parts() {
             let whole = start..span.end;
             start = span.end;
-            if self.input.format == Format::Warc && matches!(span.part, Part::Record | Part::Other(Some(_))) {
+            if self.input.format == Format::Warc
+                && matches!(span.part, SpanKind::Record | SpanKind::Other(Some(_)))
+            {
                 self.flush(data, &mut run)?;
                 self.kept.packed.end_record()?;
                 self.removed
@@ -135,11 +148,11 @@ impl<'a> RecordFile<'a> {
                     .map_or(Ok(()), |removed| removed.packed.end_record())?;
             }
             match span.part {
-                Part::Record => {
-                    let (fate, rank) = fate();
-                    written.add(fate, bytes.len() as u64, 1);
-                    if fate != Fate::Reject {
-                        let removed = fate == Fate::Remove;
+                SpanKind::Record => {
+                    let RankedAction { action, rank } = next();
+                    written.add(action, bytes.len() as u64, 1);
+                    if action != RecordAction::Reject {
+                        let removed = action == RecordAction::Remove;
                         if !removed && self.kept.arrange.is_some() {
                             self.flush(data, &mut run)?;
                         }
@@ -157,20 +170,20 @@ impl<'a> RecordFile<'a> {
                                 }
                             }
                         }
-                        self.send_record(piece, &mut run, removed, whole)?;
+                        self.send_record(block, &mut run, removed, whole)?;
                     }
                     separator = None;
                     self.separator.clear();
                 }
-                Part::Separator => separator = Some(whole),
-                Part::Other(Some(_)) => self.send_record(piece, &mut run, false, whole)?,
-                Part::Blank | Part::Other(None) => self.send(data, &mut run, false, whole)?,
-                Part::Opening => {
+                SpanKind::Separator => separator = Some(whole),
+                SpanKind::Other(Some(_)) => self.send_record(block, &mut run, false, whole)?,
+                SpanKind::Blank | SpanKind::Other(None) => self.send(data, &mut run, false, whole)?,
+                SpanKind::Opening => {
                     self.flush(data, &mut run)?;
                     self.opening.extend_from_slice(bytes);
                     self.kept.append(bytes)?;
                 }
-                Part::Closing => {
+                SpanKind::Closing => {
                     self.flush(data, &mut run)?;
                     self.kept.append(bytes)?;
                     if let Some(removed) = &mut self.removed {
@@ -187,7 +200,15 @@ impl<'a> RecordFile<'a> {
             let ends = run.range.end == data.len();
             self.flush(data, &mut run)?;
             if ends {
-                written.add(if removed { Fate::Remove } else { Fate::Keep }, 1, 0);
+                written.add(
+                    if removed {
+                        RecordAction::Remove
+                    } else {
+                        RecordAction::Keep
+                    },
+                    1,
+                    0,
+                );
                 self.append(removed, b"\n")?;
             }
         }
@@ -195,56 +216,56 @@ impl<'a> RecordFile<'a> {
     }
 
     /// Gives the outputs their final names.
-    pub(super) fn finish(self, cancelled: &dyn Fn() -> bool) -> Result<Zstd, SinkError> {
+    pub(super) fn finish(self, cancelled: &dyn Fn() -> bool) -> Result<ZstdSizes, SinkError> {
         let zstd = self.kept.finish(cancelled)?;
         self.removed.map_or(Ok(()), |removed| removed.packed.finish())?;
         Ok(zstd)
     }
 
-    /// Makes ready for a record; whether the side has one already.
+    /// Prepares an output for a record. Returns true if it already has one.
     fn begin(&mut self, removed: bool) -> Result<bool, SinkError> {
         if removed && self.removed.is_none() {
-            let mut side = Side::new(self.input, self.charset, self.out, Fate::Remove)?;
+            let mut side = SideOutput::new(self.input, self.charset, self.out, RecordAction::Remove)?;
             side.append(&self.opening)?;
             self.removed = Some(side);
         }
         Ok(std::mem::replace(&mut self.side(removed).begun, true))
     }
 
-    fn side(&mut self, removed: bool) -> &mut Side {
+    fn side(&mut self, removed: bool) -> &mut SideOutput {
         self.removed
             .as_mut()
             .filter(|_| removed)
             .unwrap_or(&mut self.kept)
     }
 
-    /// Sends a record as it is packed where that can be, else its bytes.
+    /// Writes a record as it is packed if it fills a member, else its bytes.
     fn send_record(
         &mut self,
-        piece: &Piece,
-        run: &mut Run,
+        block: &RecordBlock,
+        run: &mut PendingBytes,
         removed: bool,
         range: Range<usize>,
     ) -> Result<(), SinkError> {
-        let unpacked = piece.start + range.start as u64..piece.start + range.end as u64;
+        let unpacked = block.start + range.start as u64..block.start + range.end as u64;
         let member = match &mut self.packed {
             Some(packed) => packed.member(&unpacked)?,
             None => None,
         };
         match member {
             Some(member) => {
-                self.flush(&piece.data, run)?;
+                self.flush(&block.data, run)?;
                 self.side(removed).packed.append_member(&member)
             }
-            None => self.send(&piece.data, run, removed, range),
+            None => self.send(&block.data, run, removed, range),
         }
     }
 
-    /// Adds bytes of the piece to the run, or begins another.
+    /// Adds bytes of the piece to the pending range, or writes that range and begins another.
     fn send(
         &mut self,
         data: &[u8],
-        run: &mut Run,
+        run: &mut PendingBytes,
         removed: bool,
         range: Range<usize>,
     ) -> Result<(), SinkError> {
@@ -253,12 +274,12 @@ impl<'a> RecordFile<'a> {
             return Ok(());
         }
         self.flush(data, run)?;
-        *run = Run { removed, range };
+        *run = PendingBytes { removed, range };
         Ok(())
     }
 
-    fn flush(&mut self, data: &[u8], run: &mut Run) -> Result<(), SinkError> {
-        let Run { removed, range } = std::mem::take(run);
+    fn flush(&mut self, data: &[u8], run: &mut PendingBytes) -> Result<(), SinkError> {
+        let PendingBytes { removed, range } = std::mem::take(run);
         self.append(removed, &data[range])
     }
 
@@ -268,14 +289,4 @@ impl<'a> RecordFile<'a> {
             bytes => self.side(removed).append(bytes),
         }
     }
-}
-
-/// The place of an input's records below the output directory.
-pub(super) fn place(input: &SourceFile, fate: Fate) -> PathBuf {
-    let folder = match fate {
-        Fate::Remove => "removed",
-        Fate::Annotate => "annotated",
-        Fate::Keep | Fate::Reject => "kept",
-    };
-    Path::new(folder).join(&input.relative)
 }

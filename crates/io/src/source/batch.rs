@@ -1,4 +1,4 @@
-//! Reading on a thread of its own, one batch ahead of the work.
+//! Reads the input on a separate thread, one batch ahead of processing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::chunk::{Body, Chunk};
+use super::chunk::{Chunk, ChunkContent};
 use twinprint_text::charset::Charset;
 
-use super::charset::told;
-use super::decode::{self, Told, Unpacking};
+use super::charset::detect_stream;
+use super::decode::{self, ReadProgress, UnpackLimits};
 use super::error::SourceError;
 use super::format::{Codec, Format};
-use super::longest::Longest;
 use super::loss::Loss;
+use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 use super::scan::scanner;
-use super::sources::Shared;
-use super::split::{Broken, Cut, PIECE, Splitter};
+use super::shared::Shared;
+use super::split::{BLOCK_BYTES, SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::{Planned, Table};
 
-/// Whole files of one chunk at most: small ones cost by the file, not by the byte.
-const FILES_A_CHUNK: usize = 64;
-/// Chunks of one batch at most, so that many tiny files do not pile up.
-const CHUNKS_A_BATCH: usize = 1024;
+/// The most whole files of a chunk: small files cost time per file, not per byte.
+const MAX_FILES_PER_CHUNK: usize = 64;
+/// The most chunks of a batch, so that many tiny files do not accumulate.
+const MAX_CHUNKS_PER_BATCH: usize = 1024;
 
-/// About as many bytes as were asked for, in chunks.
+/// Consecutive chunks of the input, together about as large as requested.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The chunks in input order; each can be processed on any thread.
@@ -61,11 +61,12 @@ pub struct BatchReader {
     recording: bool,
 }
 
-/// A batch, or `None` for the regular end, which tells it from a thread that died.
+/// A batch, or `None` for the regular end, as opposed to a thread that died.
 type Message = Result<Option<Batch>, SourceError>;
 
 impl BatchReader {
-    pub fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
+    /// Starts the reading thread. `recording`: records and charsets of the files are noted, and outcomes are counted.
+    pub(super) fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
         let (sender, batches) = sync_channel(1);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -129,7 +130,7 @@ impl Iterator for BatchReader {
 
 impl Drop for BatchReader {
     fn drop(&mut self) {
-        // The thread stops at its next batch when nobody listens.
+        // The thread stops at its next batch when the receiver is gone.
         self.batches = None;
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported as ReaderStopped.
@@ -144,7 +145,7 @@ struct Reading {
     sender: SyncSender<Message>,
     batch_bytes: usize,
     batch: Batch,
-    /// Bytes the batch stands for, unpacked where they are held unpacked.
+    /// The size of the batch in bytes, unpacked where they are held unpacked.
     bytes: usize,
     /// Records so far.
     ordinal: u64,
@@ -156,7 +157,7 @@ struct Reading {
 struct Gone;
 
 impl Reading {
-    /// Reads everything; the last message, or `None` when nobody listens.
+    /// Reads all files. Returns the last message, or `None` if the receiver is gone.
     fn all(&mut self) -> Option<Message> {
         let limit = self.shared.options.limit.unwrap_or(u64::MAX);
         let shared = Arc::clone(&self.shared);
@@ -187,12 +188,14 @@ impl Reading {
         Some(Ok(None))
     }
 
-    /// Puts whole files from `first` on into one chunk; how many.
+    /// Puts whole files from `first` on into one chunk. Returns their number.
     fn whole(&mut self, first: usize, limit: u64) -> Result<usize, Gone> {
         let mut bytes = 0;
-        let most = usize::try_from(limit).unwrap_or(usize::MAX).min(FILES_A_CHUNK);
+        let most = usize::try_from(limit)
+            .unwrap_or(usize::MAX)
+            .min(MAX_FILES_PER_CHUNK);
         let files = self.shared.files[first..].iter().take(most).take_while(|file| {
-            let takes = file.format.is_whole_file() && bytes < PIECE as u64;
+            let takes = file.format.is_whole_file() && bytes < BLOCK_BYTES as u64;
             if takes {
                 bytes += file.bytes;
             }
@@ -204,7 +207,7 @@ impl Reading {
             .finished
             .extend(range.clone().map(|source| (source, 1)));
         self.batch.input_bytes += bytes;
-        self.push(count as u64, bytes as usize, Body::Files(range))?;
+        self.push(count as u64, bytes as usize, ChunkContent::Files(range))?;
         Ok(count)
     }
 
@@ -215,32 +218,33 @@ impl Reading {
         let before = self.ordinal;
         // Records of web archives go out with their own packed bytes.
         let read = Arc::new(match file.format {
-            Format::Warc => Told::with_members(),
-            _ => Told::default(),
+            Format::Warc => ReadProgress::with_members(),
+            _ => ReadProgress::default(),
         });
         match decode::open(
             &file.path,
             file.codec,
             file.bytes,
-            Unpacking::of(&shared.options),
+            UnpackLimits::of(&shared.options),
             &read,
         ) {
             Ok(stream) => {
-                let longest = Longest::of(&shared.options);
-                let told = told(stream, file.format, &shared.options);
+                let record_limits = RecordLimits::of(&shared.options);
+                let told = detect_stream(stream, file.format, &shared.options);
                 shared.set_charset(source, told.charset);
                 let scan = scanner(file.format, told.read_as, &shared.options);
-                let mut splitter = Splitter::new(told.stream, scan, told.charset, PIECE, longest, limit);
+                let mut splitter =
+                    Splitter::new(told.stream, scan, told.charset, BLOCK_BYTES, record_limits, limit);
                 let broken = |error: &_| {
                     let reason = decode::reason(error, file.codec);
-                    Broken {
+                    StreamFailure {
                         unread_bytes: read.unread(file.bytes, &reason),
                         reason,
                     }
                 };
                 while let Some(mut cut) = splitter.next(broken) {
-                    if let Cut::Piece(piece) = &mut cut {
-                        piece.members = read.take_members();
+                    if let SplitItem::RecordBlock(block) = &mut cut {
+                        block.members = read.take_members();
                     }
                     self.batch.input_bytes += read.take_bytes();
                     self.cut(source, told.read_as, cut)?;
@@ -262,7 +266,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Plans a table into stretches of rows, which are decoded where they are processed.
+    /// Plans a table into ranges of rows, which are decoded by the tasks that process them.
     #[cfg(feature = "tables")]
     fn table(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
         let shared = Arc::clone(&self.shared);
@@ -286,19 +290,19 @@ impl Reading {
         let mut told = 0;
         match planned {
             Ok(planned) => {
-                let stretches = planned.len() as u64;
+                let ranges = planned.len() as u64;
                 for (i, planned) in planned.into_iter().enumerate() {
                     if shared.cancelled() {
                         return Ok(());
                     }
-                    // Nothing is read here; what is told of the bytes only has to add up.
-                    let bytes = (u128::from(file.bytes) * (i as u128 + 1) / u128::from(stretches)) as u64;
+                    // No bytes are read here; the reported counts only have to add up.
+                    let bytes = (u128::from(file.bytes) * (i as u128 + 1) / u128::from(ranges)) as u64;
                     self.batch.input_bytes += bytes - told;
                     told = bytes;
                     match planned {
-                        Planned::Rows(stretch) => {
-                            let rows = stretch.rows.end - stretch.rows.start;
-                            self.push(rows, stretch.bytes, Body::Rows { source, stretch })?;
+                        Planned::Rows(row_range) => {
+                            let rows = row_range.rows.end - row_range.rows.start;
+                            self.push(rows, row_range.bytes, ChunkContent::Rows { source, row_range })?;
                         }
                         Planned::Lost(row, reason) => self.lost(source, row + 1, reason)?,
                     }
@@ -311,9 +315,9 @@ impl Reading {
         Ok(())
     }
 
-    /// Adds a reject that stands for a part of a file which no record is cut from.
+    /// Adds a reject for a part of a file that yields no record.
     fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), Gone> {
-        let rejected = Body::Rejected {
+        let rejected = ChunkContent::Rejected {
             source,
             line,
             raw_len: 0,
@@ -322,29 +326,29 @@ impl Reading {
         self.push(1, 0, rejected)
     }
 
-    fn cut(&mut self, source: u32, charset: Charset, cut: Cut) -> Result<(), Gone> {
+    fn cut(&mut self, source: u32, charset: Charset, cut: SplitItem) -> Result<(), Gone> {
         match cut {
-            Cut::Piece(piece) => {
+            SplitItem::RecordBlock(block) => {
                 // Spans of tiny records take more memory than the records.
-                let bytes = piece.data.len() + size_of_val(piece.spans.as_slice());
+                let bytes = block.data.len() + size_of_val(block.spans.as_slice());
                 self.push(
-                    piece.records,
+                    block.records,
                     bytes,
-                    Body::Bytes {
+                    ChunkContent::Bytes {
                         source,
                         charset,
-                        piece,
+                        block,
                     },
                 )
             }
-            Cut::Rejected {
+            SplitItem::Rejected {
                 line,
                 raw_len,
                 reason,
             } => self.push(
                 1,
                 0,
-                Body::Rejected {
+                ChunkContent::Rejected {
                     source,
                     line,
                     raw_len,
@@ -354,7 +358,7 @@ impl Reading {
         }
     }
 
-    fn push(&mut self, records: u64, bytes: usize, body: Body) -> Result<(), Gone> {
+    fn push(&mut self, records: u64, bytes: usize, body: ChunkContent) -> Result<(), Gone> {
         let shared = Arc::clone(&self.shared);
         self.batch.chunks.push(Chunk {
             shared,
@@ -365,7 +369,7 @@ impl Reading {
         });
         self.ordinal += records;
         self.bytes += bytes;
-        let full = self.bytes >= self.batch_bytes || self.batch.chunks.len() >= CHUNKS_A_BATCH;
+        let full = self.bytes >= self.batch_bytes || self.batch.chunks.len() >= MAX_CHUNKS_PER_BATCH;
         if full { self.flush() } else { Ok(()) }
     }
 

@@ -1,7 +1,7 @@
 //! Detects the charset of a stream, and recodes UTF-16 while it is read.
 //!
-//! Records are cut and copied as bytes, which works for every charset in which ASCII bytes stand for themselves. UTF-16
-//! is none of them, so that it is recoded while reading, and back while writing, which loses nothing (see [`utf16`]).
+//! Records are split and copied as bytes, which works for every charset in which ASCII bytes stand for themselves. UTF-16
+//! is not one of them, so it is recoded while reading, and recoded back while writing. Nothing is lost (see [`utf16`]).
 
 pub(super) mod utf16;
 
@@ -15,22 +15,22 @@ use super::format::Format;
 use super::options::SourceOptions;
 
 /// A stream whose charset is known.
-pub(super) struct Told {
-    /// Its bytes; recoded where it was UTF-16.
+pub(super) struct DetectedStream {
+    /// The bytes of the file, recoded to UTF-8 if it is UTF-16.
     pub stream: Box<dyn Read + Send>,
-    /// What the file is in.
+    /// The charset of the file.
     pub charset: Charset,
-    /// What the bytes of the stream are in.
+    /// The charset of the bytes of the stream.
     pub read_as: Charset,
 }
 
-/// What a file of this format is in, if it is not said by a mark and cannot be guessed: JSON is UTF-8 by its standard.
+/// The charset that the options or the format declare: JSON is UTF-8 by its standard.
 fn declared(format: Format, options: &SourceOptions) -> Option<&str> {
     let given = options.charset.map(Charset::name);
     given.or(matches!(format, Format::Jsonl | Format::Json).then_some("utf-8"))
 }
 
-/// What a whole text is decoded by.
+/// The hints for decoding a whole text.
 pub(super) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
     Hints {
         declared: declared(format, options),
@@ -38,11 +38,15 @@ pub(super) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
     }
 }
 
-/// Tells the charset of a stream from its beginning.
-pub(super) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &SourceOptions) -> Told {
+/// Detects the charset of a stream from its beginning.
+pub(super) fn detect_stream(
+    mut stream: Box<dyn Read + Send>,
+    format: Format,
+    options: &SourceOptions,
+) -> DetectedStream {
     if format == Format::Warc {
         // Each of its records has a charset of its own.
-        return Told {
+        return DetectedStream {
             stream,
             charset: Charset::UTF_8,
             read_as: Charset::UTF_8,
@@ -84,7 +88,7 @@ pub(super) fn told(mut stream: Box<dyn Read + Send>, format: Format, options: &S
             stream: Box::new(io::empty()),
         })
     };
-    Told {
+    DetectedStream {
         stream,
         charset,
         read_as,
@@ -105,16 +109,16 @@ pub(super) struct NotCuttable {
 
 impl fmt::Display for NotCuttable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "records in {} cannot be told apart", self.charset)
+        write!(f, "records in {} cannot be detect_stream apart", self.charset)
     }
 }
 
 impl std::error::Error for NotCuttable {}
 
-/// A stream of which the beginning was read before.
+/// A stream whose beginning was already read.
 struct Headed {
     head: io::Cursor<Vec<u8>>,
-    /// What was met after it.
+    /// The error that followed the beginning.
     failed: Option<io::Error>,
     stream: Box<dyn Read + Send>,
 }

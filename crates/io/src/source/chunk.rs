@@ -1,66 +1,111 @@
-//! A piece of the input that one task can turn into records.
+//! A part of the input that one task turns into records.
 //!
-//! Records are held as bytes; whole files are only named and read where they are processed, so that many small files
-//! are opened by all threads at once.
+//! Records are held as bytes. Files that are one document are only named, and are read by the task that processes them, so that all
+//! threads open small files in parallel.
+
+mod parser;
+mod whole_file;
 
 use std::borrow::Cow;
-use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use twinprint_text::charset::{self, Charset};
+use twinprint_text::charset::Charset;
 
-use super::charset::utf16::{no_text, stored_bytes};
-use super::charset::{hints, is_recoded};
-use super::decode::{self, Unpacking};
+use self::parser::{Fields, Parser};
+use self::whole_file::whole_file;
+use super::block::RecordBlock;
 use super::delimited::RowParser;
-use super::format::{Codec, Format};
+use super::format::Format;
 use super::intake::Tally;
-use super::json;
-use super::longest::Longest;
-use super::loss::Loss;
 use super::options::SourceOptions;
-use super::page::Pages;
+use super::page::PageExtractor;
 use super::record::{IntegerType, Record, RecordKind};
+use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
-use super::scan::{Lines, Part, content};
-use super::sources::Shared;
-use super::split::{BOM, Piece};
+use super::scan::SpanKind;
+use super::shared::Shared;
 #[cfg(feature = "tables")]
-use super::table::Stretch;
-use super::warc;
+use super::table::RowRange;
 
-/// Records in input order, next to one another.
+/// Consecutive records of the input.
+///
+/// # Examples
+/// A chunk is parsed by the thread that processes it, here with rayon:
+/// ```
+/// use rayon::prelude::*;
+/// use twinprint_io::source::{RecordKind, SourceOptions, Sources};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("reviews.csv");
+/// std::fs::write(&file, "id,text\n1,good\n2,\"bad, really\"\n")?;
+///
+/// let options = SourceOptions::default();
+/// let sources = Sources::discover(&[file.display().to_string()], &options, folder.path())?;
+/// let mut bytes = 0;
+/// for batch in sources.read(8 << 20) {
+///     bytes += batch?
+///         .chunks
+///         .par_iter()
+///         .map(|chunk| {
+///             let mut bytes = 0;
+///             chunk.documents(&options, &mut |record| {
+///                 if let RecordKind::Document { text, .. } = &record.kind {
+///                     bytes += text.len();
+///                 }
+///             });
+///             bytes
+///         })
+///         .sum::<usize>();
+/// }
+/// assert_eq!(bytes, "good".len() + "bad, really".len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Chunk {
-    pub shared: Arc<Shared>,
-    pub first_ordinal: u64,
-    pub records: u64,
-    pub body: Body,
-    /// The records are counted, or not to be.
-    pub counted: AtomicBool,
+    pub(super) shared: Arc<Shared>,
+    pub(super) first_ordinal: u64,
+    pub(super) records: u64,
+    /// The records, not yet parsed.
+    pub body: ChunkContent,
+    /// True if the records have been counted, or are not to be counted.
+    pub(super) counted: AtomicBool,
 }
 
-/// What a chunk holds.
+/// The contents of a chunk.
 #[derive(Debug)]
-pub enum Body {
-    /// Whole records of one source, as bytes.
+pub enum ChunkContent {
+    /// Whole records of one file, as bytes.
     Bytes {
+        /// The index of the file in [`Sources::list`](super::Sources::list).
         source: u32,
+        /// The charset of the bytes.
         charset: Charset,
-        piece: Piece,
+        /// The bytes.
+        block: RecordBlock,
     },
-    /// Sources that are one document each.
+    /// Files that are one document each, by their indices.
     Files(Range<u32>),
-    /// Rows of a table, decoded where they are processed.
+    /// Rows of a table, decoded by the task that processes them.
     #[cfg(feature = "tables")]
-    Rows { source: u32, stretch: Stretch },
-    /// One record that cannot be had.
-    Rejected {
+    Rows {
+        /// The index of the file.
         source: u32,
+        /// The rows.
+        row_range: RowRange,
+    },
+    /// One reject, which may stand for a part of a file.
+    Rejected {
+        /// The index of the file.
+        source: u32,
+        /// The line, from 1.
         line: u64,
+        /// The number of bytes read of it.
         raw_len: u64,
+        /// The reason.
         reason: RejectReason,
     },
 }
@@ -71,22 +116,22 @@ impl Chunk {
         self.first_ordinal
     }
 
-    /// How many documents and rejects it yields.
+    /// The number of documents and rejects.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The source of its first record.
+    /// The index of the file of its first record in [`Sources::list`](super::Sources::list).
     pub fn source(&self) -> u32 {
         match &self.body {
-            Body::Bytes { source, .. } | Body::Rejected { source, .. } => *source,
-            Body::Files(range) => range.start,
+            ChunkContent::Bytes { source, .. } | ChunkContent::Rejected { source, .. } => *source,
+            ChunkContent::Files(range) => range.start,
             #[cfg(feature = "tables")]
-            Body::Rows { source, .. } => *source,
+            ChunkContent::Rows { source, .. } => *source,
         }
     }
 
-    /// The type of the ids of its records, where they are rows of a table with a column of whole numbers for them.
+    /// The type of the ids, if the records are rows of a table with an integer column of ids.
     pub fn id_type(
         &self,
         #[cfg_attr(
@@ -96,9 +141,9 @@ impl Chunk {
         options: &SourceOptions,
     ) -> Option<IntegerType> {
         match &self.body {
-            Body::Bytes { .. } | Body::Rejected { .. } | Body::Files(_) => None,
+            ChunkContent::Bytes { .. } | ChunkContent::Rejected { .. } | ChunkContent::Files(_) => None,
             #[cfg(feature = "tables")]
-            Body::Rows { stretch, .. } => stretch.table().id_type(options),
+            ChunkContent::Rows { row_range, .. } => row_range.table().id_type(options),
         }
     }
 
@@ -117,24 +162,24 @@ impl Chunk {
         self.shared.count(tally);
     }
 
-    /// Counts one of the documents as rejected, since it cannot be used.
+    /// Counts one of the documents as rejected because the caller cannot use it.
     pub fn refuse(&self, source: u32, line: u64, reason: &RejectReason) {
         let mut tally = Tally::of_chunk(self.first_ordinal);
         tally.refuse(source, line, reason);
         self.shared.count(tally);
     }
 
-    /// As [`documents`](Self::documents), without counting: for further fields of records that are yielded besides.
+    /// As [`documents`](Self::documents), without counting. For a second pass over the same records that reads other fields.
     pub fn documents_again(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
-            Body::Bytes {
+            ChunkContent::Bytes {
                 source,
                 charset,
-                piece,
+                block,
             } => {
-                let pages = options.html.then(Pages::default);
-                let mut parser = self.parser((*source, *charset, piece), options, pages);
-                parser.each(piece, &mut |line, raw_len, kind| {
+                let pages = options.html.then(PageExtractor::default);
+                let mut parser = self.parser((*source, *charset, block), options, pages);
+                parser.each(block, &mut |line, raw_len, kind| {
                     f(Record {
                         source: *source,
                         line,
@@ -143,10 +188,10 @@ impl Chunk {
                     });
                 });
             }
-            Body::Files(range) => {
+            ChunkContent::Files(range) => {
                 let mut buffer = Vec::new();
                 for source in range.clone() {
-                    let pages = &mut Pages::default();
+                    let pages = &mut PageExtractor::default();
                     let (raw_len, kind) = whole_file(&self.shared, source, pages, &mut buffer);
                     f(Record {
                         source,
@@ -157,10 +202,10 @@ impl Chunk {
                 }
             }
             #[cfg(feature = "tables")]
-            Body::Rows { source, stretch } => {
+            ChunkContent::Rows { source, row_range } => {
                 let file = &self.shared.files[*source as usize];
-                let longest = Longest::of(&self.shared.options);
-                stretch.each(file, options, longest, &mut |line, raw_len, kind| {
+                let record_limits = RecordLimits::of(&self.shared.options);
+                row_range.each(file, options, record_limits, &mut |line, raw_len, kind| {
                     f(Record {
                         source: *source,
                         line,
@@ -169,7 +214,7 @@ impl Chunk {
                     });
                 });
             }
-            Body::Rejected {
+            ChunkContent::Rejected {
                 source,
                 line,
                 raw_len,
@@ -194,22 +239,22 @@ impl Chunk {
         &self,
         options: &SourceOptions,
         wanted: &dyn Fn(u64) -> bool,
-        f: &mut impl FnMut(u64, Original<'_>),
+        f: &mut impl FnMut(u64, OriginalText<'_>),
     ) {
         let mut take = |ordinal: u64, kind: RecordKind<'_>, is_page: bool| {
             if let RecordKind::Document { text, .. } = kind {
-                f(ordinal, Original { text, is_page });
+                f(ordinal, OriginalText { text, is_page });
             }
         };
         match &self.body {
-            Body::Bytes {
+            ChunkContent::Bytes {
                 source,
                 charset,
-                piece,
+                block,
             } => {
-                let mut parser = self.parser((*source, *charset, piece), options, None);
-                parser.pages = parser.has_pages(options).then(Pages::as_markup);
-                let records = piece.parts().filter(|(span, _)| span.part == Part::Record);
+                let mut parser = self.parser((*source, *charset, block), options, None);
+                parser.pages = parser.has_pages(options).then(PageExtractor::as_markup);
+                let records = block.parts().filter(|(span, _)| span.part == SpanKind::Record);
                 for (ordinal, (_, raw)) in (self.first_ordinal..).zip(records) {
                     if wanted(ordinal) {
                         let line = parser.line(raw, None);
@@ -217,290 +262,58 @@ impl Chunk {
                     }
                 }
             }
-            Body::Files(range) => {
+            ChunkContent::Files(range) => {
                 let mut buffer = Vec::new();
                 for (ordinal, source) in (self.first_ordinal..).zip(range.clone()) {
                     if wanted(ordinal) {
-                        let mut pages = Pages::as_markup();
+                        let mut pages = PageExtractor::as_markup();
                         let (_, kind) = whole_file(&self.shared, source, &mut pages, &mut buffer);
                         take(ordinal, kind, pages.take_read());
                     }
                 }
             }
             #[cfg(feature = "tables")]
-            Body::Rows { source, stretch } => {
+            ChunkContent::Rows { source, row_range } => {
                 let file = &self.shared.files[*source as usize];
-                let longest = Longest::of(&self.shared.options);
+                let record_limits = RecordLimits::of(&self.shared.options);
                 let mut ordinals = self.first_ordinal..;
-                stretch.each(file, options, longest, &mut |_, _, kind| {
+                row_range.each(file, options, record_limits, &mut |_, _, kind| {
                     if let Some(ordinal) = ordinals.next().filter(|&ordinal| wanted(ordinal)) {
                         take(ordinal, kind, false);
                     }
                 });
             }
-            Body::Rejected { .. } => {}
+            ChunkContent::Rejected { .. } => {}
         }
     }
 
     fn parser<'o>(
         &self,
-        (source, charset, piece): (u32, Charset, &'o Piece),
+        (source, charset, block): (u32, Charset, &'o RecordBlock),
         options: &'o SourceOptions,
-        pages: Option<Pages>,
+        pages: Option<PageExtractor>,
     ) -> Parser<'o> {
         let format = self.shared.files[source as usize].format;
         Parser {
             stored: self.shared.charset(source).unwrap_or(charset),
-            by_line: format.is_by_line() || piece.header.is_some(),
-            fields: match (&piece.header, format) {
+            by_line: format.is_by_line() || block.header.is_some(),
+            fields: match (&block.header, format) {
                 (Some(header), _) => Fields::Row(Box::new(RowParser::new(header, options))),
                 (None, Format::Jsonl | Format::Json) => Fields::Json(options),
                 (None, Format::Warc) => Fields::Archive(options),
                 (None, _) => Fields::None,
             },
             charset,
-            longest: Longest::of(&self.shared.options),
+            record_limits: RecordLimits::of(&self.shared.options),
             pages,
         }
     }
 }
 
-/// The text that a record holds, before anything was done to it.
-pub struct Original<'a> {
-    /// Of a page its decoded markup.
+/// The original text of a record.
+pub struct OriginalText<'a> {
+    /// The text; for a page, the decoded markup.
     pub text: Cow<'a, str>,
+    /// True if the text is the markup of a page.
     pub is_page: bool,
-}
-
-/// Turns the records of a piece into documents.
-struct Parser<'o> {
-    fields: Fields<'o>,
-    /// The charset of the bytes.
-    charset: Charset,
-    /// The charset of the file, another one where the bytes are recoded.
-    stored: Charset,
-    /// True if a line end follows every record but perhaps the last.
-    by_line: bool,
-    longest: Longest,
-    /// Where the field holds markup.
-    pages: Option<Pages>,
-}
-
-/// How a record tells its fields.
-enum Fields<'o> {
-    /// It has none: all of it is the text.
-    None,
-    Json(&'o SourceOptions),
-    Row(Box<RowParser<'o>>),
-    /// It is a record of a web archive, in its own charset.
-    Archive(&'o SourceOptions),
-}
-
-impl Parser<'_> {
-    /// Yields line, length and kind of every record and blank line.
-    fn each(&mut self, piece: &Piece, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
-        // One check of all the bytes is much faster than one a record; only a piece that fails is looked at by record.
-        let valid = simdutf8::basic::from_utf8(&piece.data).ok();
-        let valid = valid.filter(|_| self.charset == Charset::UTF_8);
-        let mut start = 0;
-        for (span, raw) in piece.parts() {
-            match span.part {
-                Part::Blank => {
-                    for (line, number) in Lines(raw).zip(span.line..) {
-                        f(number, content(line).len() as u64, RecordKind::Blank);
-                    }
-                }
-                Part::Record => {
-                    // Records of valid text begin and end at characters, so that this is valid text.
-                    let text = valid.and_then(|v| v.get(start..start + self.content(raw).len()));
-                    let line = self.line(raw, text);
-                    self.record(&line, &mut |kind, _| f(span.line, line.bytes.len() as u64, kind));
-                }
-                Part::Other(Some(kind)) => f(span.line, raw.len() as u64, RecordKind::Other { kind }),
-                Part::Other(None) | Part::Opening | Part::Separator | Part::Closing => {}
-            }
-            start = span.end;
-        }
-    }
-
-    /// The bytes of a record that hold its text.
-    fn content<'b>(&self, raw: &'b [u8]) -> &'b [u8] {
-        match self.fields {
-            Fields::Archive(_) => raw,
-            _ => content(raw),
-        }
-    }
-
-    /// The line of a record, whose bytes are `text` if they are known to be UTF-8.
-    fn line<'b>(&self, raw: &'b [u8], text: Option<&'b str>) -> Line<'b> {
-        let bytes = self.content(raw);
-        Line {
-            bytes,
-            text,
-            ended: !self.by_line || bytes.len() < raw.len() || bytes.ends_with(b"\r"),
-        }
-    }
-
-    /// True if records may be pages.
-    fn has_pages(&self, options: &SourceOptions) -> bool {
-        options.html || matches!(self.fields, Fields::Archive(_))
-    }
-
-    /// Yields a record, and whether it is a page.
-    fn record(&mut self, line: &Line<'_>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
-        let rejected = |reason| RecordKind::Rejected { reason };
-        if let Err(reason) = self.longest.check(line.bytes.len() as u64) {
-            return f(rejected(reason), false);
-        }
-        if let Fields::Archive(options) = self.fields {
-            let pages = self.pages.get_or_insert_default();
-            let picked = warc::document(line.bytes, options, self.longest, pages);
-            return f(picked.map_or_else(rejected, document), pages.take_read());
-        }
-        let text = match line.text {
-            Some(text) => Ok(Cow::Borrowed(text)),
-            None => self.charset.decode(line.bytes),
-        };
-        let text = match text {
-            Ok(text) => text,
-            Err(error) => return f(rejected(self.no_text(line, error.into())), false),
-        };
-        let has_fields = !matches!(self.fields, Fields::None);
-        let picked = match &mut self.fields {
-            Fields::Json(options) => json::pick(&text, options),
-            Fields::Row(row) => row.pick(&text),
-            Fields::None | Fields::Archive(_) => Ok(json::Picked {
-                text: Cow::Borrowed(text.strip_suffix('\r').unwrap_or(&text)),
-                id: None,
-                sort_value: None,
-            }),
-        };
-        let (picked, is_page) = match &mut self.pages {
-            // The text of a page takes the place of its markup.
-            Some(pages) if has_fields => {
-                let page = picked.and_then(|picked| {
-                    let text = pages.of_markup(picked.text)?;
-                    Ok(json::Picked { text, ..picked })
-                });
-                (page, pages.take_read())
-            }
-            _ => (picked, false),
-        };
-        let kind = match picked {
-            Ok(picked) => document(picked),
-            Err(reason) if reason.is_incomplete() => rejected(self.cut_off(line, reason)),
-            Err(reason) => rejected(reason),
-        };
-        f(kind, is_page);
-    }
-
-    /// Why the bytes of a record are no text, where decoding them says `reason`.
-    fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
-        if is_recoded(self.stored) {
-            return match no_text(line.bytes, self.stored).unwrap_or(reason) {
-                odd @ RejectReason::OddByte { .. } => self.cut_off(line, odd),
-                reason => reason,
-            };
-        }
-        let ends_within_a_character = self.charset == Charset::UTF_8
-            && std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
-        if ends_within_a_character {
-            self.cut_off(line, reason)
-        } else {
-            reason
-        }
-    }
-
-    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
-    fn cut_off(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
-        if line.ended {
-            return reason;
-        }
-        reason.losing(Loss {
-            bytes: if is_recoded(self.stored) {
-                stored_bytes(line.bytes)
-            } else {
-                line.bytes.len() as u64
-            },
-            lines: Lines(line.bytes).count() as u64,
-            ..Loss::default()
-        })
-    }
-}
-
-/// The bytes of a record, without its line feed.
-struct Line<'a> {
-    bytes: &'a [u8],
-    /// The same, where they are known to be UTF-8.
-    text: Option<&'a str>,
-    /// True if a line end follows, as after every record except perhaps the last one of a file.
-    ended: bool,
-}
-
-fn document(picked: json::Picked<'_>) -> RecordKind<'_> {
-    let json::Picked { text, id, sort_value } = picked;
-    RecordKind::document(text, id, sort_value)
-}
-
-/// Reads a file as one document into `buffer`.
-fn whole_file<'b>(
-    shared: &Shared,
-    source: u32,
-    pages: &mut Pages,
-    buffer: &'b mut Vec<u8>,
-) -> (u64, RecordKind<'b>) {
-    let file = &shared.files[source as usize];
-    let longest = Longest::of(&shared.options);
-    buffer.clear();
-    let rejected = |raw_len, reason| (raw_len, RecordKind::Rejected { reason });
-    if let Some(reason) = &file.unreadable {
-        return rejected(0, reason.clone());
-    }
-    if file.codec == Codec::Plain && file.bytes > longest.held().saturating_add(BOM.len() as u64) {
-        return rejected(file.bytes, longest.reason(Some(file.bytes)));
-    }
-    let told = Arc::default();
-    let (bytes, limits) = (file.bytes, Unpacking::of(&shared.options));
-    let stream = match decode::open(&file.path, file.codec, bytes, limits, &told) {
-        Ok(stream) => stream,
-        Err(error) => {
-            let reason = decode::reason(&error, Codec::Plain);
-            return rejected(0, reason.losing(Loss::unread(bytes)));
-        }
-    };
-    // A mark does not count; one byte more shows that the limit is passed.
-    let most = longest.held().saturating_add(BOM.len() as u64 + 1);
-    if let Err(error) = stream.take(most).read_to_end(buffer) {
-        let reason = decode::reason(&error, file.codec);
-        let loss = Loss {
-            bytes: buffer.len() as u64,
-            ..Loss::unread(told.unread(bytes, &reason))
-        };
-        let reason = match reason {
-            RejectReason::Junk => RejectReason::JunkBehindDocument,
-            reason => reason,
-        };
-        return rejected(loss.bytes, reason.losing(loss));
-    }
-    let bytes = buffer.strip_prefix(BOM).unwrap_or(buffer);
-    let raw_len = bytes.len() as u64;
-    if raw_len > longest.held() {
-        return rejected(raw_len, longest.reason(None));
-    }
-    let decoded = match file.format {
-        Format::Html => pages.of_bytes(buffer, hints(file.format, &shared.options).declared),
-        _ => charset::decode(buffer, hints(file.format, &shared.options)).map_err(RejectReason::from),
-    };
-    match decoded {
-        Ok((text, charset)) => {
-            shared.set_charset(source, charset);
-            let document = RecordKind::Document {
-                id: None,
-                text,
-                sort_value: None,
-            };
-            (raw_len, document)
-        }
-        Err(error) => rejected(raw_len, error),
-    }
 }

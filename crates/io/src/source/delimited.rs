@@ -11,24 +11,25 @@ use super::record::SortValue;
 use super::reject::RejectReason;
 
 /// Columns of the widest table taken: what a header claims is held for the whole file.
-const MOST_COLUMNS: usize = 1 << 16;
+const MAX_COLUMNS: usize = 1 << 16;
 
-/// The first row of a table.
+/// The header of a delimited file: the delimiter and the names of the columns.
 #[derive(Debug, PartialEq)]
 pub struct Header {
-    /// What parts the fields.
+    /// The delimiter of the fields.
     pub delimiter: u8,
     /// The names of the columns; their numbers, from 1, where no row names them.
     names: Vec<String>,
 }
 
-/// How the header of a table is to be read.
+/// The format of a delimited file, as far as its header depends on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Form {
+pub struct DelimitedFormat {
     /// The delimiter of the format, unless the header shows another.
     pub usual: u8,
     /// The delimiter, where it is given.
     pub given: Option<u8>,
+    /// The charset of the file.
     pub charset: Charset,
     /// The first row is a record.
     pub headless: bool,
@@ -38,15 +39,19 @@ impl Header {
     /// The delimiters that a header is searched for.
     pub const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-    /// Reads the first row. Where just one delimiter is in it, it is that one; where others are, `|` is a character like any.
-    pub fn new(row: &[u8], form: Form) -> Result<Self, RejectReason> {
+    /// Reads the first row. If it contains exactly one of [`DELIMITERS`](Self::DELIMITERS), that is the delimiter. `|` is only taken if it
+    /// is the only one.
+    ///
+    /// # Errors
+    /// [`RejectReason::TooManyColumns`].
+    pub fn new(row: &[u8], form: DelimitedFormat) -> Result<Self, RejectReason> {
         let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
         // Bytes that are no text change a name, but not the number of fields; each row is judged by its own bytes.
         let text = form.charset.decode_lossy(row);
         let mut fields = Fields::new(delimiter);
-        fields.read(text.as_bytes(), MOST_COLUMNS);
-        if fields.count > MOST_COLUMNS {
-            return Err(RejectReason::TooManyColumns { limit: MOST_COLUMNS });
+        fields.read(text.as_bytes(), MAX_COLUMNS);
+        if fields.count > MAX_COLUMNS {
+            return Err(RejectReason::TooManyColumns { limit: MAX_COLUMNS });
         }
         let names = (0..fields.count).map(|i| match fields.get(i) {
             _ if form.headless => (i + 1).to_string(),
@@ -64,7 +69,7 @@ impl Header {
         names.map(|name| name.chars().take(40).collect()).collect()
     }
 
-    /// Whether there is a column of this name.
+    /// True if there is a column of this name.
     pub fn has(&self, name: &str) -> bool {
         self.column(name).is_some()
     }
@@ -140,14 +145,14 @@ impl Fields {
         }
     }
 
-    /// A field. None if there are not so many.
+    /// A field. `None` if the row has fewer fields.
     fn get(&self, i: usize) -> Option<&str> {
         let start = match i.checked_sub(1) {
             Some(before) => self.ends[..self.count].get(before).copied()?,
             None => 0,
         };
         let end = self.ends[..self.count].get(i).copied()?;
-        // Quotes and delimiters are ASCII, so that what is left of valid text is valid text.
+        // Quotes and delimiters are ASCII, so valid text without them is valid text.
         self.bytes
             .get(start..end)
             .and_then(|field| std::str::from_utf8(field).ok())

@@ -1,12 +1,12 @@
-//! What stops reading altogether, as against a single record, which is only rejected.
+//! Errors that end reading. A single bad record is no error: it is rejected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
+use super::field_role::FieldRole;
 use super::intake::Intake;
-use super::look::FieldRole;
 use crate::number::{self, counted};
 
 /// The formats and codecs of this version, for messages.
@@ -16,7 +16,7 @@ const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jso
 #[cfg(feature = "tables")]
 const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4, .parquet .arrow .feather";
 
-/// Why the inputs cannot be read.
+/// The inputs cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -26,16 +26,16 @@ pub enum SourceError {
         /// The input.
         path: PathBuf,
     },
-    /// A file named as an input whose path cannot be, or stdin that cannot be read.
+    /// A named file whose path cannot exist, or stdin that cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the operating system.
         source: io::Error,
     },
     /// An input that is neither a file nor a folder, such as a pipe.
-    #[error("{}: neither a file nor a folder; inputs are read twice, so pipe it to stdin (-) instead, with --format", .path.display())]
+    #[error("{}: neither a file nor a folder; inputs are read twice, so pipe it to stdin (-) instead", .path.display())]
     NotAFile {
         /// The input.
         path: PathBuf,
@@ -45,12 +45,12 @@ pub enum SourceError {
     BadPattern {
         /// The pattern.
         pattern: String,
-        /// Where it fails.
+        /// The message of the parser of globs.
         source: globset::Error,
     },
-    /// A pattern that would take back what another says.
+    /// A pattern with a negation.
     #[error(
-        "{pattern:?} begins with !; --include and --exclude have no negation; write \\! for a name that begins so"
+        "{pattern:?} begins with !, but patterns that include or exclude have no negation; write \\! for a name that begins with !"
     )]
     NegatedPattern {
         /// The pattern.
@@ -65,7 +65,7 @@ pub enum SourceError {
         skipped: BTreeMap<String, u64>,
     },
     /// A format of a later version.
-    #[error("{}: .{found} is not read yet; {READS}. {}", .path.display(), way_out(.found))]
+    #[error("{}: .{found} is not read yet; {READS}{}", .path.display(), other_format(.found))]
     LaterFormat {
         /// The file.
         path: PathBuf,
@@ -73,28 +73,28 @@ pub enum SourceError {
         found: String,
     },
     /// A file named as an input that is neither of a known format nor text.
-    #[error("{}: it does not begin like text; {READS}. --format names the format of a file whose extension does not", .path.display())]
+    #[error("{}: it does not begin like text; {READS}", .path.display())]
     NotText {
         /// The file.
         path: PathBuf,
     },
-    /// A file named as an input whose extension says nothing.
-    #[error("{}: the {} says nothing about its format; {READS}. Pass --format text, html, lines, jsonl, json, csv, tsv or warc, or --any-text", .path.display(), extension_text(.extension.as_deref()))]
+    /// A file named as an input whose extension names no known format.
+    #[error("{}: the {} indicates no known format; {READS}", .path.display(), extension_text(.extension.as_deref()))]
     UnknownExtension {
         /// The file.
         path: PathBuf,
         /// Its extension, if it has one.
         extension: Option<String>,
     },
-    /// Inputs that hold nothing to read.
-    #[error("no file to read in {}{}; {READS}. --ext adds extensions, --any-text takes every file that decodes as text", .inputs.join(", "), skipped_text(.skipped))]
+    /// Inputs without a file to read.
+    #[error("no file to read in {}{}; {READS}", .inputs.join(", "), skipped_text(.skipped))]
     NothingFound {
         /// The inputs as given.
         inputs: Vec<String>,
         /// Files left out, by extension.
         skipped: BTreeMap<String, u64>,
     },
-    /// There are records, and none of them is a document.
+    /// The inputs have records, but no record is a document.
     #[error("{}", nothing_accepted(.0))]
     NothingAccepted(Box<Intake>),
     /// No file has a field that was asked for.
@@ -112,19 +112,17 @@ pub enum SourceError {
         present: Vec<String>,
     },
     /// stdin without a format.
-    #[error(
-        "stdin (-) has no name to tell its format; pass --format text, html, lines, jsonl, json, csv, tsv or warc"
-    )]
+    #[error("stdin (-) has no name that shows its format")]
     StdinFormat,
     /// stdin named more than once.
     #[error("stdin (-) can be named only once")]
     StdinTwice,
     /// The copy of stdin, which must be read twice, cannot be written.
-    #[error("{}: stdin cannot be spooled there ({source}); it is kept on disk so that it can be read again: free space or choose another --work-dir", .path.display())]
+    #[error("{}: stdin cannot be copied there ({source}); inputs are read twice, so stdin needs a copy on disk", .path.display())]
     Spool {
         /// The work directory.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the operating system.
         source: io::Error,
     },
     /// The reading thread could not be started.
@@ -153,7 +151,7 @@ fn every_file(first: &str, files: u64) -> String {
     }
 }
 
-/// Says why no record is a document.
+/// The reasons why no record is a document.
 fn nothing_accepted(intake: &Intake) -> String {
     let rejected = (intake.rejected > 0).then(|| {
         format!(
@@ -201,11 +199,12 @@ fn extension_text(extension: Option<&str>) -> String {
     extension.map_or_else(|| "name".to_owned(), |e| format!("extension .{e}"))
 }
 
-fn way_out(found: &str) -> &'static str {
+/// The fix for a file of a format that is not read.
+fn other_format(found: &str) -> &'static str {
     match found {
         "parquet" | "arrow" | "feather" => {
-            "Write its rows as .jsonl with the text in one field (DuckDB: COPY … TO 'x.jsonl')"
+            ". Write its rows as .jsonl with the text in one field (DuckDB: COPY … TO 'x.jsonl')"
         }
-        _ => "Extract the text to .txt or .jsonl first, or pass --any-text to take the file as it is",
+        _ => ". Extract the text to .txt or .jsonl first",
     }
 }

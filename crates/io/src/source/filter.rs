@@ -1,8 +1,8 @@
 //! Patterns that choose among the files of an input, written as in a `.gitignore` file.
 //!
 //! A pattern without a slash, but for one at its end, matches a name at any depth; one with a slash matches the whole path below the
-//! input. With a slash at its end it matches folders alone. A folder that matches stands for everything in it. `*` stays within a
-//! folder, `**` crosses them. There is no negation: some patterns include and others exclude, and what is excluded stays out.
+//! input. With a slash at its end it matches only folders. A matching folder includes everything in it. `*` stays within a
+//! folder, `**` crosses them. There is no negation: some patterns include and others exclude, and an excluded file is never included.
 
 use std::path::Path;
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_parse_is_refused() {
+    fn invalid_patterns_are_refused() {
         for pattern in ["!a", "[a", "{a"] {
             let error = Filter::new(&[], &[pattern.to_owned()]).expect_err(pattern);
             assert!(error.to_string().contains(pattern), "{error}");

@@ -1,15 +1,15 @@
-//! What a file holds, told from its name.
+//! Formats and codecs, and their detection from a file name.
 //!
 //! The last extension may name a codec (`.gz`, `.zst`, `.bz2`, `.xz`, `.lz4`), the one before it the format. Names are compared without
-//! regard to case. A name this version cannot read yet is told apart from one it does not know at all, since the
-//! way out differs.
+//! regard to case. A name this version cannot read yet is distinguished from an unknown name, because the
+//! fix differs.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// How a file is cut into documents.
+/// A format: the way in which a file is split into documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// The whole file is one document.
@@ -22,9 +22,9 @@ pub enum Format {
     Jsonl,
     /// An array of JSON objects.
     Json,
-    /// A header, then rows of fields parted by commas.
+    /// A header, then rows of fields separated by commas.
     Csv,
-    /// The same parted by tabs.
+    /// The same with tabs.
     Tsv,
     /// Records of a web archive, WARC or WET; pages and texts among them are documents.
     Warc,
@@ -37,17 +37,17 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a file of this format is one document; others hold a record after the other.
+    /// True if a file of this format is one document. Files of other formats hold many records.
     pub fn is_whole_file(self) -> bool {
         matches!(self, Self::Text | Self::Html)
     }
 
-    /// Whether each record of this format is a line.
+    /// True if each record of this format is a line.
     pub fn is_by_line(self) -> bool {
         matches!(self, Self::Lines | Self::Jsonl)
     }
 
-    /// Whether a file of this format is a table, whose rows are documents.
+    /// True if a file of this format is a table, whose rows are documents.
     pub fn is_table(self) -> bool {
         match self {
             #[cfg(feature = "tables")]
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// The name used by `--format`.
+    /// The name of the format, which [`FromStr`] parses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -94,7 +94,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A `--format` value that names no format of this version.
+/// A format name that this version does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl, json, csv, tsv{tables} or warc", tables = if cfg!(feature = "tables") { ", parquet, arrow" } else { "" }
@@ -123,7 +123,7 @@ impl FromStr for Format {
     }
 }
 
-/// How a file's bytes are packed.
+/// A codec: the way in which a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Codec {
     /// As they are.
@@ -144,8 +144,8 @@ impl Codec {
     /// Bytes that [`of_magic`](Self::of_magic) looks at.
     pub const MAGIC: usize = 10;
 
-    /// Tells the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
-    /// ten letters that are no words, so that a plain stream is never mistaken.
+    /// Detects the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
+    /// ten letters that are no words, so a plain stream is never mistaken.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [
@@ -208,17 +208,17 @@ impl Codec {
     }
 }
 
-/// What a file's name says.
+/// The format and codec that a file name indicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub enum NamedFormat {
     /// A format and codec this version reads.
     Known(Format, Codec),
-    /// A format that files of other contents share the extension with.
+    /// A format whose extension is also used for other contents.
     #[cfg(feature = "tables")]
     Shared(Format, Codec, String),
     /// A format of a later version.
     LaterFormat(Codec, String),
-    /// Neither; the codec, and the extension or none.
+    /// No known format: the codec, and the extension if there is one.
     Unknown(Codec, Option<String>),
 }
 
@@ -237,8 +237,19 @@ const LATER: [&str; 3] = ["parquet", "arrow", "feather"];
 #[cfg(feature = "tables")]
 const LATER: [&str; 0] = [];
 
-/// Reads a file's name. `extra` are further extensions to be taken as text, lower case, without a dot.
-pub fn named(path: &Path, extra: &[String]) -> Named {
+/// Detects format and codec from a file name. `extra` are further extensions of text files, in lower case, without a dot.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+/// use twinprint_io::source::{Codec, Format, NamedFormat, format_of_name};
+///
+/// let crawl = format_of_name(Path::new("crawl/part-1.warc.gz"), &[]);
+/// assert_eq!(crawl, NamedFormat::Known(Format::Warc, Codec::Gzip));
+/// let code = format_of_name(Path::new("main.rs"), &["rs".to_owned()]);
+/// assert_eq!(code, NamedFormat::Known(Format::Text, Codec::Plain));
+/// ```
+pub fn format_of_name(path: &Path, extra: &[String]) -> NamedFormat {
     let name = Path::new(path.file_name().unwrap_or(OsStr::new("")));
     let outer = extension(name);
     let codec = match outer.as_deref() {
@@ -255,26 +266,26 @@ pub fn named(path: &Path, extra: &[String]) -> Named {
         name.file_stem().map(Path::new).and_then(extension)
     };
     match inner.as_deref() {
-        Some(e) if extra.iter().any(|x| x == e) => Named::Known(Format::Text, codec),
-        Some(e) if TEXT.contains(&e) => Named::Known(Format::Text, codec),
-        Some(e) if HTML.contains(&e) => Named::Known(Format::Html, codec),
-        Some(e) if JSONL.contains(&e) => Named::Known(Format::Jsonl, codec),
-        Some(e) if WARC.contains(&e) => Named::Known(Format::Warc, codec),
-        Some("json") => Named::Known(Format::Json, codec),
-        Some("csv") => Named::Known(Format::Csv, codec),
-        Some("tsv" | "tab") => Named::Known(Format::Tsv, codec),
+        Some(e) if extra.iter().any(|x| x == e) => NamedFormat::Known(Format::Text, codec),
+        Some(e) if TEXT.contains(&e) => NamedFormat::Known(Format::Text, codec),
+        Some(e) if HTML.contains(&e) => NamedFormat::Known(Format::Html, codec),
+        Some(e) if JSONL.contains(&e) => NamedFormat::Known(Format::Jsonl, codec),
+        Some(e) if WARC.contains(&e) => NamedFormat::Known(Format::Warc, codec),
+        Some("json") => NamedFormat::Known(Format::Json, codec),
+        Some("csv") => NamedFormat::Known(Format::Csv, codec),
+        Some("tsv" | "tab") => NamedFormat::Known(Format::Tsv, codec),
         #[cfg(feature = "tables")]
-        Some("arrow" | "feather") => Named::Known(Format::Arrow, codec),
+        Some("arrow" | "feather") => NamedFormat::Known(Format::Arrow, codec),
         #[cfg(feature = "tables")]
-        Some(e @ ("arrows" | "ipc")) => Named::Shared(Format::Arrow, codec, e.to_owned()),
+        Some(e @ ("arrows" | "ipc")) => NamedFormat::Shared(Format::Arrow, codec, e.to_owned()),
         #[cfg(feature = "tables")]
-        Some("parquet") => Named::Known(Format::Parquet, codec),
-        Some(e) if LATER.contains(&e) => Named::LaterFormat(codec, e.to_owned()),
-        _ => Named::Unknown(codec, inner),
+        Some("parquet") => NamedFormat::Known(Format::Parquet, codec),
+        Some(e) if LATER.contains(&e) => NamedFormat::LaterFormat(codec, e.to_owned()),
+        _ => NamedFormat::Unknown(codec, inner),
     }
 }
 
-impl Named {
+impl NamedFormat {
     /// The codec with which the file is packed.
     pub fn codec(&self) -> Codec {
         match self {
@@ -296,35 +307,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_format_and_codec() {
-        let of = |n: &str| named(Path::new(n), &["rs".to_owned(), "csv".to_owned()]);
-        assert_eq!(of("a/b.TXT"), Named::Known(Format::Text, Codec::Plain));
-        assert_eq!(of("b.md.gz"), Named::Known(Format::Text, Codec::Gzip));
-        assert_eq!(of("b.jsonl.zst"), Named::Known(Format::Jsonl, Codec::Zstd));
-        assert_eq!(of("b.rs"), Named::Known(Format::Text, Codec::Plain));
+    fn names_indicate_format_and_codec() {
+        let of = |n: &str| format_of_name(Path::new(n), &["rs".to_owned(), "csv".to_owned()]);
+        assert_eq!(of("a/b.TXT"), NamedFormat::Known(Format::Text, Codec::Plain));
+        assert_eq!(of("b.md.gz"), NamedFormat::Known(Format::Text, Codec::Gzip));
+        assert_eq!(of("b.jsonl.zst"), NamedFormat::Known(Format::Jsonl, Codec::Zstd));
+        assert_eq!(of("b.rs"), NamedFormat::Known(Format::Text, Codec::Plain));
         assert_eq!(
             of("b.csv"),
-            Named::Known(Format::Text, Codec::Plain),
+            NamedFormat::Known(Format::Text, Codec::Plain),
             "--ext wins over a format of that name"
         );
-        assert_eq!(of("b.jsonl.xz"), Named::Known(Format::Jsonl, Codec::Xz));
-        assert_eq!(of("b.json.bz2"), Named::Known(Format::Json, Codec::Bzip2));
-        assert_eq!(of("b.TSV.lz4"), Named::Known(Format::Tsv, Codec::Lz4));
+        assert_eq!(of("b.jsonl.xz"), NamedFormat::Known(Format::Jsonl, Codec::Xz));
+        assert_eq!(of("b.json.bz2"), NamedFormat::Known(Format::Json, Codec::Bzip2));
+        assert_eq!(of("b.TSV.lz4"), NamedFormat::Known(Format::Tsv, Codec::Lz4));
         #[cfg(not(feature = "tables"))]
         assert_eq!(
             of("b.parquet.gz"),
-            Named::LaterFormat(Codec::Gzip, "parquet".to_owned())
+            NamedFormat::LaterFormat(Codec::Gzip, "parquet".to_owned())
         );
         #[cfg(feature = "tables")]
-        assert_eq!(of("b.parquet"), Named::Known(Format::Parquet, Codec::Plain));
+        assert_eq!(of("b.parquet"), NamedFormat::Known(Format::Parquet, Codec::Plain));
         #[cfg(feature = "tables")]
         assert_eq!(
             of("b.arrows"),
-            Named::Shared(Format::Arrow, Codec::Plain, "arrows".to_owned())
+            NamedFormat::Shared(Format::Arrow, Codec::Plain, "arrows".to_owned())
         );
-        assert_eq!(of("b.bin"), Named::Unknown(Codec::Plain, Some("bin".to_owned())));
-        assert_eq!(of("x.gz"), Named::Unknown(Codec::Gzip, None));
-        assert_eq!(of(".gitignore"), Named::Unknown(Codec::Plain, None));
+        assert_eq!(
+            of("b.bin"),
+            NamedFormat::Unknown(Codec::Plain, Some("bin".to_owned()))
+        );
+        assert_eq!(of("x.gz"), NamedFormat::Unknown(Codec::Gzip, None));
+        assert_eq!(of(".gitignore"), NamedFormat::Unknown(Codec::Plain, None));
     }
 
     #[test]

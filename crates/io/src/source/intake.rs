@@ -1,28 +1,28 @@
-//! The account of an input: the records that were taken, and what was not, by file.
+//! The account of an input: documents, rejects and losses by file.
 //!
-//! Counting is part of [`Chunk::documents`](super::Chunk::documents), so that no reader of documents can leave it out. Chunks are
+//! [`Chunk::documents`](super::Chunk::documents) counts, so that no reader of documents can omit it. Chunks are
 //! counted on all threads in any order; the account does not depend on it.
 
+mod checked;
 mod tally;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::SourceError;
 use super::loss::Loss;
 use crate::number;
 pub(super) use tally::Tally;
 
-/// Examples held of each kind of reason.
-const EXAMPLES: usize = 3;
+/// The most examples of each kind of reason.
+const MAX_EXAMPLES: usize = 3;
 
 /// The account of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intake {
     /// Records that are documents.
     pub accepted: u64,
-    /// Records that are none. A part of a file in which records cannot be separated counts as one.
+    /// Rejected records. A part of a file in which records cannot be separated counts as one.
     pub rejected: u64,
     /// Rejected records by kind of reason.
     pub rejected_by: BTreeMap<String, u64>,
@@ -106,9 +106,9 @@ impl Damage {
     }
 }
 
-/// The place of a record.
+/// The position of a record: its file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordPosition {
     /// The number of its file in [`Sources::list`](super::Sources::list).
     pub file: u32,
     /// The file's name in all output.
@@ -117,7 +117,7 @@ pub struct Place {
     pub line: u64,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for RecordPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.source, self.line)
     }
@@ -158,7 +158,7 @@ impl Intake {
     }
 
     /// Counts a document that was read, but could not be used, as rejected.
-    pub fn refuse(&mut self, place: &Place, kind: &str, reason: &str) {
+    pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &str) {
         self.accepted = self.accepted.saturating_sub(1);
         self.add_example(RejectExample {
             kind: kind.to_owned(),
@@ -194,24 +194,12 @@ impl Intake {
         self.find_untaken();
     }
 
-    /// The account itself, unless nothing in the input is a document.
-    ///
-    /// # Errors
-    /// [`SourceError::NothingAccepted`] where there are records, and none of them is a document. A web archive with nothing but a word about
-    /// itself has none.
-    pub fn checked(self) -> Result<Self, SourceError> {
-        if self.accepted == 0 && (self.rejected > 0 || self.skips_records()) {
-            return Err(SourceError::NothingAccepted(Box::new(self)));
-        }
-        Ok(self)
-    }
-
-    /// True if there are records that cannot be documents, beside those with which archives begin.
+    /// True if there are records that cannot be documents, except the `warcinfo` records with which archives begin.
     fn skips_records(&self) -> bool {
         self.other.keys().any(|kind| kind != "warcinfo")
     }
 
-    /// The number of records that cannot be documents by their kind, their kinds, and the option that takes them. None if there are none.
+    /// A sentence with the number of records that cannot be documents by their kind, and their kinds. `None` if there are none.
     pub fn skipped_records(&self) -> Option<String> {
         let all: u64 = self.other.values().sum();
         let kinds: Vec<String> = self
@@ -219,16 +207,16 @@ impl Intake {
             .iter()
             .map(|(kind, n)| format!("{} {kind}", number::count(*n)))
             .collect();
-        let by_status = self.other.keys().filter(|kind| kind.contains("status")).count();
-        let option = match by_status {
-            0 => "",
-            n if n == kinds.len() => "; --any-status takes them",
-            _ => "; --any-status takes those of another status",
-        };
-        (all > 0).then(|| format!("{} skipped: {}{option}", number::count(all), kinds.join(", ")))
+        (all > 0).then(|| format!("{} skipped: {}", number::count(all), kinds.join(", ")))
     }
 
-    /// Notes the files of records of which no record is a document.
+    /// True if responses were skipped because of their status. [`SourceOptions::any_status`](super::SourceOptions::any_status) accepts
+    /// them.
+    pub fn skips_by_status(&self) -> bool {
+        self.other.keys().any(|kind| kind.contains("status"))
+    }
+
+    /// Marks the files with many records of which no record is a document.
     fn find_untaken(&mut self) {
         for file in &mut self.files {
             let taken = self.taken.get(&file.file).copied().unwrap_or(0);
@@ -280,7 +268,7 @@ impl Intake {
         }
     }
 
-    /// Adds a rejected record at its place in the input, behind those of the same line.
+    /// Inserts a rejected record in input order, after those of the same line.
     fn add_example(&mut self, example: RejectExample) {
         let place = |example: &RejectExample| (example.file, example.line);
         let at = self
@@ -289,7 +277,7 @@ impl Intake {
         let kind = example.kind.clone();
         self.examples.insert(at, example);
         let mut of_kind = (0..self.examples.len()).filter(|&i| self.examples[i].kind == kind);
-        if let Some(surplus) = of_kind.nth(EXAMPLES) {
+        if let Some(surplus) = of_kind.nth(MAX_EXAMPLES) {
             self.examples.remove(surplus);
         }
     }
@@ -318,8 +306,8 @@ impl Intake {
 mod tests {
     use super::*;
 
-    fn place(file: u32, line: u64) -> Place {
-        Place {
+    fn place(file: u32, line: u64) -> RecordPosition {
+        RecordPosition {
             file,
             source: format!("{file}"),
             line,

@@ -18,15 +18,15 @@ use super::reject::RejectReason;
 mod tests;
 mod wrong;
 
-/// Which of the fields a value belongs to.
+/// Indices of the fields.
 const TEXT: usize = 0;
 const ID: usize = 1;
 const SORT: usize = 2;
 
-/// For each field: nothing here, or the rest of its path, counted from the object at hand.
+/// For each field, the rest of its path below the current object, if the path leads there.
 type Paths<'k> = [Option<&'k str>; 3];
 
-/// What was picked from a line.
+/// The fields of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Picked<'a> {
     pub text: Cow<'a, str>,
@@ -34,7 +34,8 @@ pub(super) struct Picked<'a> {
     pub sort_value: Option<SortValue>,
 }
 
-/// Reads one record; white space around the object is allowed, and a byte order mark before it, which files that were joined have within.
+/// Reads one record. White space around the object is allowed. A byte order mark before it is allowed, because files that were
+/// concatenated have marks inside.
 pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let found = wrong::not_an_object(line);
@@ -117,7 +118,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
         while let Some(hit) = map.next_key_seed(Key { paths: self.paths })? {
             if hit.is_nothing() {
                 map.next_value::<IgnoredAny>()?;
-            } else if hit.ends[TEXT] && !self.fields.raw || hit.goes_on() && !hit.names() {
+            } else if hit.ends[TEXT] && !self.fields.raw || hit.continues_below() && !hit.names() {
                 map.next_value_seed(Value {
                     hit,
                     fields: self.fields,
@@ -126,7 +127,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
                 // The raw form keeps numbers as they were written.
                 let raw: &'de RawValue = map.next_value()?;
                 self.fields.take_raw(&hit, raw);
-                if hit.goes_on() && raw.get().starts_with('{') {
+                if hit.continues_below() && raw.get().starts_with('{') {
                     let object = Object {
                         paths: hit.below,
                         fields: self.fields,
@@ -140,7 +141,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 }
 
-/// What a key means for the fields: their path ends here, or goes on below.
+/// The match of a key with the paths: a path ends here, or continues below.
 #[derive(Default)]
 struct Hit<'k> {
     ends: [bool; 3],
@@ -148,17 +149,17 @@ struct Hit<'k> {
 }
 
 impl Hit<'_> {
-    fn goes_on(&self) -> bool {
+    fn continues_below(&self) -> bool {
         self.below.iter().any(Option::is_some)
     }
 
-    /// Whether the value is an id or sorts.
+    /// True if the value is an id or a sort value.
     fn names(&self) -> bool {
         self.ends[ID] || self.ends[SORT]
     }
 
     fn is_nothing(&self) -> bool {
-        !self.goes_on() && !self.ends.contains(&true)
+        !self.continues_below() && !self.ends.contains(&true)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The part of a file that a reject stands for.
+//! The size of the part of a file that is lost with a reject.
 
 use std::fmt;
 use std::ops::AddAssign;

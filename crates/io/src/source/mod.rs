@@ -1,42 +1,48 @@
-//! Reading documents out of files, folders, globs and stdin.
+//! Reads documents from files, folders, globs and stdin.
 //!
-//! [`Sources::discover`] finds the files, [`Sources::read`] goes through them in order on a thread of its own, and
-//! [`Chunk::documents`] turns a piece of them into records on any thread. A record that cannot be a document is
-//! yielded as rejected, with its position and the reason; only what concerns an input as a whole is an error.
+//! [`Sources::discover`] finds the files, [`Sources::read`] reads them in order on a separate thread, and
+//! [`Chunk::documents`] turns a part of them into records on any thread. A record that cannot be a document is
+//! yielded as rejected, with its position and the reason. Only faults of an input as a whole are errors.
 //!
 //! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
 //! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line, `.json` an array of them, `.csv`
-//! and `.tsv` rows, the first of which is the header if not told otherwise; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
-//! number stands for its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
+//! and `.tsv` rows, the first of which is the header unless the options say otherwise; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
+//! number is used as its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
 //! number of members. `.parquet`, `.arrow` and `.feather` (feature `tables`) hold one document a row. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
 //! space alone, and empty rows, are no records.
 //!
-//! Adding a format whose records are bytes takes a [`scan`] for where they begin and end, and a parser in [`chunk`].
+//! A new format whose records are bytes needs a scanner in `scan`, which finds the bounds of records, and a parser in `chunk`.
 //!
 //! Invariants: records come in input order; each file yields the same records every time it is read; documents and
 //! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
-//! `max_document` is held; what is not taken of a file is counted in the [`Loss`] of a reject, and in the [`Intake`].
+//! `max_document` is held; the parts of a file that yield no document are counted in the [`Loss`] of a reject, and in the [`Intake`].
 
 mod batch;
+mod block;
 mod charset;
+mod check_fields;
 mod chunk;
 mod decode;
 mod delimited;
 mod discover;
 mod error;
+mod field_role;
+mod file;
 mod filter;
 mod format;
 mod intake;
 mod json;
-mod layout;
-mod longest;
-mod look;
 mod loss;
+mod lost_bytes;
 mod options;
+mod output_layout;
 mod page;
+mod probe;
 mod record;
+mod record_limits;
 mod reject;
 mod scan;
+mod shared;
 mod sniff;
 mod sources;
 mod split;
@@ -49,29 +55,27 @@ mod walk;
 mod warc;
 
 pub use batch::{Batch, BatchReader};
-pub use chunk::Chunk;
+pub use block::{BOM, RecordBlock};
+pub use charset::utf16::to_utf16;
+pub use chunk::{Chunk, ChunkContent, OriginalText};
+pub use decode::{GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure};
+pub use delimited::{DelimitedFormat, Header};
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;
-pub use format::{Codec, Format, UnknownFormat};
-pub use format::{Named, named};
-pub use intake::{Damage, FileIntake, Intake, Place, RejectExample};
-pub use look::FieldRole;
+pub use field_role::FieldRole;
+pub use file::SourceFile;
+pub use format::{Codec, Format, NamedFormat, UnknownFormat, format_of_name};
+pub use intake::{Damage, FileIntake, Intake, RecordPosition, RejectExample};
 pub use loss::Loss;
 pub use options::SourceOptions;
-pub use record::IntegerType;
-pub use record::{Record, RecordKind, SortValue};
+pub use page::{PageExtractor, TracedPage};
+pub use record::{IntegerType, Record, RecordKind, SortValue};
 pub use reject::RejectReason;
-pub use sources::{SourceFile, Sources};
-pub use twinprint_text::charset::Charset;
-pub use walk::root_of;
-
-pub use charset::utf16::to_utf16;
-pub use chunk::{Body, Original};
-pub use decode::{Member, Told, Unpacking, open as unpack, reason as unpacking_failed};
-pub use delimited::Form;
-pub use delimited::Header;
-pub use page::{Pages, TracedPage};
-pub use scan::{Part, Span};
-pub use split::{BOM, Piece};
+pub use scan::{Span, SpanKind};
+pub use sources::Sources;
 #[cfg(feature = "tables")]
-pub use table::{ArrowTable, ParquetTable, Stretch, Table, WholeReader, Wholes, guarded, open as open_table};
+pub use table::{
+    ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, guarded, open as open_table,
+};
+pub use twinprint_text::charset::Charset;
+pub use walk::input_root;

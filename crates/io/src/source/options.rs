@@ -1,10 +1,24 @@
-//! What to read and which fields matter.
+//! Options for finding and reading inputs.
 
 use twinprint_text::charset::Charset;
 
 use super::format::Format;
 
-/// How inputs are found, cut into records and read.
+/// Options for finding inputs, splitting them into records and reading their fields.
+///
+/// # Examples
+/// ```
+/// use twinprint_io::source::SourceOptions;
+///
+/// // Reviews in JSON Lines or CSV: the text is in `review.body`, the id in `uid`, and files of drafts are skipped.
+/// let options = SourceOptions {
+///     text_key: "review.body".into(),
+///     id_key: Some("uid".into()),
+///     exclude: vec!["drafts/".into()],
+///     ..SourceOptions::default()
+/// };
+/// assert_eq!(options.max_document, 64 << 20);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -14,48 +28,46 @@ pub struct SourceOptions {
     /// The field of a JSON object, or the column of a table, that holds the text. A dot descends into nested objects; a field that has the
     /// dots in its own name is found as well.
     pub text_key: String,
-    /// The text field holds markup, of which the main content is the text.
+    /// The text field holds HTML, and the text is its main content.
     /// Needs the feature `html`; without it such records are rejected.
     pub html: bool,
-    /// Take the text field whatever its type, as the JSON it is written in; for fields that hold vectors.
+    /// Take the text field whatever its type, as JSON text. For fields that hold vectors.
     pub raw: bool,
     /// The field that holds the id, if ids are wanted; it may be absent from a record. An id field other than the default must be in at
     /// least one file.
     pub id_key: Option<String>,
-    /// The format of stdin and of files named on the command line or by a glob. Files inside folders are known
-    /// by their extension alone.
+    /// The format of stdin and of files that an input names itself, by path or glob. For files inside folders the extension decides.
     pub format: Option<Format>,
-    /// What parts the fields of a csv or tsv file, an ASCII character; otherwise the header shows it.
+    /// The delimiter of the fields of a csv or tsv file, an ASCII character. `None` detects it from the header.
     pub delimiter: Option<u8>,
     /// The first row of a csv or tsv file is a record like the others, and columns go by their numbers, from 1.
     pub no_header: bool,
-    /// The charset of files without a byte order mark. Otherwise that of JSON is UTF-8, that of other files is told
-    /// from their beginning.
+    /// The charset of files without a byte order mark. `None` means UTF-8 for JSON, and detection from the beginning for other files.
     pub charset: Option<Charset>,
     /// Text files hold one document a line.
     pub lines: bool,
-    /// Further extensions taken as text, without the dot.
+    /// Further extensions of text files, without the dot.
     pub extra_extensions: Vec<String>,
-    /// Take only files that one of these patterns matches, or that lie in a folder one matches; all if there are none. Patterns are
+    /// Take only files that one of these patterns matches, or that are in a folder that one matches; all if there are none. Patterns are
     /// written as in a `.gitignore` file, relative to the input.
     pub include: Vec<String>,
-    /// Leave out files and folders that one of these patterns matches, written likewise.
+    /// Skip files and folders that one of these patterns matches, written in the same way.
     pub exclude: Vec<String>,
     /// Take every file that decodes as text, whatever its extension. A file whose format has fields is read as records only if its first
     /// records, or its schema, have the field with the text.
     pub any_text: bool,
-    /// Take responses of any status from web archives; otherwise pages of status 2xx alone are documents.
+    /// Take responses of any status from web archives. Otherwise only pages of status 2xx are documents.
     pub any_status: bool,
-    /// Longer records are rejected without being held, in bytes.
+    /// The longest record in bytes. Longer ones are rejected without being held in memory.
     pub max_document: u64,
-    /// The bytes of the longest record that memory is there for. A longer one that `max_document` allows is yielded as
+    /// The longest record in bytes that the available memory can hold. A longer one that `max_document` allows is yielded as
     /// [`RejectReason::BeyondMemory`](super::RejectReason::BeyondMemory) without being held. It bounds the windows of packed files as well.
-    pub most_held: u64,
-    /// A packed file may unpack to so many times its size, or to 1 GiB; what lies beyond is rejected.
+    pub max_held: u64,
+    /// The largest ratio of the unpacked size of a file to its packed size. Every file may unpack to 1 GiB. The rest is rejected.
     pub max_ratio: u64,
-    /// Read only so many records (documents and rejects; blank lines do not count).
+    /// The largest number of records to read (documents and rejects; blank lines do not count).
     pub limit: Option<u64>,
-    /// The field by which `--keep` orders documents, such as `time`.
+    /// The field whose value orders documents, such as `time`.
     pub sort_key: Option<String>,
 }
 
@@ -77,7 +89,7 @@ impl Default for SourceOptions {
             any_text: false,
             any_status: false,
             max_document: 64 << 20,
-            most_held: u64::MAX,
+            max_held: u64::MAX,
             max_ratio: 1000,
             limit: None,
             sort_key: None,

@@ -1,4 +1,4 @@
-//! Documents out of markup. Without the feature `html` there are none, and all pages are rejected.
+//! Texts of HTML pages. Without the feature `html` all pages are rejected.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,9 @@ use twinprint_text::charset::Charset;
 
 use super::reject::RejectReason;
 
-/// Takes the text out of one page after the other, in buffers of its own.
+/// An extractor of texts from HTML pages, which reuses its buffers.
 #[derive(Default)]
-pub struct Pages {
+pub struct PageExtractor {
     #[cfg(feature = "html")]
     extractor: twinprint_text::html::Extractor,
     /// Pages are left as the markup they are.
@@ -17,14 +17,15 @@ pub struct Pages {
     read: bool,
 }
 
-/// The text of a page, and where it stands in the markup.
+/// The text of a page, with its positions in the markup.
 pub struct TracedPage {
+    /// The text.
     pub text: String,
     #[cfg(feature = "html")]
     trace: twinprint_text::html::Trace,
 }
 
-impl Pages {
+impl PageExtractor {
     /// Leaves pages as the decoded markup they are.
     pub(super) fn as_markup() -> Self {
         Self {
@@ -49,7 +50,7 @@ impl Pages {
 }
 
 #[cfg(feature = "html")]
-impl Pages {
+impl PageExtractor {
     fn text_of(&mut self, markup: &str) -> Result<Cow<'static, str>, RejectReason> {
         match self.extractor.extract(markup) {
             Ok(page) => Ok(Cow::Owned(page.text.into_owned())),
@@ -67,7 +68,7 @@ impl Pages {
         Ok((self.of_markup(markup)?, charset))
     }
 
-    /// The text of a page, with its places in the markup. `None` if the page has none.
+    /// The text of a page, with its positions in the markup. `None` if the page has no text.
     pub fn traced(&mut self, markup: &str) -> Option<TracedPage> {
         let (page, trace) = self.extractor.extract_traced(markup).ok()?;
         Some(TracedPage {
@@ -92,7 +93,7 @@ impl TracedPage {
 
 #[cfg(not(feature = "html"))]
 #[expect(clippy::unused_self, reason = "as with the feature")]
-impl Pages {
+impl PageExtractor {
     fn text_of(&mut self, _: &str) -> Result<Cow<'static, str>, RejectReason> {
         Err(RejectReason::NoMarkup)
     }

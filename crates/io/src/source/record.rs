@@ -1,4 +1,4 @@
-//! One record as a chunk yields it.
+//! A record of an input.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -14,19 +14,20 @@ pub struct Record<'a> {
     pub line: u64,
     /// Bytes of the record as read, without its line feed. For a rejected remainder, the bytes seen of it.
     pub raw_len: u64,
-    /// What it is.
+    /// The document, or the reason why it is none.
     pub kind: RecordKind<'a>,
 }
 
-/// The type of a column of whole numbers.
+/// The type of an integer column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntegerType {
-    /// 8, 16, 32 or 64.
+    /// The width in bits: 8, 16, 32 or 64.
     pub bits: u8,
+    /// True for signed integers.
     pub signed: bool,
 }
 
-/// What a record is.
+/// A document, or a record that is none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordKind<'a> {
     /// A document.
@@ -35,19 +36,19 @@ pub enum RecordKind<'a> {
         id: Option<Cow<'a, str>>,
         /// Its text.
         text: Cow<'a, str>,
-        /// The value of the sort field, where one was asked for and is there.
+        /// The value of the sort field, if the options name one and the record has it.
         sort_value: Option<SortValue>,
     },
     /// A record that is no document.
     Rejected {
-        /// Why.
+        /// The reason.
         reason: RejectReason,
     },
-    /// A line of white space alone: no record, counted apart.
+    /// A line of white space, which is no record and has no ordinal.
     Blank,
-    /// A record that cannot be a document by its kind, such as a request in a web archive: counted apart.
+    /// A record that cannot be a document by its kind, such as a request in a web archive. It is counted separately and has no ordinal.
     Other {
-        /// What it is.
+        /// The kind of record, such as `request`.
         kind: &'static str,
     },
 }
@@ -62,6 +63,15 @@ impl<'a> RecordKind<'a> {
 
 /// A value to order documents by. Numbers come before strings; numbers compare exactly, strings by bytes (which is
 /// the order of time for RFC 3339 stamps in one zone).
+///
+/// # Examples
+/// ```
+/// use twinprint_io::source::SortValue;
+///
+/// assert!(SortValue::number("9") < SortValue::number("10"));
+/// assert_eq!(SortValue::number("1.0"), Some(SortValue::Integer(1)));
+/// assert!(SortValue::number("10") < Some(SortValue::Text("2026-01-31".into())));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortValue {
     /// A whole number.
@@ -73,7 +83,7 @@ pub enum SortValue {
 }
 
 impl SortValue {
-    /// Reads a JSON number. None if it is none.
+    /// Parses a JSON number. `None` if `raw` is no number.
     pub fn number(raw: &str) -> Option<Self> {
         if let Ok(n) = raw.parse::<i64>() {
             return Some(Self::Integer(n));
@@ -91,7 +101,7 @@ impl SortValue {
 
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// Orders a whole number against a real that is not one (or lies beyond all of them).
+/// Compares an integer with a real that has a fraction or is beyond the range of `i64`.
 fn whole_to_real(n: i64, x: f64) -> Ordering {
     if x >= TWO_63 {
         Ordering::Less

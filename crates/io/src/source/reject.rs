@@ -1,13 +1,19 @@
-//! Why a record cannot be a document: what was found, where, and how to fix it.
+//! Reasons to reject a record: the fault, its position, and how to fix it.
+//!
+//! The messages are data: they are written to `rejects.jsonl`. They name command-line flags because users of that file need the fix.
+
+mod kind;
+mod wording;
 
 use twinprint_text::charset::{Charset, Undecodable};
 
+use self::wording::{columns_there, fields, fields_there, longer, readable};
 use super::loss::Loss;
 
 /// The message of [`RejectReason::BrokenArray`] where nothing else is wrong with the array.
 pub(super) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
 
-/// Why a record was rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
+/// The reason why a record is rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectReason {
@@ -16,9 +22,9 @@ pub enum RejectReason {
         "byte {offset} ({byte:#04x}) is not UTF-8; if the file is in another charset, name it with --charset"
     )]
     InvalidUtf8 {
-        /// Where the first bad byte stands, from 1.
+        /// The position of the first bad byte, from 1.
         offset: u64,
-        /// That byte.
+        /// The value of that byte.
         byte: u8,
     },
     /// The bytes are not of the charset they were taken for.
@@ -26,7 +32,7 @@ pub enum RejectReason {
     Undecodable {
         /// The charset.
         charset: Charset,
-        /// Where the first bad character begins, from 1.
+        /// The position of the first byte of the first bad character, from 1.
         offset: u64,
         /// Its first byte.
         byte: u8,
@@ -66,17 +72,17 @@ pub enum RejectReason {
         "invalid JSON at byte {column}: {message}; a .jsonl file holds one complete object a line, a .json file an array of objects"
     )]
     InvalidJson {
-        /// What the parser says.
+        /// The message of the parser.
         message: String,
-        /// Where, from 1.
+        /// The position, from 1.
         column: u64,
     },
-    /// The record is JSON but for an escape that stands for no character.
+    /// The record is JSON except for an escape that encodes no character.
     #[error(
         "the \\u escape up to byte {column} is one half of a pair (a lone surrogate), which is no character; write both halves, or \\ufffd in its place"
     )]
     LoneSurrogate {
-        /// Where it ends, from 1.
+        /// The position of its end, from 1.
         column: u64,
     },
     /// The record is JSON, but no object.
@@ -118,7 +124,7 @@ pub enum RejectReason {
     /// Bytes of a web archive that are no record.
     #[error("this is no WARC record: {found}; reading goes on at the next record")]
     NotWarc {
-        /// What is wrong.
+        /// The fault.
         found: &'static str,
     },
     /// A record of a web archive that does not have the length it says.
@@ -142,7 +148,7 @@ pub enum RejectReason {
     /// A response whose body cannot be unpacked.
     #[error("its body cannot be unpacked ({message})")]
     Body {
-        /// What the decoder says.
+        /// The message of the decoder.
         message: String,
     },
     /// A file that should hold an array of JSON objects holds something else.
@@ -150,13 +156,13 @@ pub enum RejectReason {
         "the file holds {found}, not an array of objects; take the array out of it (such as jq .data), or pass --format jsonl if it has one object a line"
     )]
     NotAnArray {
-        /// What it begins with.
+        /// A description of its first value.
         found: String,
     },
     /// An array of JSON objects that cannot be read on.
     #[error("the array is broken: {message}")]
     BrokenArray {
-        /// What is wrong.
+        /// The fault.
         message: &'static str,
     },
     /// A quote that is never closed.
@@ -176,7 +182,7 @@ pub enum RejectReason {
     /// A row with more or fewer fields than the header.
     #[error("the row has {} fields where the header has {expected}; put fields that hold the delimiter in quotes, or name the delimiter with --delimiter", fields(*.found, *.expected))]
     RowWidth {
-        /// Fields of the row; one more than the header's stands for any number above.
+        /// Fields of the row; one more than the header's means any larger number.
         found: usize,
         /// Fields of the header.
         expected: usize,
@@ -202,7 +208,7 @@ pub enum RejectReason {
     NotATable {
         /// The format's name.
         format: &'static str,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// Rows of a table cannot be decoded.
@@ -210,13 +216,13 @@ pub enum RejectReason {
     DamagedTable {
         /// The format's name.
         format: &'static str,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// No fingerprint can be made of what the field holds.
     #[error("{message}")]
     NoFingerprint {
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// The text has no features, and such texts are not wanted.
@@ -227,7 +233,7 @@ pub enum RejectReason {
     NotForCollection {
         /// The collection's objection.
         why: String,
-        /// The way out.
+        /// The fix.
         fix: &'static str,
     },
     /// The record is longer than `--max-document`.
@@ -239,7 +245,7 @@ pub enum RejectReason {
         limit: u64,
     },
     /// The record is longer than there is memory for. A run with a limit of memory ends with it.
-    #[error("{} {limit} bytes, the longest that the memory allowed is enough for", longer(*.bytes))]
+    #[error("{} {limit} bytes, the record_limits that the memory allowed is enough for", longer(*.bytes))]
     BeyondMemory {
         /// Length in bytes where it is known.
         bytes: Option<u64>,
@@ -257,7 +263,7 @@ pub enum RejectReason {
     Corrupt {
         /// The codec.
         codec: &'static str,
-        /// What the decoder says.
+        /// The message of the decoder.
         message: String,
     },
     /// Other bytes follow the last member of a gzip stream.
@@ -275,7 +281,7 @@ pub enum RejectReason {
         "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size; raise --max-ratio if it is meant to"
     )]
     Swells {
-        /// What it may unpack to.
+        /// The largest unpacked size in bytes.
         bytes: u64,
         /// The most for each byte of the file, above 1 GiB.
         ratio: u64,
@@ -283,7 +289,7 @@ pub enum RejectReason {
     /// The file could not be opened or read.
     #[error("the file cannot be read ({message}){}", readable(.message))]
     Unreadable {
-        /// What the system says.
+        /// The message of the operating system.
         message: String,
     },
     /// A folder could not be listed, and whatever is in it is not read.
@@ -291,13 +297,13 @@ pub enum RejectReason {
         "the directory cannot be listed ({message}); make it readable (chmod u+rx), or leave it out with --exclude"
     )]
     Unlisted {
-        /// What the system says.
+        /// The message of the operating system.
         message: String,
     },
     /// More than this record is lost: the rest of the file, or rows of a table.
     #[error("{cause}; not taken from here on: {loss}")]
     Lost {
-        /// Why.
+        /// The reason.
         cause: Box<Self>,
         /// The size of the part that is lost.
         loss: Loss,
@@ -305,7 +311,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// The reject that stands for a part of a file, for this reason.
+    /// The reject of a part of a file, for this reason.
     pub fn losing(self, loss: Loss) -> Self {
         match self {
             lost @ Self::Lost { .. } => lost,
@@ -331,76 +337,6 @@ impl RejectReason {
             _ => None,
         }
     }
-
-    /// True if the file is unreadable, cut off or damaged, rather than this one record unusable.
-    pub fn is_damage(&self) -> bool {
-        matches!(
-            self,
-            Self::Lost { .. }
-                | Self::OddByte { .. }
-                | Self::NotWarc { .. }
-                | Self::ContentLength { .. }
-                | Self::DamagedTable { .. }
-                | Self::NotATable { .. }
-                | Self::Unreadable { .. }
-                | Self::Unlisted { .. }
-        )
-    }
-
-    /// True if the last record or array of a file is rejected because it is incomplete.
-    pub fn is_incomplete(&self) -> bool {
-        match self {
-            Self::InvalidJson { message, .. } => message.starts_with("EOF while parsing"),
-            Self::RowWidth { found, expected } => found < expected,
-            Self::BrokenArray { message } => *message == ARRAY_CUT_OFF,
-            _ => false,
-        }
-    }
-
-    /// The kind of reason in a word or two, to count by.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::InvalidUtf8 { .. } => "invalid utf-8",
-            Self::Undecodable { .. } => "not of its charset",
-            Self::OddByte { .. } => "odd byte",
-            Self::NotCuttable { .. } => "charset not read",
-            Self::InvalidJson { .. } => "invalid json",
-            Self::LoneSurrogate { .. } | Self::LoneUnit { .. } => "lone surrogate",
-            Self::NotAnObject { .. } => "not an object",
-            Self::FieldMissing { .. } => "field missing",
-            Self::FieldNull { .. } => "field null",
-            Self::FieldNotText { .. } => "field not text",
-            #[cfg(feature = "html")]
-            Self::Page(_) => "page beyond limits",
-            #[cfg(not(feature = "html"))]
-            Self::NoMarkup => "page",
-            Self::NotWarc { .. } => "no warc record",
-            Self::ContentLength { .. } => "wrong content-length",
-            Self::ContentEncoding { .. } => "content-encoding",
-            Self::Body { .. } => "damaged body",
-            Self::NotAnArray { .. } => "not an array",
-            Self::BrokenArray { .. } => "broken array",
-            Self::OpenQuote { .. } => "open quote",
-            Self::TooManyColumns { .. } => "too many columns",
-            Self::RowWidth { .. } => "other number of fields",
-            Self::ColumnMissing { .. } => "column missing",
-            Self::ColumnNotText { .. } => "column not text",
-            Self::NotATable { .. } => "not a table",
-            Self::DamagedTable { .. } => "damaged table",
-            Self::NoFingerprint { .. } => "no fingerprint",
-            Self::EmptyText => "empty text",
-            Self::NotForCollection { .. } => "not for the collection",
-            Self::TooLong { .. } => "too long",
-            Self::BeyondMemory { .. } => "beyond memory",
-            Self::Truncated { .. } => "truncated stream",
-            Self::Corrupt { .. } => "damaged stream",
-            Self::Junk | Self::JunkBehindDocument => "junk after the stream",
-            Self::Swells { .. } => "unpacks too far",
-            Self::Unreadable { .. } => "unreadable file",
-            Self::Unlisted { .. } => "unreadable folder",
-            Self::Lost { cause, .. } => cause.kind(),
-        }
-    }
 }
 
 impl From<Undecodable> for RejectReason {
@@ -419,51 +355,5 @@ impl From<Undecodable> for RejectReason {
                 byte,
             }
         }
-    }
-}
-
-/// The way to mend a file that may not be read.
-fn readable(message: &str) -> &'static str {
-    if message.starts_with("Permission denied") {
-        "; make it readable (chmod u+r) or leave it out"
-    } else {
-        ""
-    }
-}
-
-fn fields(found: usize, expected: usize) -> String {
-    if found > expected {
-        format!("more than {expected}")
-    } else {
-        found.to_string()
-    }
-}
-
-fn fields_there(present: &[String]) -> String {
-    if present.is_empty() {
-        "the record has no fields".to_owned()
-    } else {
-        format!(
-            "there are {}; name the one that holds the text with --text-key",
-            present.join(", ")
-        )
-    }
-}
-
-fn columns_there(present: &[String]) -> String {
-    if present.is_empty() {
-        "the table has no columns".to_owned()
-    } else {
-        format!(
-            "there are {}; name the one that holds the text with --text-key",
-            present.join(", ")
-        )
-    }
-}
-
-fn longer(bytes: Option<u64>) -> String {
-    match bytes {
-        Some(bytes) => format!("the record has {bytes} bytes, more than"),
-        None => "the record is longer than".to_owned(),
     }
 }

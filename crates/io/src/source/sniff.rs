@@ -1,4 +1,4 @@
-//! The kind of a file by its first bytes.
+//! Detects the contents of a file from its first bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use twinprint_text::charset::{ByteOrderMark, is_binary};
 
-use super::decode::{self, Unpacking};
+use super::block::BOM;
+use super::decode::{self, UnpackLimits};
 use super::format::{Codec, Format};
-use super::split::BOM;
 use super::warc;
 
-/// Bytes looked at.
+/// The number of bytes that are read.
 const SNIFF: u64 = 8 << 10;
 
 /// The first bytes of a file, unpacked.
-pub(super) enum Head {
+pub(super) enum FileHead {
     Bytes {
         bytes: Vec<u8>,
-        /// More may follow: only the first 8 KiB are looked at, or the file is packed and damaged behind them, which reading it reports.
+        /// True if more bytes may follow: only the first 8 KiB are read, or the packed file is damaged after them, which reading it reports.
         more: bool,
     },
     /// The file cannot be opened. Reading it reports why.
@@ -29,9 +29,9 @@ pub(super) enum Head {
     NotPacked,
 }
 
-impl Head {
+impl FileHead {
     pub(super) fn read(path: &Path, codec: Codec) -> Self {
-        let Ok(stream) = decode::open(path, codec, SNIFF, Unpacking::default(), &Arc::default()) else {
+        let Ok(stream) = decode::open(path, codec, SNIFF, UnpackLimits::default(), &Arc::default()) else {
             return Self::Unreadable;
         };
         let mut bytes = Vec::new();

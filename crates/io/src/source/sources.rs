@@ -1,95 +1,73 @@
-//! The files found, and the ways through them.
+//! The files of an input, and reading them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use tempfile::TempPath;
 use twinprint_text::charset::Charset;
 
 use super::batch::BatchReader;
 use super::discover;
 use super::error::SourceError;
-use super::format::{Codec, Format};
-use super::intake::{Intake, Tally};
+use super::file::SourceFile;
+use super::intake::Intake;
 use super::options::SourceOptions;
-use super::reject::RejectReason;
+use super::shared::{Shared, UNKNOWN};
 
-/// One file to read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SourceFile {
-    /// Where it is. For stdin, its copy in the work directory.
-    pub path: PathBuf,
-    /// How users see it, and what rows of the output carry as `source`.
-    pub label: String,
-    /// Its place under `kept/` and `removed/`.
-    pub relative: PathBuf,
-    /// How it is cut into documents.
-    pub format: Format,
-    /// How its bytes are packed.
-    pub codec: Codec,
-    /// Its size on disk in bytes when it was found.
-    pub bytes: u64,
-    /// Its extension with a dot, if that names another format or none and the file is read as text all the same.
-    pub as_text: Option<String>,
-    /// The reason for which nothing of it can be read, as it showed when it was found.
-    pub unreadable: Option<RejectReason>,
-    /// Its time of change when it was found.
-    pub modified: Option<SystemTime>,
-}
-
-/// The files of a job, in the order in which their records are counted.
+/// The files of an input, in the order in which their records are numbered.
 ///
-/// Inputs come in the order given, the files of one input by the bytes of their paths. A file named twice is read
-/// once, at its first place. Among several inputs, a folder's files go into a folder of its name under `kept/`. Where two inputs would write to the same place under `kept/`, every input's files go
-/// into a folder of the input's number, from 1.
+/// Inputs keep the given order; the files of one input are ordered by the bytes of their paths. A file that is named twice is read once,
+/// at its first position. With several inputs, the files of a folder are written to a folder of its name under `kept/`. If two inputs
+/// would write to the same path under `kept/`, the files of every input are written to a folder of the input's number, from 1.
+///
+/// # Examples
+/// ```
+/// use twinprint_io::source::{RecordKind, SourceOptions, Sources};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(
+///     folder.path().join("a.jsonl"),
+///     "{\"id\": \"1\", \"text\": \"first\"}\nno JSON\n{\"id\": \"2\", \"text\": \"second\"}\n",
+/// )?;
+/// std::fs::write(folder.path().join("b.txt"), "third")?;
+///
+/// let options = SourceOptions::default();
+/// let inputs = [folder.path().display().to_string()];
+/// let work_dir = tempfile::tempdir()?;
+/// let sources = Sources::discover(&inputs, &options, work_dir.path())?;
+///
+/// let mut texts = Vec::new();
+/// for batch in sources.read(8 << 20) {
+///     // The chunks of a batch can be processed on different threads.
+///     for chunk in &batch?.chunks {
+///         chunk.documents(&options, &mut |record| {
+///             if let RecordKind::Document { text, .. } = record.kind {
+///                 texts.push(text.into_owned());
+///             }
+///         });
+///     }
+/// }
+/// assert_eq!(texts, ["first", "second", "third"]);
+///
+/// let intake = sources.intake()?;
+/// assert_eq!((intake.accepted, intake.rejected), (3, 1));
+/// let reject = intake.first_reject().ok_or("no reject")?;
+/// assert_eq!(reject.line, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Sources {
     shared: Arc<Shared>,
-}
-
-/// What readers on other threads need.
-#[derive(Debug)]
-pub struct Shared {
-    pub files: Vec<SourceFile>,
-    pub options: SourceOptions,
-    /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
-    records: Vec<AtomicU64>,
-    /// Records follow the last one that the limit allowed.
-    cut_short: AtomicBool,
-    /// The charset of each file, once its beginning was read.
-    charsets: Vec<OnceLock<Charset>>,
-    /// The account of the records parsed so far.
-    tally: Mutex<Tally>,
-    skipped: BTreeMap<String, u64>,
-    as_text: BTreeMap<String, u64>,
-    empty: Vec<String>,
-    repeated: u64,
-    cancel: Arc<AtomicBool>,
-    /// Deletes the copy of stdin with the last user.
-    _spool: Option<TempPath>,
-}
-
-const UNKNOWN: u64 = u64::MAX;
-
-impl SourceFile {
-    /// What a record without an id of its own is known by: `label:line` (or row), or the label of a whole file.
-    pub fn name_of(&self, line: u64) -> String {
-        if self.format.is_whole_file() {
-            self.label.clone()
-        } else {
-            format!("{}:{line}", self.label)
-        }
-    }
 }
 
 impl Sources {
     /// Finds the files that `inputs` name: files, folders, globs, or `-` for stdin, which is copied into `work_dir`.
     ///
     /// # Errors
-    /// An input that is missing, unreadable, of no known format, or nothing to read at all.
+    /// An input is missing, unreadable or of no known format, a pattern does not parse, or there is no file to read.
     pub fn discover(
         inputs: &[String],
         options: &SourceOptions,
@@ -98,7 +76,7 @@ impl Sources {
         Self::discover_cancellable(inputs, options, work_dir, Arc::default())
     }
 
-    /// As [`discover`](Self::discover); once `cancel` is set, finding, reading and copying stop with
+    /// As [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
     /// [`SourceError::Cancelled`].
     ///
     /// # Errors
@@ -129,8 +107,9 @@ impl Sources {
         })
     }
 
-    /// Some of the files, given by their places in [`list`](Self::list), with the same options. A copy of stdin stays with `self`.
-    pub fn part(&self, files: &[u32]) -> Self {
+    /// A subset of the files, given by their indices in [`list`](Self::list), with the same options. `self` keeps the copy of stdin, so it
+    /// must outlive the subset.
+    pub fn subset(&self, files: &[u32]) -> Self {
         let files: Vec<SourceFile> = files
             .iter()
             .filter_map(|&file| self.shared.files.get(file as usize).cloned())
@@ -158,12 +137,13 @@ impl Sources {
         &self.shared.files
     }
 
-    /// The options they were found with.
+    /// The options with which the files were found.
     pub fn options(&self) -> &SourceOptions {
         &self.shared.options
     }
 
-    /// Files left out, counted by extension; what has none is counted in words in parentheses.
+    /// The number of skipped files by extension. Skips for another reason are counted under words in parentheses, such as
+    /// [`EXCLUDED`](super::EXCLUDED).
     pub fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.shared.skipped
     }
@@ -174,7 +154,7 @@ impl Sources {
         &self.shared.as_text
     }
 
-    /// The inputs that are folders without a file to read.
+    /// The inputs that are folders in which no file is read.
     pub fn empty_inputs(&self) -> &[String] {
         &self.shared.empty
     }
@@ -190,7 +170,7 @@ impl Sources {
         (read >= limit && left).then_some(not_begun)
     }
 
-    /// How often a file was named again by a later input, and not read again.
+    /// The number of times that a later input named a file again. The file is read once.
     pub fn repeated(&self) -> u64 {
         self.shared.repeated
     }
@@ -200,8 +180,8 @@ impl Sources {
         self.shared.files.iter().map(|f| f.bytes).sum()
     }
 
-    /// Reads all files on a thread of its own, in batches of about `batch_bytes` bytes (8 to 16 MiB serve well). Two
-    /// batches are held beside those handed out: one filling, one waiting.
+    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (8 to 16 MiB work well). At most two batches are held
+    /// besides those handed out: one that is being filled and one that waits. Starts the [account](Self::intake) again.
     pub fn read(&self, batch_bytes: usize) -> BatchReader {
         self.shared.take_tally();
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, true)
@@ -210,12 +190,12 @@ impl Sources {
     /// The account of the last [reading](Self::read): of the records whose chunks were turned into [documents](super::Chunk::documents).
     ///
     /// # Errors
-    /// [`SourceError::NothingAccepted`] where there were records, and none of them is a document.
+    /// [`SourceError::NothingAccepted`] if there are records, but no record is a document.
     pub fn intake(&self) -> Result<Intake, SourceError> {
         self.intake_so_far().checked()
     }
 
-    /// As [`intake`](Self::intake), of a reading that is not over or covers a part of the input only.
+    /// The account so far, for a reading that has not ended or covers only a part of the input.
     pub fn intake_so_far(&self) -> Intake {
         self.shared.tally().intake(&self.shared.files)
     }
@@ -225,7 +205,7 @@ impl Sources {
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, false)
     }
 
-    /// The records of a file, once it has been read.
+    /// The number of records of a file, once it has been read.
     pub fn records(&self, source: u32) -> Option<u64> {
         self.shared.records(source)
     }
@@ -235,7 +215,7 @@ impl Sources {
         self.shared.charset(source)
     }
 
-    /// How many of the files read so far are in each charset.
+    /// The number of files read so far by charset.
     pub fn charsets(&self) -> BTreeMap<&'static str, u64> {
         let mut counts = BTreeMap::new();
         for charset in self.shared.charsets.iter().filter_map(OnceLock::get) {
@@ -244,56 +224,8 @@ impl Sources {
         counts
     }
 
+    /// True once the `cancel` flag of [`discover_cancellable`](Self::discover_cancellable) is set.
     pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
-    }
-}
-
-impl Shared {
-    /// The counts; a panic elsewhere leaves them whole.
-    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins to count again.
-    fn take_tally(&self) {
-        self.cut_short.store(false, Ordering::Relaxed);
-        *self.tally() = Tally::default();
-    }
-
-    /// Counts records.
-    pub fn count(&self, tally: Tally) {
-        self.tally().add(tally);
-    }
-
-    /// Notes that records follow the last one that the limit allows.
-    pub fn cut_short(&self) {
-        self.cut_short.store(true, Ordering::Relaxed);
-    }
-
-    pub fn charset(&self, source: u32) -> Option<Charset> {
-        self.charsets.get(source as usize)?.get().copied()
-    }
-
-    pub fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
-    }
-
-    pub fn records(&self, source: u32) -> Option<u64> {
-        let records = self.records.get(source as usize)?.load(Ordering::Relaxed);
-        (records != UNKNOWN).then_some(records)
-    }
-
-    pub fn set_charset(&self, source: u32, charset: Charset) {
-        if let Some(slot) = self.charsets.get(source as usize) {
-            // Read again, a file that did not change has the same; one that did is found out by its time.
-            let _ = slot.set(charset);
-        }
-    }
-
-    pub fn set_records(&self, source: u32, records: u64) {
-        if let Some(slot) = self.records.get(source as usize) {
-            slot.store(records, Ordering::Relaxed);
-        }
     }
 }

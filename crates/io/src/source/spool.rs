@@ -1,4 +1,4 @@
-//! Keeps a copy of stdin on disk, since every input is read twice.
+//! Copies stdin to disk, because every input is read twice.
 
 use std::io::{self, Read, Write};
 use std::path::Path;

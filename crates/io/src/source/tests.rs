@@ -5,22 +5,23 @@ use std::io::{self, Read};
 use proptest::prelude::*;
 use twinprint_text::charset::Charset;
 
+use super::block::BOM;
 use super::discover::discover;
-use super::longest::Longest;
 use super::loss::Loss;
+use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
-use super::scan::{Lines, Part, Scan, content, scanner};
-use super::split::{BOM, Broken, Cut, Splitter};
+use super::scan::{Lines, Scan, SpanKind, content, scanner};
+use super::split::{SplitItem, Splitter, StreamFailure};
 use super::{Codec, Format, SourceError, SourceOptions};
 
-/// A line as the splitter told of it: its number and its bytes, or the length of one that was too long.
-type Told = (u64, Result<Vec<u8>, u64>);
+/// A line that the splitter reported: its number, and its bytes or the length of a line that is too long.
+type SplitLine = (u64, Result<Vec<u8>, u64>);
 
-/// Bytes that a broken stream did not give.
+/// The unread bytes that a broken stream reports.
 const UNREAD: u64 = 9;
 
-fn broken(error: &io::Error) -> Broken {
-    Broken {
+fn broken(error: &io::Error) -> StreamFailure {
+    StreamFailure {
         reason: RejectReason::Unreadable {
             message: error.to_string(),
         },
@@ -35,40 +36,52 @@ fn up_to(max: u64) -> SourceOptions {
     }
 }
 
-fn longest(max: u64) -> Longest {
-    Longest::of(&up_to(max))
+fn record_limits(max: u64) -> RecordLimits {
+    RecordLimits::of(&up_to(max))
 }
 
 fn lines_to(max: u64) -> Box<dyn Scan> {
     scanner(Format::Lines, Charset::UTF_8, &up_to(max))
 }
 
-fn split(stream: impl Read, piece: usize, max: u64, limit: u64) -> (Vec<Told>, u64, Option<RejectReason>) {
-    let mut splitter = Splitter::new(stream, lines_to(max), Charset::UTF_8, piece, longest(max), limit);
+fn split(
+    stream: impl Read,
+    piece: usize,
+    max: u64,
+    limit: u64,
+) -> (Vec<SplitLine>, u64, Option<RejectReason>) {
+    let mut splitter = Splitter::new(
+        stream,
+        lines_to(max),
+        Charset::UTF_8,
+        piece,
+        record_limits(max),
+        limit,
+    );
     let (mut told, mut count, mut lost) = (Vec::new(), 0, None);
     while let Some(next) = splitter.next(broken) {
         assert!(lost.is_none(), "nothing follows the rest of a broken stream");
         match next {
-            Cut::Piece(piece) => {
+            SplitItem::RecordBlock(piece) => {
                 let mut records = 0;
                 for (span, bytes) in piece.parts() {
-                    if span.part == Part::Opening {
+                    if span.part == SpanKind::Opening {
                         assert_eq!(bytes, BOM);
                         continue;
                     }
-                    records += u64::from(span.part == Part::Record);
+                    records += u64::from(span.part == SpanKind::Record);
                     for (line, number) in Lines(bytes).zip(span.line..) {
                         let length = content(line).len() as u64;
                         let long = length > max;
                         let blank = !long && line.iter().all(u8::is_ascii_whitespace);
-                        assert_eq!(blank, span.part == Part::Blank);
+                        assert_eq!(blank, span.part == SpanKind::Blank);
                         told.push((number, if long { Err(length) } else { Ok(line.to_vec()) }));
                     }
                 }
                 assert_eq!(records, piece.records);
                 count += records;
             }
-            Cut::Rejected {
+            SplitItem::Rejected {
                 line,
                 raw_len,
                 reason,
@@ -87,7 +100,7 @@ fn split(stream: impl Read, piece: usize, max: u64, limit: u64) -> (Vec<Told>, u
     (told, count, lost)
 }
 
-fn twin(bytes: &[u8], max: u64, limit: u64) -> (Vec<Told>, u64) {
+fn twin(bytes: &[u8], max: u64, limit: u64) -> (Vec<SplitLine>, u64) {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     let (mut told, mut count) = (Vec::new(), 0);
     for (line, number) in bytes.split_inclusive(|&b| b == b'\n').zip(1..) {
@@ -185,12 +198,12 @@ fn a_long_line_is_not_held() {
         lines_to(max),
         Charset::UTF_8,
         1 << 16,
-        longest(max),
+        record_limits(max),
         u64::MAX,
     );
     let first = splitter.next(broken);
-    assert!(matches!(first, Some(Cut::Rejected { line: 1, raw_len, .. }) if raw_len == long));
-    let Some(Cut::Piece(piece)) = splitter.next(broken) else {
+    assert!(matches!(first, Some(SplitItem::Rejected { line: 1, raw_len, .. }) if raw_len == long));
+    let Some(SplitItem::RecordBlock(piece)) = splitter.next(broken) else {
         panic!("the short line follows")
     };
     assert_eq!((piece.spans[0].line, piece.records), (2, 1));
@@ -199,7 +212,7 @@ fn a_long_line_is_not_held() {
     assert_eq!(splitter.next(broken), None);
 }
 
-fn from_stdin(bytes: &[u8], options: &SourceOptions) -> Result<super::discover::Found, SourceError> {
+fn from_stdin(bytes: &[u8], options: &SourceOptions) -> Result<super::discover::Discovered, SourceError> {
     let dir = tempfile::tempdir().expect("a directory");
     discover(
         &["-".to_owned()],

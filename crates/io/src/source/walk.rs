@@ -1,5 +1,5 @@
 //! Lists the files below a folder, or those a glob matches. Symbolic links are not followed, and folders that hold the result of an earlier
-//! run are passed over: read again, everything in them would be a duplicate of what it was copied from. So is the output directory of the run itself.
+//! run are skipped: everything in them would be a duplicate of its original. The output directory of the run itself is skipped too.
 
 use std::fs;
 use std::io;
@@ -12,9 +12,9 @@ use super::error::SourceError;
 use super::filter::Filter;
 use crate::markers;
 
-/// What a walk came upon.
+/// An entry that a walk found.
 #[derive(Debug, PartialEq)]
-pub(super) enum Met {
+pub(super) enum WalkEntry {
     /// A file; `relative` to the root of the walk; `named` if the glob matches it itself, not a folder above it.
     File {
         path: PathBuf,
@@ -51,13 +51,22 @@ pub(super) struct Pattern {
     depth: Option<usize>,
 }
 
-/// Whether an input has the signs of a glob.
+/// True if an input contains a wildcard.
 pub(super) fn is_pattern(input: &str) -> bool {
     input.contains(['*', '?', '[', '{'])
 }
 
-/// The path that an input names itself, or the folder where the matches of a glob begin.
-pub fn root_of(input: &str) -> PathBuf {
+/// The path that an input names, or for a glob the folder in which its matches begin.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+/// use twinprint_io::source::input_root;
+///
+/// assert_eq!(input_root("data/2026/*.jsonl"), Path::new("data/2026"));
+/// assert_eq!(input_root("data/a.txt"), Path::new("data/a.txt"));
+/// ```
+pub fn input_root(input: &str) -> PathBuf {
     let path = Path::new(input);
     if path.exists() || !is_pattern(input) {
         return path.to_owned();
@@ -115,7 +124,7 @@ const RESULTS: [[&str; 3]; 2] = [
     ["assignments.jsonl", "groups.jsonl", "stories.jsonl"],
 ];
 
-/// Whether a folder is the output directory of a run.
+/// True if a folder is the output directory of a run.
 fn is_result(folder: &Path) -> bool {
     // Runs of versions that left no list are known by their files.
     let there = |name: &&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_file());
@@ -133,14 +142,14 @@ struct Folder {
     included: bool,
 }
 
-/// Walks `root`, in no particular order. With a glob, only what it matches and what lies in folders it matches. What `filter` leaves out
-/// is met as such, and folders that it excludes are not listed.
+/// Walks `root`, in no particular order. With a glob, only files that it matches, and files in folders that it matches. Entries that
+/// `filter` skips are returned as skipped, and folders that it excludes are not listed.
 pub(super) fn walk(
     root: &Path,
     pattern: Option<&Pattern>,
     filter: &Filter,
     cancel: &AtomicBool,
-) -> Result<Vec<Met>, SourceError> {
+) -> Result<Vec<WalkEntry>, SourceError> {
     let mut met = Vec::new();
     let first = Folder {
         path: root.to_owned(),
@@ -159,7 +168,7 @@ pub(super) fn walk(
         } else {
             &folder.path
         };
-        let unlisted = |error: io::Error| Met::Unlisted {
+        let unlisted = |error: io::Error| WalkEntry::Unlisted {
             path: folder.path.clone(),
             relative: folder.relative.clone(),
             message: error.to_string(),
@@ -186,15 +195,15 @@ pub(super) fn walk(
             let included = folder.included || filter.includes(&relative, kind.is_dir());
             if kind.is_dir() {
                 let depth = folder.depth + 1;
-                let goes_on = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
+                let may_match_below = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
                 let inside = folder.inside || named;
                 // Entered only where the user spells the way into it.
                 let spelled = pattern.is_some_and(|p| p.depth.is_some()) && !folder.inside;
-                let wanted = inside || goes_on;
+                let wanted = inside || may_match_below;
                 if wanted && filter.excludes(&relative, true) {
-                    met.push(Met::ExcludedFolder);
+                    met.push(WalkEntry::ExcludedFolder);
                 } else if wanted && !spelled && is_result(&path) {
-                    met.push(Met::Result);
+                    met.push(WalkEntry::Result);
                 } else if wanted && !markers::is_unfinished(&path) {
                     folders.push(Folder {
                         path,
@@ -206,19 +215,19 @@ pub(super) fn walk(
                 }
             } else if folder.inside || named {
                 met.push(if filter.excludes(&relative, false) {
-                    Met::Excluded
+                    WalkEntry::Excluded
                 } else if !included {
-                    Met::NotIncluded
+                    WalkEntry::NotIncluded
                 } else if kind.is_file() {
-                    Met::File {
+                    WalkEntry::File {
                         path,
                         relative,
                         named,
                     }
                 } else if kind.is_symlink() {
-                    Met::Link
+                    WalkEntry::Link
                 } else {
-                    Met::Special
+                    WalkEntry::Special
                 });
             }
         }

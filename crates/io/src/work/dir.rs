@@ -1,12 +1,12 @@
-//! The directory of a run's temporary files.
+//! The work directory: the directory of a run's temporary files.
 //!
-//! It goes away with the run. What a killed run left is deleted by the next that works in the same place: each holds a lock on a file in its
-//! directory, which ends with the process whatever ended it. That file is deleted last, so that whatever a kill leaves can be distinguished
-//! from the directory of a run that is still going.
+//! It is deleted at the end of the run. The work directory of a killed run is deleted by the next run with the same parent directory. Each run
+//! locks a file in its work directory. The system releases the lock when the process ends, however it ends. The lock file is deleted last, so the
+//! remains of a killed run can be distinguished from the directory of a live one.
 //!
-//! The directories above it that a run had to make go away as well. The name of the directory has their number, so that the last of several
-//! runs at once removes them, and a run removes those that a killed one made. A kill at the moment at which they are made or removed leaves
-//! empty directories.
+//! Parent directories that the run created are removed as well. Their number is part of the name of the work directory, so that the
+//! last of several concurrent runs removes them, and a run removes those of a killed run. A kill while they are created or removed
+//! leaves empty directories.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -19,35 +19,49 @@ use super::WorkError;
 use crate::markers::WORK_DIR;
 use crate::work::MadeDirs;
 
-/// The file that is locked.
+/// The name of the lock file.
 const LOCK: &str = "lock";
-/// Somebody may take a new directory for an old one before it is locked; then another is made.
-const TRIES: u32 = 8;
+/// Attempts to create a directory. Another run may delete a new directory as abandoned before it is locked.
+const MAX_ATTEMPTS: u32 = 8;
 
-/// A directory that goes away when it is dropped.
+/// A directory for temporary files, which is deleted when it is dropped.
+///
+/// ```
+/// use twinprint_io::work::WorkDir;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let room = tempfile::tempdir()?;
+/// let work = WorkDir::create(room.path())?;
+/// let path = work.path().to_owned();
+/// std::fs::write(path.join("run-0"), "sorted rows")?;
+/// drop(work);
+/// assert!(!path.exists());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct WorkDir {
-    // Closed before the directory goes, as some systems want it.
+    // Closed before the directory is deleted, which some systems require.
     _lock: File,
     dir: TempDir,
-    // Removed after the directory that is in them.
+    // Removed after the directory inside them.
     _made: MadeDirs,
 }
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        // The next run deletes files that cannot be deleted now.
+        // Files that cannot be deleted now are deleted by the next run.
         let _deleted = empty(self.dir.path());
     }
 }
 
 impl WorkDir {
-    /// Makes one below `parent`, which is made if need be, and deletes those of dead runs there.
+    /// Creates a work directory below `parent`, which is created if it is missing, and deletes those of killed runs there.
     ///
     /// # Errors
     /// [`WorkError::Dir`].
     pub fn create(parent: &Path) -> Result<Self, WorkError> {
-        let made = (0..TRIES)
+        let made = (0..MAX_ATTEMPTS)
             .find_map(|_| Self::locked(parent).transpose())
             .unwrap_or_else(|| Err(io::Error::other("its lock is always held by another")));
         made.map_err(|source| WorkError::Dir {
@@ -56,7 +70,7 @@ impl WorkDir {
         })
     }
 
-    /// Makes one where the system has its temporary files, for work that writes nothing else.
+    /// Creates a work directory in the temporary directory of the system, for runs without an output directory.
     ///
     /// # Errors
     /// [`WorkError::Dir`].
@@ -64,11 +78,12 @@ impl WorkDir {
         Self::create(&std::env::temp_dir())
     }
 
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// A new directory with its lock; `None` if another run took it for an old one, or removed the directory above.
+    /// A new directory with its lock; `None` if another run deleted it as abandoned, or removed its parent.
     fn locked(parent: &Path) -> io::Result<Option<Self>> {
         let mut made = MadeDirs::missing(parent);
         Disk.create_dir_all(parent)?;
@@ -80,15 +95,15 @@ impl WorkDir {
             new => new?,
         };
         let lock = match File::create(dir.path().join(LOCK)) {
-            // Another took the empty directory for an old one.
+            // Another run deleted the empty directory as abandoned.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             lock => lock?,
         };
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),
-            // Another had locked it, deleted the directory and let go.
+            // Another run had locked it, deleted the directory and released the lock.
             _ if !dir.path().join(LOCK).exists() => return Ok(None),
-            // A file system without locks: nobody else can lock it either.
+            // On a file system without locks, no other run can lock it either.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         Ok(Some(Self {
@@ -99,7 +114,7 @@ impl WorkDir {
     }
 }
 
-/// Deletes what is in a work directory, but for its lock.
+/// Deletes the contents of a work directory except for its lock file.
 fn empty(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -112,8 +127,8 @@ fn empty(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Deletes the directories whose lock nobody holds, and empty ones. What cannot be deleted, or has no lock, is left alone. Returns how
-/// many levels of `parent` a run made that is still going or was killed.
+/// Deletes empty work directories and those whose lock is free. Directories without a lock file, or that cannot be deleted, stay. Returns
+/// the largest number of levels of `parent` that a live or killed run created.
 fn clear(parent: &Path) -> usize {
     let mut made = 0;
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -128,10 +143,10 @@ fn clear(parent: &Path) -> usize {
         let theirs = rest.split_once('-').and_then(|(count, _)| count.parse().ok());
         made = made.max(theirs.unwrap_or(0));
         let path = entry.path();
-        let _stays_for_the_next = match File::options().write(true).open(path.join(LOCK)) {
+        let _deleted = match File::options().write(true).open(path.join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => empty(&path).and_then(|()| fs::remove_dir_all(&path)),
             Ok(_) => Ok(()),
-            // This fails unless it is empty.
+            // Fails unless the directory is empty.
             Err(_) => fs::remove_dir(&path),
         };
     }

@@ -1,17 +1,17 @@
-//! Room on the disk that a path is on.
+//! The free space on the disk of a path.
 
 use std::path::{Path, PathBuf};
 
-/// A disk, as far as the system tells.
+/// A disk and its free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// Bytes that may still be written.
+    /// The free space in bytes.
     pub free: u64,
-    /// The same for all paths on one disk.
+    /// The device number. It is equal for all paths on one disk.
     pub disk: u64,
 }
 
-/// The disk that `path` is on or will be made on.
+/// The disk on which `path` is or would be created; `None` if the system does not report it.
 pub fn disk_space(path: &Path) -> Option<DiskSpace> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
     absolute.ancestors().find_map(existing)

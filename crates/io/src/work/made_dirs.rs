@@ -1,19 +1,19 @@
-//! Directories that a run makes, and removes again unless something is in them.
+//! Directories that a run creates, and removes at its end unless they contain files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use twinprint_index::storage::folder;
 
-/// Directories to remove when this is dropped. One that holds something then stays, with those above it.
+/// Directories that are removed when this value is dropped. A directory that is not empty stays, with those above it.
 #[derive(Debug, Default)]
 pub struct MadeDirs {
-    /// Those below before those above.
+    /// Deepest first.
     levels: Vec<PathBuf>,
 }
 
 impl MadeDirs {
-    /// The directories that are missing up to `path`, for a caller that is about to make them.
+    /// The missing directories on the way to `path`, for a caller that is about to create them.
     pub fn missing(path: &Path) -> Self {
         let missing = |level: &&Path| fs::symlink_metadata(level).is_err();
         Self {
@@ -21,7 +21,7 @@ impl MadeDirs {
         }
     }
 
-    /// The directories that hold them, whose entries must be durable for these to be.
+    /// The parents of the directories. They must be synced to make the directories durable.
     pub fn parents(&self) -> impl Iterator<Item = &Path> {
         self.levels.iter().map(|level| folder(level))
     }
@@ -31,7 +31,7 @@ impl MadeDirs {
         self.levels.len()
     }
 
-    /// Takes over the last `count` levels of `path` from another run that made them.
+    /// Takes over the last `count` levels of `path` from another run that created them.
     pub fn take_over(&mut self, path: &Path, count: usize) {
         if count > self.levels.len() {
             self.levels = named(path).take(count).map(Path::to_owned).collect();
@@ -39,7 +39,7 @@ impl MadeDirs {
     }
 }
 
-/// A directory and those above it, as far as the path names them.
+/// A directory and the directories above it that the path names.
 fn named(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors().filter(|level| !level.as_os_str().is_empty())
 }
@@ -47,7 +47,7 @@ fn named(path: &Path) -> impl Iterator<Item = &Path> {
 impl Drop for MadeDirs {
     fn drop(&mut self) {
         for level in &self.levels {
-            // Fails if something is in it.
+            // Fails unless the directory is empty.
             let _stays = fs::remove_dir(level);
         }
     }

@@ -1,8 +1,8 @@
 //! The spool: canonical texts on disk, so that candidates can be verified without holding the corpus in memory.
 //!
-//! Texts are packed into blocks of about 4 KiB, each compressed by itself: small enough that reading one text unpacks
-//! little else, large enough to compress well. The file lives in the work directory and dies with the run; it has no
-//! format to keep. Blocks are compressed in parallel and written in order.
+//! Texts are packed into blocks of about 4 KiB, which are compressed separately. A block is small enough that reading one text unpacks
+//! little else, and large enough to compress well. The file is in the work directory and is deleted with the run, so its format may
+//! change with any version. Blocks are compressed in parallel and written in order.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,29 +13,31 @@ use rayon::prelude::*;
 use super::WorkError;
 use twinprint_index::PositionedFile;
 
-/// Bytes of text a block holds before it is sealed. A longer text has a block of its own.
-const BLOCK: usize = 4 << 10;
-/// Speed before size: the spool is read back once or twice. Levels of zstd far below zero skip most of the matching: a gigabyte
-/// of Chinese records takes 620 MB.
-const LEVEL: i32 = -40;
+/// The largest size of a block, in bytes of text. A longer text has a block of its own.
+const BLOCK_BYTES: usize = 4 << 10;
+/// The zstd level. It favours speed, because the spool is read only once or twice: levels far below zero skip most of the matching. A
+/// gigabyte of Chinese records takes 620 MB.
+const ZSTD_LEVEL: i32 = -40;
 
-/// Where a text stands.
+/// The position of a text in the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRef {
+    /// The number of the block.
     pub block: u32,
-    at: u32,
+    /// The offset of the text in the unpacked block, in bytes.
+    offset: u32,
     len: u32,
 }
 
 impl TextRef {
-    /// For runs that keep no texts.
+    /// The position of a text that was not stored.
     pub const NOWHERE: Self = Self {
         block: u32::MAX,
-        at: 0,
+        offset: 0,
         len: 0,
     };
 
-    /// Bytes of the text.
+    /// The length of the text in bytes.
     pub fn len(self) -> usize {
         self.len as usize
     }
@@ -48,7 +50,23 @@ struct Block {
     raw: u32,
 }
 
-/// Takes texts in order.
+/// Writes texts to a spool in order.
+///
+/// ```
+/// use twinprint_io::work::{BlockBuffer, SpoolWriter, WorkDir};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let work = WorkDir::temporary()?;
+/// let mut writer = SpoolWriter::create(&work.path().join("texts"))?;
+/// let first = writer.push("the first text");
+/// let second = writer.push("the second text");
+/// let spool = writer.finish()?;
+/// let mut buffer = BlockBuffer::default();
+/// assert_eq!(spool.text(second, &mut buffer)?, "the second text");
+/// assert_eq!(spool.text(first, &mut buffer)?, "the first text");
+/// # Ok(())
+/// # }
+/// ```
 pub struct SpoolWriter {
     path: PathBuf,
     file: BufWriter<File>,
@@ -59,6 +77,10 @@ pub struct SpoolWriter {
 }
 
 impl SpoolWriter {
+    /// Creates the spool file, which must not exist.
+    ///
+    /// # Errors
+    /// [`WorkError::Spool`].
     pub fn create(path: &Path) -> Result<Self, WorkError> {
         let file = File::options()
             .read(true)
@@ -69,24 +91,24 @@ impl SpoolWriter {
         Ok(Self {
             path: path.to_owned(),
             file: BufWriter::with_capacity(1 << 20, file),
-            pending: Vec::with_capacity(2 * BLOCK),
+            pending: Vec::with_capacity(2 * BLOCK_BYTES),
             sealed: Vec::new(),
             blocks: Vec::new(),
             bytes: 0,
         })
     }
 
-    /// Adds a text. It is on disk after the next [`flush`](Self::flush) or [`finish`](Self::finish).
+    /// Adds a text. It is written by the next [`flush`](Self::flush) or [`finish`](Self::finish).
     pub fn push(&mut self, text: &str) -> TextRef {
-        if !self.pending.is_empty() && self.pending.len() + text.len() > BLOCK {
+        if !self.pending.is_empty() && self.pending.len() + text.len() > BLOCK_BYTES {
             self.seal();
         }
         let block = (self.blocks.len() + self.sealed.len()) as u32;
-        let at = self.pending.len() as u32;
+        let offset = self.pending.len() as u32;
         self.pending.extend_from_slice(text.as_bytes());
         TextRef {
             block,
-            at,
+            offset,
             len: text.len() as u32,
         }
     }
@@ -94,17 +116,20 @@ impl SpoolWriter {
     fn seal(&mut self) {
         self.sealed.push(std::mem::replace(
             &mut self.pending,
-            Vec::with_capacity(2 * BLOCK),
+            Vec::with_capacity(2 * BLOCK_BYTES),
         ));
     }
 
-    /// Compresses the sealed blocks on all threads and writes them.
+    /// Compresses the full blocks on all threads and writes them.
+    ///
+    /// # Errors
+    /// [`WorkError::Spool`], usually for a full disk.
     pub fn flush(&mut self) -> Result<(), WorkError> {
         let packed: Vec<std::io::Result<Vec<u8>>> = self
             .sealed
             .par_iter()
             .map_init(
-                || zstd::bulk::Compressor::new(LEVEL),
+                || zstd::bulk::Compressor::new(ZSTD_LEVEL),
                 |compressor, raw| match compressor {
                     Ok(compressor) => compressor.compress(raw),
                     Err(error) => Err(std::io::Error::other(error.to_string())),
@@ -125,7 +150,10 @@ impl SpoolWriter {
         Ok(())
     }
 
-    /// Writes what is left and opens the spool for reading.
+    /// Writes the remaining texts and opens the spool for reading.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
     pub fn finish(mut self) -> Result<Spool, WorkError> {
         if !self.pending.is_empty() {
             self.seal();
@@ -144,7 +172,7 @@ impl SpoolWriter {
     }
 }
 
-/// Reads texts back, from any thread.
+/// Reads texts, from any thread.
 pub struct Spool {
     path: PathBuf,
     file: PositionedFile,
@@ -152,7 +180,7 @@ pub struct Spool {
     bytes: u64,
 }
 
-/// Buffers of one reading thread.
+/// The buffers of a reading thread, with the block that was read last.
 #[derive(Default)]
 pub struct BlockBuffer {
     packed: Vec<u8>,
@@ -162,24 +190,27 @@ pub struct BlockBuffer {
 }
 
 impl Spool {
-    /// Bytes on disk.
+    /// The size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The text at `place`; its block stays in the buffer for the next one.
-    pub fn text<'b>(&self, place: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
-        if place.len == 0 {
-            // The block it would stand in may never have been written.
+    /// Reads the text at `text`. Its block stays in the buffer, so that the next text of the same block needs no read.
+    ///
+    /// # Errors
+    /// [`WorkError::Spool`] for a file that cannot be read or has changed.
+    pub fn text<'b>(&self, text: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
+        if text.len == 0 {
+            // Its block may never have been written.
             return Ok("");
         }
-        if buffer.loaded != Some(place.block) {
+        if buffer.loaded != Some(text.block) {
             buffer.loaded = None;
-            self.load(place.block, buffer)
+            self.load(text.block, buffer)
                 .map_err(|source| WorkError::spool(&self.path, source))?;
-            buffer.loaded = Some(place.block);
+            buffer.loaded = Some(text.block);
         }
-        let (start, end) = (place.at as usize, place.at as usize + place.len());
+        let (start, end) = (text.offset as usize, text.offset as usize + text.len());
         buffer
             .raw
             .get(start..end)

@@ -51,7 +51,7 @@ impl Owned {
     }
 }
 
-/// A folder of inputs, and beside it room for work.
+/// A folder of inputs, and a work directory next to it.
 pub struct Inputs {
     dir: TempDir,
 }

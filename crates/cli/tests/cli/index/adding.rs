@@ -1,6 +1,6 @@
-//! `index add` after one that was killed, with the note that a kill leaves.
+//! `index add` after one that was killed, with the note that it left.
 
-use twinprint::raw::InputDigest;
+use twinprint::raw::FingerprintDigest;
 
 use super::{number, u64s};
 use crate::sandbox::Sandbox;
@@ -24,7 +24,7 @@ fn x() -> Vec<u64> {
 
 /// The note of a killed `index add seen x.u64` of that many fingerprints, under the ids from `first` on.
 fn note(first: u64) -> String {
-    let mut digest = InputDigest::new(false);
+    let mut digest = FingerprintDigest::new(false);
     digest.add(&x(), &[]);
     format!("{:032x} {first} {}\n", digest.finish(), first + 50)
 }
@@ -146,7 +146,7 @@ fn a_pipe_is_refused() {
     ] {
         sandbox
             .run(command)
-            .fails(1, &["is no regular file; its length must be known"]);
+            .fails(1, &["is not a regular file; its length must be known"]);
     }
     assert!(!sandbox.path("new").exists());
 }

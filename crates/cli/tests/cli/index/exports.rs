@@ -1,4 +1,4 @@
-//! `index export`: everything comes out that is alive, and goes in again.
+//! `index export`: the export has everything live, and can be built again.
 
 use super::{number, rows, u64s};
 use crate::sandbox::Sandbox;
@@ -26,7 +26,7 @@ fn index() -> (Sandbox, Vec<(u64, u64)>) {
 }
 
 #[test]
-fn what_lives_comes_out_by_id() {
+fn live_fingerprints_are_exported_by_id() {
     let (sandbox, living) = index();
     let jsonl = living
         .iter()
@@ -64,7 +64,7 @@ fn what_lives_comes_out_by_id() {
 }
 
 #[test]
-fn what_comes_out_goes_in_again() {
+fn an_export_can_be_built_again() {
     let (sandbox, _) = index();
     sandbox.run("index export seen -o out.u64 -q").ok();
     sandbox.run("index export seen -o out.parquet -q").ok();
@@ -83,7 +83,7 @@ fn what_comes_out_goes_in_again() {
     let export = |index: &str| sandbox.run(&format!("index export {index} -q")).ok().stdout;
     assert_eq!(export("numbers"), export("seen"));
     assert_eq!(export("table"), export("seen"));
-    // A table says by what profile its fingerprints were made.
+    // A table names the profile of its fingerprints.
     let stat = |index: &str| {
         let text = sandbox.run(&format!("index stat {index} --json")).ok().stdout;
         let stat: serde_json::Value = serde_json::from_str(&text).unwrap();

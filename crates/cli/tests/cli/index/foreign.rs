@@ -1,4 +1,4 @@
-//! Files that are not an index's own, and ids at the end of what there is.
+//! Files that are not of the index, and the end of the id range.
 
 use super::{number, rows, u64s};
 use crate::sandbox::Sandbox;
@@ -70,7 +70,7 @@ fn a_build_touches_no_index_whose_manifest_is_lost() {
 }
 
 #[test]
-fn ids_up_to_the_last_but_one_can_be_given_and_those_that_are_left_are_said() {
+fn ids_up_to_the_last_but_one_can_be_given_and_the_remaining_number_is_reported() {
     let sandbox = Sandbox::new();
     let last = u64::MAX - 1;
     sandbox.put("one.u64", u64s([number(1)]));
@@ -83,7 +83,7 @@ fn ids_up_to_the_last_but_one_can_be_given_and_those_that_are_left_are_said() {
         2,
         &[
             &format!("the next free id of seen is {}", u64::MAX),
-            "there are ids for 0 fingerprints only",
+            "ids remain for only 0 fingerprints",
             "--first-id",
             "--ids",
         ],
@@ -97,7 +97,7 @@ fn ids_up_to_the_last_but_one_can_be_given_and_those_that_are_left_are_said() {
             2,
             &[
                 &format!("--first-id {first}"),
-                "there are ids for 1 fingerprint only",
+                "ids remain for only 1 fingerprint",
             ],
         );
     let found = |queries: &str| {

@@ -1,4 +1,4 @@
-//! What fingerprints are read from, and the forms in which rows are written.
+//! The formats of fingerprint files, and of rows.
 
 use std::process::Stdio;
 
@@ -92,7 +92,7 @@ fn packed_files_and_ids_of_their_own_are_read() {
     let said = sandbox.run("index add own new.u64 -q").ok().stdout;
     let next = (0..300).map(id).max().unwrap() + 1;
     assert!(said.contains(&format!("ids {next} to {}", next + 39)), "{said}");
-    // What has ids that are there takes the place of what they had.
+    // Existing ids get the new fingerprints.
     sandbox.put("less.u64", u64s([id(7), id(3)]));
     sandbox.put("two.u64", u64s([number(4000), number(5000)]));
     sandbox.run("index add own two.u64 --ids less.u64 -q").ok();
@@ -179,7 +179,7 @@ fn files_that_do_not_fit_are_named_with_the_way_out() {
         1,
         &["old.csv", "*.u64", "*.parquet"],
     );
-    // What failed is in nobody's way.
+    // A failed command does not block the next one.
     sandbox.run("index build old.u64 --ids same.u64 -o seen -q").ok();
     let before = sandbox.tree("seen");
     sandbox

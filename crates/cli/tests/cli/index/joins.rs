@@ -1,4 +1,4 @@
-//! `index join` and `index query --scan` against comparing everything with everything.
+//! `index join` and `index query --scan` compared with brute force.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn expanded(jsonl: &str, itself: bool) -> (Vec<(u64, u64, u64)>, usize) {
     (pairs, jsonl.lines().count())
 }
 
-/// What is joined, and what both sides hold.
+/// The sides of a join, and their fingerprints.
 type Case<'c> = (&'c str, &'c [(u64, u64)], Option<&'c [(u64, u64)]>);
 
 fn numbered(fingerprints: &[u64], first: u64) -> Vec<(u64, u64)> {
@@ -191,7 +191,7 @@ fn a_join_that_would_be_too_large_writes_nothing() {
 }
 
 #[test]
-fn a_scan_finds_what_lookups_find() {
+fn a_scan_and_lookups_find_the_same() {
     for (name, n) in [("uniform", 900), ("clumped", 200), ("equal", 50)] {
         let sandbox = Sandbox::new();
         sandbox.put("a.u64", u64s(shape(name, n, 1)));

@@ -1,4 +1,4 @@
-//! Profiles of stored fingerprints: kept, never mixed, and enough to find texts.
+//! Profiles of stored fingerprints: stored, never mixed, and sufficient to look up texts.
 
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn two_profiles_are_never_compared() {
         sandbox.run(args).fails(1, &both);
     }
     assert_eq!(sandbox.tree("leon"), before);
-    // Of what nothing is said, nothing can be refused.
+    // Fingerprints of an unknown profile are never refused.
     sandbox.run("index add leon leon.u64 -q").ok();
     sandbox.run("index query unknown --queries leon.u64 -q").ok();
     sandbox.run("index join unknown leon -q").ok();
@@ -131,5 +131,5 @@ fn two_profiles_are_never_compared() {
     // `dedup` asks with the same care.
     sandbox
         .run("dedup old.jsonl -o out --against leon")
-        .fails(1, &["1e0ng", "take --profile"]);
+        .fails(1, &["1e0ng", "take that profile with --profile"]);
 }

@@ -1,4 +1,4 @@
-//! Builds that are ended at any moment, and resumed.
+//! Builds that are interrupted at any moment, and resumed.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
     assert!(killed > 3, "only {killed} were killed on the way");
 }
 
-/// Ends builds until one of them has left whole tables; what it said.
+/// Kills builds until one has left complete tables, and returns its stderr.
 fn left_with_a_table(sandbox: &Sandbox) -> String {
     let mut after = Duration::from_millis(2);
     for _ in 0..200 {
@@ -132,9 +132,13 @@ fn only_the_same_command_on_the_same_input_resumes() {
         said.contains("interrupted; the same command resumes the build"),
         "{said}"
     );
-    sandbox
-        .run("index stat seen")
-        .fails(1, &["seen is not an index yet", "the same command"]);
+    sandbox.run("index stat seen").fails(
+        1,
+        &[
+            "seen is not an index yet",
+            "build it again from the same input to resume it",
+        ],
+    );
     sandbox
         .run("index add seen a.u64")
         .fails(1, &["seen is not an index yet"]);

@@ -84,7 +84,7 @@ fn the_reason_is_what_stopped_the_choice() {
             steps(&[(sufficient + 2, budget)]),
             24,
             sufficient + 1,
-            Choice::Affordable,
+            RadiusChoice::Affordable,
             "with about 5 candidates a document or fewer: 0.0",
         ),
         // The budget ends below what suffices, and the next radius is beyond the limit.
@@ -92,42 +92,42 @@ fn the_reason_is_what_stopped_the_choice() {
             steps(&[(4, limit)]),
             24,
             3,
-            Choice::Affordable,
+            RadiusChoice::Affordable,
             "about 5 candidates a document or fewer, expected to find 0 % of",
         ),
         (
             steps(&[(4, budget)]),
             24,
             sufficient,
-            Choice::Sufficient,
+            RadiusChoice::Sufficient,
             "is expected to find 90 % of the pairs at the threshold: 6.0",
         ),
         (
             steps(&[(4, budget), (9, limit)]),
             24,
             8,
-            Choice::Limited,
+            RadiusChoice::Limited,
             "with about 100 candidates a document or fewer, expected to find",
         ),
         (
             steps(&[(4, budget)]),
             10,
             10,
-            Choice::Widest,
+            RadiusChoice::Widest,
             "the widest radius that is considered at 128 bits, expected to find",
         ),
         (
             steps(&[]),
             24,
             24,
-            Choice::Widest,
+            RadiusChoice::Widest,
             "the widest radius that is considered at 128 bits: 0.0 candidates",
         ),
     ] {
         let radius = chosen(&within, widest, 0.8);
         assert_eq!((radius.k, radius.choice), (k, choice), "{radius:?}");
         assert!(radius.reason.contains(said), "{}", radius.reason);
-        let claims = radius.choice == Choice::Sufficient;
+        let claims = radius.choice == RadiusChoice::Sufficient;
         assert!(
             !claims || radius.expected_recall >= SUFFICIENT_RECALL,
             "{radius:?}"

@@ -18,7 +18,7 @@ pub(super) fn hash(inputs: &[String], source: &SourceOptions, options: &DedupOpt
         ..options.clone()
     };
     let source = SourceOptions {
-        most_held: 0,
+        max_held: 0,
         ..source.clone()
     };
     let profile = options.profile.checksum();

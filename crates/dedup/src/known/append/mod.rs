@@ -6,7 +6,7 @@
 //! 1. The run opens the collection first and holds its lock until it ends. No other process asks or adds in between, so of two runs at
 //!    once the second is refused before it writes anything.
 //! 2. The output directory is marked before anything else is written to it. The marker names the run and the collection
-//!    ([`Claim`](twinprint_io::sink::Claim)).
+//!    ([`RunClaim`](twinprint_io::sink::RunClaim)).
 //! 3. The documents and the record of the run enter the collection in one transaction, after the output is whole and durable. That
 //!    commit is the moment at which the run has ended.
 //! 4. The collection remembers the run by a digest of its input: the answers it gave and what the run added
@@ -54,7 +54,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::runs::{AddedRecord, Appended, DigestKey, EndedRun, KnownAnswer, KnownDocument, PastRun};
-use twinprint_io::sink::{Begun, Claim, Existing, OpenClaim, OutputDir, changed, unchanged};
+use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunClaim, RunStart, changed, unchanged};
 use twinprint_io::source::{RejectReason, SourceOptions, Sources};
 
 use super::{Against, AskedInput, DocumentStore, KeptRecords, Known, KnownClasses, Objection};
@@ -70,7 +70,7 @@ pub(crate) struct Append<'a> {
     store: &'a dyn DocumentStore,
     /// The store's directory, as it was given.
     path: PathBuf,
-    claim: Claim,
+    claim: RunClaim,
     /// The record of earlier runs of this input.
     past: Option<PastRun>,
     /// The answers of the collection, in the first run.
@@ -97,11 +97,11 @@ impl<'a> Append<'a> {
                 problem: AgainstProblem::AppendToIndex,
             });
         };
-        let claim = Claim {
+        let claim = RunClaim {
             run: random(),
             store: store.identity(),
             command: command::hash(inputs, source, options),
-            place: path.display().to_string(),
+            store_path: path.display().to_string(),
         };
         Ok(Self {
             store: &**store,
@@ -123,9 +123,9 @@ impl<'a> Append<'a> {
     }
 
     /// Begins the output directory and marks it as that of this run.
-    pub(crate) fn begin(&self, out: &Path, existing: Existing) -> Result<Begun, DedupError> {
+    pub(crate) fn begin(&self, out: &Path, existing: Existing) -> Result<RunStart, DedupError> {
         let begun = OutputDir::begin_or_resume(out, existing, |open| self.has_ended(out, open))?;
-        if let Begun::New(dir) = &begun {
+        if let RunStart::New(dir) = &begun {
             dir.claim(&self.claim)?;
         }
         Ok(begun)

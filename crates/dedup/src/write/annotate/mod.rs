@@ -10,20 +10,21 @@ mod tests;
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::options::Columns;
 use twinprint_io::rows::Ratio;
-use twinprint_io::sink::{Edit, Kind, SinkError, Under};
-use twinprint_io::source::{BOM, Body, Format, Part, Sources};
+use twinprint_io::sink::{ColumnType, Edit, RecordContext, SinkError};
+use twinprint_io::source::{BOM, ChunkContent, Format, Sources, SpanKind};
 
 /// Files whose beginnings are looked at before the run begins.
-const MAX_FILES_CHECKED: usize = 16;
+const FILES_LOOKED_AT: usize = 16;
 
 impl Columns {
     /// The names and what they hold, in the order in which they are written.
-    fn fields(self) -> &'static [(&'static str, Kind)] {
-        use Kind::{Boolean, Integer, Real, Text};
+    fn fields(self) -> &'static [(&'static str, ColumnType)] {
+        use ColumnType::{Boolean, Integer, Real, Text};
         match self {
             Self::Twinprint => &[
                 ("cluster_id", Integer),
@@ -89,7 +90,7 @@ pub(crate) struct Annotator {
 }
 
 /// The name of a field and what it holds.
-type Field = (String, Kind);
+type Field = (String, ColumnType);
 
 impl Annotator {
     /// `prefix` comes before every name.
@@ -114,30 +115,30 @@ impl Annotator {
     /// [`SinkError::FieldClash`], or what reading meets.
     pub(crate) fn look_ahead(&self, sources: &Sources) -> Result<(), SinkError> {
         let files = sources.list().len();
-        for file in (0..files).step_by(files.div_ceil(MAX_FILES_CHECKED).max(1)) {
-            let Some(batch) = sources.part(&[file as u32]).reread(1).next() else {
+        for file in (0..files).step_by(files.div_ceil(FILES_LOOKED_AT).max(1)) {
+            let Some(batch) = sources.subset(&[file as u32]).reread(1).next() else {
                 continue;
             };
             let label = &sources.list()[file].label;
             for chunk in &batch?.chunks {
                 match &chunk.body {
-                    Body::Bytes { charset, piece, .. } => {
-                        let under = Under {
+                    ChunkContent::Bytes { charset, block, .. } => {
+                        let under = RecordContext {
                             source: file as u32,
                             charset: *charset,
-                            header: piece.header.as_deref(),
+                            header: block.header.as_deref(),
                         };
-                        for (span, record) in piece.parts() {
+                        for (span, record) in block.parts() {
                             match span.part {
-                                Part::Opening => self.check_header(under, label)?,
-                                Part::Record => self.check(under, record, label, span.line)?,
+                                SpanKind::Opening => self.check_header(under, label)?,
+                                SpanKind::Record => self.check(under, record, label, span.line)?,
                                 _ => {}
                             }
                         }
                     }
                     #[cfg(feature = "tables")]
-                    Body::Rows { stretch, .. } => {
-                        let taken = |name: &&str| stretch.table().has_column(name);
+                    ChunkContent::Rows { row_range, .. } => {
+                        let taken = |name: &&str| row_range.table().has_column(name);
                         if let Some(name) = self.names().find(taken) {
                             return Err(clash(label.clone(), name));
                         }
@@ -154,7 +155,7 @@ impl Annotator {
     }
 
     /// Looks for the names among those of a header.
-    fn check_header(&self, under: Under<'_>, label: &str) -> Result<(), SinkError> {
+    fn check_header(&self, under: RecordContext<'_>, label: &str) -> Result<(), SinkError> {
         let taken = |name: &&str| under.header.is_some_and(|header| header.has(name));
         match self.names().find(taken) {
             Some(name) => Err(clash(label.to_owned(), name)),
@@ -163,7 +164,13 @@ impl Annotator {
     }
 
     /// Looks for the names among the fields of an object.
-    fn check(&self, under: Under<'_>, record: &[u8], label: &str, line: u64) -> Result<(), SinkError> {
+    fn check(
+        &self,
+        under: RecordContext<'_>,
+        record: &[u8],
+        label: &str,
+        line: u64,
+    ) -> Result<(), SinkError> {
         if under.header.is_some() {
             return Ok(());
         }
@@ -179,7 +186,7 @@ impl Annotator {
     /// [`SinkError::FieldClash`], [`SinkError::Unencodable`].
     fn append(
         &self,
-        under: Under<'_>,
+        under: RecordContext<'_>,
         record: &[u8],
         (label, line): (&str, u64),
         annotation: &Annotation<'_>,
@@ -205,7 +212,7 @@ fn clash(place: String, name: &str) -> SinkError {
     }
 }
 
-fn unencodable(place: String, under: Under<'_>, text: String) -> SinkError {
+fn unencodable(place: String, under: RecordContext<'_>, text: String) -> SinkError {
     SinkError::Unencodable {
         place,
         charset: under.charset,
@@ -222,7 +229,7 @@ pub(crate) struct Annotate<'a, F> {
 }
 
 impl<F> Annotate<'_, F> {
-    fn label(&self, under: Under<'_>) -> &str {
+    fn label(&self, under: RecordContext<'_>) -> &str {
         &self.sources.list()[under.source as usize].label
     }
 }
@@ -233,7 +240,7 @@ where
 {
     fn record(
         &self,
-        under: Under<'_>,
+        under: RecordContext<'_>,
         line: u64,
         ordinal: u64,
         record: &[u8],
@@ -247,7 +254,7 @@ where
         self.annotator.append(under, record, place, &annotation, out)
     }
 
-    fn opening(&self, under: Under<'_>, opening: &[u8], out: &mut Vec<u8>) -> Result<(), SinkError> {
+    fn opening(&self, under: RecordContext<'_>, opening: &[u8], out: &mut Vec<u8>) -> Result<(), SinkError> {
         let Some(header) = under.header.filter(|_| opening != BOM) else {
             out.extend_from_slice(opening);
             return Ok(());
@@ -259,7 +266,7 @@ where
             .map_err(|text| unencodable(label.to_owned(), under, text))
     }
 
-    fn columns(&self) -> &[(String, Kind)] {
+    fn columns(&self) -> &[(String, ColumnType)] {
         &self.annotator.fields
     }
 

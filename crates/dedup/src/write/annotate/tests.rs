@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use twinprint_text::charset::Charset;
 
 use super::*;
-use twinprint_io::source::{Form, Header};
+use twinprint_io::source::{DelimitedFormat, Header};
 
 fn annotation() -> Annotation<'static> {
     Annotation {
@@ -12,7 +12,7 @@ fn annotation() -> Annotation<'static> {
         is_leader: false,
         duplicate_of: Some("a \"b\"é".into()),
         hamming: 5,
-        jaccard: Ratio::of(0.875),
+        jaccard: Ratio::new(0.875),
         dup_count: 2,
         place: 1,
     }
@@ -24,7 +24,7 @@ fn annotated(
     header: Option<&Header>,
     record: &[u8],
 ) -> Result<Vec<u8>, String> {
-    let under = Under {
+    let under = RecordContext {
         source: 0,
         charset,
         header,
@@ -83,7 +83,7 @@ fn fields_keep_to_the_charset_of_the_file() {
     assert_eq!(value["x_duplicate_of"], "a \"b\"é");
 
     let row = |charset, header: &[u8]| {
-        let form = Form {
+        let form = DelimitedFormat {
             usual: b',',
             given: None,
             charset,

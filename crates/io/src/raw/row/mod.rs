@@ -1,9 +1,9 @@
-//! Rows about fingerprints and ids, in four forms.
+//! Rows about fingerprints and ids, in four formats.
 //!
-//! * JSON lines: an object a row. A fingerprint is 16 hexadecimal digits, several ids an array.
-//! * CSV: a header and a line a row. A fingerprint is 16 hexadecimal digits, several ids are parted by blanks.
-//! * Parquet: a fingerprint and an id are unsigned numbers of 64 bits, a distance one of 32, several ids a list.
-//! * bin: numbers of 64 bits, little-endian, in the order of the columns; before several ids stands how many they are.
+//! * JSON lines: an object for each row. A fingerprint is 16 hexadecimal digits, and several ids are an array.
+//! * CSV: a header, and a line for each row. A fingerprint is 16 hexadecimal digits, and several ids are separated by spaces.
+//! * Parquet: a fingerprint and an id are unsigned 64-bit integers, a distance is an unsigned 32-bit integer, and several ids are a list.
+//! * bin: 64-bit little-endian integers, in the order of the columns. Several ids are preceded by their number.
 
 #[cfg(feature = "tables")]
 mod table;
@@ -13,9 +13,9 @@ use std::io::{self, BufWriter, Write};
 #[cfg(feature = "tables")]
 use self::table::Table;
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowForm {
+pub enum RowFormat {
     /// JSON lines.
     Jsonl,
     /// Comma-separated values with a header.
@@ -27,9 +27,9 @@ pub enum RowForm {
     Bin,
 }
 
-/// What a column holds.
+/// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// An id or a position.
     Id,
     /// Several ids.
@@ -38,46 +38,74 @@ pub enum Kind {
     Fingerprint,
     /// A Hamming distance.
     Distance,
-    /// A name; there is no binary form of it.
+    /// A name, which has no binary form.
     Name,
 }
 
 /// A column of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column(pub &'static str, pub Kind);
+pub struct Column {
+    /// The name.
+    pub name: &'static str,
+    /// The kind of its values.
+    pub kind: ColumnKind,
+}
 
-/// What stands in a row.
+impl Column {
+    /// A column of this name and kind.
+    pub const fn new(name: &'static str, kind: ColumnKind) -> Self {
+        Self { name, kind }
+    }
+}
+
+/// A value in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'v> {
-    /// Of an id, a fingerprint or a distance.
+pub enum RowValue<'v> {
+    /// An id, a fingerprint or a distance.
     Number(u64),
-    /// Of several ids.
+    /// Several ids.
     Numbers(&'v [u64]),
-    /// Of a name.
+    /// A name.
     Name(&'v str),
 }
 
-/// Why rows cannot be written.
+/// Rows that cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// The system refused.
+    /// The system refuses to write.
     #[error("the rows cannot be written")]
     Io(#[from] io::Error),
-    /// A binary form of names does not exist.
-    #[error("the column \"{0}\" holds names, for which there is no binary form; take another --format")]
+    /// A column of names in the binary format.
+    #[error("the column \"{0}\" holds names, for which there is no binary form; choose another format")]
     NoBinary(&'static str),
-    /// A row has values of other kinds than the columns.
+    /// A value of a row does not fit the kind of its column.
     #[error("a row does not fit the column \"{0}\"")]
     Unfit(&'static str),
 }
 
 /// Writes rows of the same columns.
+///
+/// ```
+/// use twinprint_io::raw::{Column, ColumnKind, RowFormat, RowValue, RowWriter};
+///
+/// const COLUMNS: &[Column] = &[
+///     Column::new("id", ColumnKind::Id),
+///     Column::new("fingerprint", ColumnKind::Fingerprint),
+/// ];
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut writer = RowWriter::new(Vec::new(), RowFormat::Csv, COLUMNS, &[])?;
+/// writer.row(&[RowValue::Number(17), RowValue::Number(0xff)])?;
+/// assert_eq!(writer.finish()?, b"id,fingerprint\n17,00000000000000ff\n");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct RowWriter<W: Write + Send> {
     columns: &'static [Column],
     out: Out<W>,
-    /// The row being written, used again.
+    /// The buffer of the current row.
     row: Vec<u8>,
     rows: u64,
 }
@@ -92,13 +120,13 @@ enum Out<W: Write + Send> {
 }
 
 impl<W: Write + Send> RowWriter<W> {
-    /// Begins: a CSV file has its header at once. `notes` are kept in a Parquet file's metadata; other forms have no place for them.
+    /// Begins the rows; a CSV header is written at once. `notes` are written to the metadata of a Parquet file. Other formats ignore them.
     ///
     /// # Errors
-    /// A name in binary form; what the system says.
+    /// [`RowError::NoBinary`]; [`RowError::Io`].
     pub fn new(
         out: W,
-        form: RowForm,
+        form: RowFormat,
         columns: &'static [Column],
         #[cfg_attr(
             not(feature = "tables"),
@@ -108,18 +136,18 @@ impl<W: Write + Send> RowWriter<W> {
     ) -> Result<Self, RowError> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         let out = match form {
-            RowForm::Jsonl => Out::Jsonl(out),
-            RowForm::Csv => {
-                let names: Vec<&str> = columns.iter().map(|column| column.0).collect();
+            RowFormat::Jsonl => Out::Jsonl(out),
+            RowFormat::Csv => {
+                let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
                 writeln!(out, "{}", names.join(","))?;
                 Out::Csv(out)
             }
-            RowForm::Bin => match columns.iter().find(|column| column.1 == Kind::Name) {
-                Some(column) => return Err(RowError::NoBinary(column.0)),
+            RowFormat::Bin => match columns.iter().find(|column| column.kind == ColumnKind::Name) {
+                Some(column) => return Err(RowError::NoBinary(column.name)),
                 None => Out::Bin(out),
             },
             #[cfg(feature = "tables")]
-            RowForm::Parquet => Out::Parquet(Box::new(Table::create(out, columns, notes)?)),
+            RowFormat::Parquet => Out::Parquet(Box::new(Table::create(out, columns, notes)?)),
         };
         Ok(Self {
             columns,
@@ -132,17 +160,17 @@ impl<W: Write + Send> RowWriter<W> {
     /// Writes a row, a value for each column.
     ///
     /// # Errors
-    /// What the system says; values that are not those of the columns.
-    pub fn row(&mut self, values: &[Value<'_>]) -> Result<(), RowError> {
+    /// [`RowError::Unfit`]; [`RowError::Io`].
+    pub fn row(&mut self, values: &[RowValue<'_>]) -> Result<(), RowError> {
         let cells = || self.columns.iter().zip(values);
-        if let Some((column, _)) = cells().find(|(column, value)| !fits(column.1, value)) {
-            return Err(RowError::Unfit(column.0));
+        if let Some((column, _)) = cells().find(|(column, value)| !fits(column.kind, value)) {
+            return Err(RowError::Unfit(column.name));
         }
         self.rows += 1;
         self.row.clear();
         match &mut self.out {
             Out::Jsonl(out) => {
-                for (i, (&Column(name, kind), value)) in cells().enumerate() {
+                for (i, (&Column { name, kind }, value)) in cells().enumerate() {
                     let before = if i == 0 { '{' } else { ',' };
                     write!(self.row, "{before}\"{name}\":")?;
                     json(&mut self.row, kind, value)?;
@@ -151,7 +179,7 @@ impl<W: Write + Send> RowWriter<W> {
                 out.write_all(&self.row)?;
             }
             Out::Csv(out) => {
-                for (i, (&Column(_, kind), value)) in cells().enumerate() {
+                for (i, (&Column { kind, .. }, value)) in cells().enumerate() {
                     if i > 0 {
                         self.row.push(b',');
                     }
@@ -163,12 +191,12 @@ impl<W: Write + Send> RowWriter<W> {
             Out::Bin(out) => {
                 for value in values {
                     match value {
-                        Value::Number(number) => self.row.extend(number.to_le_bytes()),
-                        Value::Numbers(numbers) => {
+                        RowValue::Number(number) => self.row.extend(number.to_le_bytes()),
+                        RowValue::Numbers(numbers) => {
                             self.row.extend((numbers.len() as u64).to_le_bytes());
                             self.row.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
                         }
-                        Value::Name(_) => {}
+                        RowValue::Name(_) => {}
                     }
                 }
                 out.write_all(&self.row)?;
@@ -179,15 +207,15 @@ impl<W: Write + Send> RowWriter<W> {
         Ok(())
     }
 
-    /// Rows written.
+    /// The number of rows written so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Writes what is left and gives back where it was written to.
+    /// Writes the remaining rows and returns the underlying writer.
     ///
     /// # Errors
-    /// What the system says.
+    /// [`RowError::Io`].
     pub fn finish(self) -> Result<W, RowError> {
         let out = match self.out {
             Out::Jsonl(out) | Out::Csv(out) | Out::Bin(out) => out,
@@ -200,37 +228,40 @@ impl<W: Write + Send> RowWriter<W> {
     }
 }
 
-fn fits(kind: Kind, value: &Value<'_>) -> bool {
+fn fits(kind: ColumnKind, value: &RowValue<'_>) -> bool {
     match value {
-        Value::Number(_) => matches!(kind, Kind::Id | Kind::Fingerprint | Kind::Distance),
-        Value::Numbers(_) => kind == Kind::Ids,
-        Value::Name(_) => kind == Kind::Name,
+        RowValue::Number(_) => matches!(
+            kind,
+            ColumnKind::Id | ColumnKind::Fingerprint | ColumnKind::Distance
+        ),
+        RowValue::Numbers(_) => kind == ColumnKind::Ids,
+        RowValue::Name(_) => kind == ColumnKind::Name,
     }
 }
 
-fn json(to: &mut Vec<u8>, kind: Kind, value: &Value<'_>) -> io::Result<()> {
+fn json(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<()> {
     match value {
-        Value::Number(number) if kind == Kind::Fingerprint => write!(to, "\"{number:016x}\""),
-        Value::Number(number) => write!(to, "{number}"),
-        Value::Numbers(numbers) => {
+        RowValue::Number(number) if kind == ColumnKind::Fingerprint => write!(to, "\"{number:016x}\""),
+        RowValue::Number(number) => write!(to, "{number}"),
+        RowValue::Numbers(numbers) => {
             to.push(b'[');
             joined(to, numbers, ',')?;
             to.push(b']');
             Ok(())
         }
-        Value::Name(name) => Ok(serde_json::to_writer(to, name)?),
+        RowValue::Name(name) => Ok(serde_json::to_writer(to, name)?),
     }
 }
 
-fn csv(to: &mut Vec<u8>, kind: Kind, value: &Value<'_>) -> io::Result<()> {
+fn csv(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<()> {
     match value {
-        Value::Number(number) if kind == Kind::Fingerprint => write!(to, "{number:016x}"),
-        Value::Number(number) => write!(to, "{number}"),
-        Value::Numbers(numbers) => joined(to, numbers, ' '),
-        Value::Name(name) if name.contains([',', '"', '\n', '\r']) => {
+        RowValue::Number(number) if kind == ColumnKind::Fingerprint => write!(to, "{number:016x}"),
+        RowValue::Number(number) => write!(to, "{number}"),
+        RowValue::Numbers(numbers) => joined(to, numbers, ' '),
+        RowValue::Name(name) if name.contains([',', '"', '\n', '\r']) => {
             write!(to, "\"{}\"", name.replace('"', "\"\""))
         }
-        Value::Name(name) => write!(to, "{name}"),
+        RowValue::Name(name) => write!(to, "{name}"),
     }
 }
 

@@ -11,10 +11,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::{Column, Kind, Value};
+use super::{Column, ColumnKind, RowValue};
 
-/// Values of the longest column of a row group, about.
-const GROUP: usize = 1 << 18;
+/// The approximate number of values of the longest column of a row group.
+const GROUP_VALUES: usize = 1 << 18;
 
 /// A table being written.
 pub(super) struct Table<W: Write + Send> {
@@ -24,12 +24,13 @@ pub(super) struct Table<W: Write + Send> {
 
 /// A column of one row group.
 struct Cells {
-    kind: Kind,
+    kind: ColumnKind,
     numbers: Vec<i64>,
     small: Vec<i32>,
     names: Vec<ByteArray>,
-    /// For lists: 0 where one begins, 1 within, and for each whether there is an element.
+    /// For lists, the repetition level of each value: 0 at the beginning of a list, 1 within it.
     repetition: Vec<i16>,
+    /// For lists, the definition level of each value: 1 for an element, 0 for an empty list.
     definition: Vec<i16>,
 }
 
@@ -41,11 +42,13 @@ impl<W: Write + Send> std::fmt::Debug for Table<W> {
 
 impl<W: Write + Send> Table<W> {
     pub(super) fn create(out: W, columns: &[Column], notes: &[(&str, &str)]) -> io::Result<Self> {
-        let field = |&Column(name, kind): &Column| match kind {
-            Kind::Id | Kind::Fingerprint => format!("required int64 {name} (integer(64, false));"),
-            Kind::Distance => format!("required int32 {name} (integer(32, false));"),
-            Kind::Name => format!("required binary {name} (string);"),
-            Kind::Ids => format!(
+        let field = |&Column { name, kind }: &Column| match kind {
+            ColumnKind::Id | ColumnKind::Fingerprint => {
+                format!("required int64 {name} (integer(64, false));")
+            }
+            ColumnKind::Distance => format!("required int32 {name} (integer(32, false));"),
+            ColumnKind::Name => format!("required binary {name} (string);"),
+            ColumnKind::Ids => format!(
                 "required group {name} (list) {{ repeated group list {{ required int64 element (integer(64, false)); }} }}"
             ),
         };
@@ -63,7 +66,7 @@ impl<W: Write + Send> Table<W> {
             .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)))
             .map_err(failed)?;
         let cells = |column: &Column| Cells {
-            kind: column.1,
+            kind: column.kind,
             numbers: Vec::new(),
             small: Vec::new(),
             names: Vec::new(),
@@ -76,13 +79,17 @@ impl<W: Write + Send> Table<W> {
         })
     }
 
-    pub(super) fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
+    pub(super) fn row(&mut self, values: &[RowValue<'_>]) -> io::Result<()> {
         let mut longest = 0;
         for (cells, value) in self.columns.iter_mut().zip(values) {
             cells.push(value);
             longest = longest.max(cells.len());
         }
-        if longest >= GROUP { self.flush() } else { Ok(()) }
+        if longest >= GROUP_VALUES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn finish(mut self) -> io::Result<W> {
@@ -108,14 +115,14 @@ impl Cells {
         self.numbers.len().max(self.small.len()).max(self.names.len())
     }
 
-    fn push(&mut self, value: &Value<'_>) {
+    fn push(&mut self, value: &RowValue<'_>) {
         match value {
-            &Value::Number(number) if self.kind == Kind::Distance => self.small.push(number as i32),
-            Value::Number(number) => self.numbers.push(number.cast_signed()),
-            Value::Name(name) => self.names.push(ByteArray::from(*name)),
-            Value::Numbers(numbers) => {
+            &RowValue::Number(number) if self.kind == ColumnKind::Distance => self.small.push(number as i32),
+            RowValue::Number(number) => self.numbers.push(number.cast_signed()),
+            RowValue::Name(name) => self.names.push(ByteArray::from(*name)),
+            RowValue::Numbers(numbers) => {
                 self.numbers.extend(numbers.iter().map(|n| n.cast_signed()));
-                // A list without elements still takes a place.
+                // An empty list has one level without a value.
                 let places = numbers.len().max(1);
                 self.repetition
                     .extend((0..places).map(|place| i16::from(place > 0)));
@@ -130,10 +137,10 @@ impl Cells {
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
         match self.kind {
-            Kind::Distance => column::<_, Int32Type>(group, &self.small, None)?,
-            Kind::Name => column::<_, ByteArrayType>(group, &self.names, None)?,
-            Kind::Id | Kind::Fingerprint => column::<_, Int64Type>(group, &self.numbers, None)?,
-            Kind::Ids => {
+            ColumnKind::Distance => column::<_, Int32Type>(group, &self.small, None)?,
+            ColumnKind::Name => column::<_, ByteArrayType>(group, &self.names, None)?,
+            ColumnKind::Id | ColumnKind::Fingerprint => column::<_, Int64Type>(group, &self.numbers, None)?,
+            ColumnKind::Ids => {
                 let levels = Some((&self.definition[..], &self.repetition[..]));
                 column::<_, Int64Type>(group, &self.numbers, levels)?;
             }
@@ -159,7 +166,7 @@ fn column<W: Write + Send, T: DataType>(
     column.close()
 }
 
-/// What the system said, where it was the system.
+/// Unwraps an error of the system from an error of the writer.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -1,27 +1,33 @@
-//! Columns that a table gets beside its own.
+//! Columns that are added to a table.
 //!
-//! They come last, at the top level, and may be null, as other writers leave their columns.
+//! They are the last columns, at the top level, and may be null, as most writers declare their columns.
 
 use serde_json::Value;
 
-use crate::sink::edit::{Edit, Kind};
+use crate::sink::edit::{ColumnType, Edit};
 
 /// The values of added columns, by row.
-pub(super) struct Added<'a> {
+pub(super) struct AddedColumns<'a> {
     edit: &'a dyn Edit,
-    /// First row and its ordinal of each stretch, in order of rows.
-    stretches: Vec<(u64, u64)>,
+    /// The beginnings of the stretches of rows, in order of rows.
+    stretches: Vec<StretchStart>,
+}
+
+/// The beginning of a stretch of rows with consecutive ordinals.
+struct StretchStart {
+    row: u64,
+    ordinal: u64,
 }
 
 /// Some values of one column.
-pub(super) enum Values {
+pub(super) enum ColumnValues {
     Integers(Vec<Option<i64>>),
     Reals(Vec<Option<f64>>),
     Booleans(Vec<Option<bool>>),
     Texts(Vec<Option<String>>),
 }
 
-impl<'a> Added<'a> {
+impl<'a> AddedColumns<'a> {
     pub(super) fn new(edit: &'a dyn Edit) -> Self {
         Self {
             edit,
@@ -29,27 +35,32 @@ impl<'a> Added<'a> {
         }
     }
 
-    /// Notes that the rows from `row` on have the ordinals from `ordinal` on.
+    /// Adds a stretch: the rows from `row` on have the ordinals from `ordinal` on.
     pub(super) fn note(&mut self, row: u64, ordinal: u64) {
-        self.stretches.push((row, ordinal));
+        self.stretches.push(StretchStart { row, ordinal });
     }
 
-    /// Names and kinds.
-    pub(super) fn columns(&self) -> &'a [(String, Kind)] {
+    /// The names and types of the columns.
+    pub(super) fn columns(&self) -> &'a [(String, ColumnType)] {
         self.edit.columns()
     }
 
-    /// What a column holds in some rows that were noted. It computes what all columns hold there.
-    pub(super) fn values(&self, column: usize, kind: Kind, rows: impl Iterator<Item = u64>) -> Values {
+    /// The values of a column in some rows of the stretches. The values of all columns are computed for each row.
+    pub(super) fn values(
+        &self,
+        column: usize,
+        kind: ColumnType,
+        rows: impl Iterator<Item = u64>,
+    ) -> ColumnValues {
         let values = rows.map(|row| {
             let mut values = self.edit.values(self.ordinal(row));
             values.get_mut(column).map_or(Value::Null, Value::take)
         });
         match kind {
-            Kind::Integer => Values::Integers(values.map(|value| value.as_i64()).collect()),
-            Kind::Real => Values::Reals(values.map(|value| value.as_f64()).collect()),
-            Kind::Boolean => Values::Booleans(values.map(|value| value.as_bool()).collect()),
-            Kind::Text => Values::Texts(
+            ColumnType::Integer => ColumnValues::Integers(values.map(|value| value.as_i64()).collect()),
+            ColumnType::Real => ColumnValues::Reals(values.map(|value| value.as_f64()).collect()),
+            ColumnType::Boolean => ColumnValues::Booleans(values.map(|value| value.as_bool()).collect()),
+            ColumnType::Text => ColumnValues::Texts(
                 values
                     .map(|value| match value {
                         Value::String(text) => Some(text),
@@ -61,8 +72,8 @@ impl<'a> Added<'a> {
     }
 
     fn ordinal(&self, row: u64) -> u64 {
-        let after = self.stretches.partition_point(|&(first, _)| first <= row);
-        let stretch = after.checked_sub(1).and_then(|at| self.stretches.get(at));
-        stretch.map_or(u64::MAX, |&(first, ordinal)| ordinal + (row - first))
+        let after = self.stretches.partition_point(|start| start.row <= row);
+        let stretch = after.checked_sub(1).and_then(|last| self.stretches.get(last));
+        stretch.map_or(u64::MAX, |start| start.ordinal + (row - start.row))
     }
 }

@@ -8,9 +8,9 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-use super::Job;
-use super::added::{Added, Values};
-use crate::sink::edit::Kind;
+use super::TableJob;
+use super::added::{AddedColumns, ColumnValues};
+use crate::sink::edit::ColumnType;
 use crate::sink::error::SinkError;
 use crate::sink::file::OutputFile;
 use crate::source::{ArrowTable, Format, guarded};
@@ -21,8 +21,8 @@ enum Output {
     Stream(Box<StreamWriter<OutputFile>>),
 }
 
-/// Writes the wanted rows; the bytes written.
-pub(super) fn write(job: &Job<'_>, table: &ArrowTable, file: OutputFile) -> Result<u64, SinkError> {
+/// Writes the wanted rows. Returns the size of the file in bytes.
+pub(super) fn write(job: &TableJob<'_>, table: &ArrowTable, file: OutputFile) -> Result<u64, SinkError> {
     let path = file.path().to_owned();
     let failed = |error| write_failed(error, &path);
     let damaged = |reason| job.damaged(reason);
@@ -56,34 +56,34 @@ pub(super) fn write(job: &Job<'_>, table: &ArrowTable, file: OutputFile) -> Resu
     output.finish().map_err(failed)?.finish()
 }
 
-/// The schema with the columns added; its metadata stays.
-pub(super) fn with_added(schema: &Schema, added: &Added<'_>) -> SchemaRef {
+/// The schema with the added columns. Its metadata is unchanged.
+pub(super) fn with_added(schema: &Schema, added: &AddedColumns<'_>) -> SchemaRef {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     fields.extend(added.columns().iter().map(|(name, kind)| {
         let data_type = match kind {
-            Kind::Integer => DataType::Int64,
-            Kind::Real => DataType::Float64,
-            Kind::Boolean => DataType::Boolean,
-            Kind::Text => DataType::Utf8,
+            ColumnType::Integer => DataType::Int64,
+            ColumnType::Real => DataType::Float64,
+            ColumnType::Boolean => DataType::Boolean,
+            ColumnType::Text => DataType::Utf8,
         };
         Arc::new(Field::new(name, data_type, true))
     }));
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The batch, of these rows, with the columns added.
+/// The batch of these rows with the added columns.
 fn annotated(
     batch: &RecordBatch,
-    added: &Added<'_>,
+    added: &AddedColumns<'_>,
     rows: &(impl Iterator<Item = u64> + Clone),
 ) -> Result<RecordBatch, ArrowError> {
     let mut arrays = batch.columns().to_vec();
     for (column, &(_, kind)) in added.columns().iter().enumerate() {
         let array: ArrayRef = match added.values(column, kind, rows.clone()) {
-            Values::Integers(values) => Arc::new(Int64Array::from(values)),
-            Values::Reals(values) => Arc::new(Float64Array::from(values)),
-            Values::Booleans(values) => Arc::new(BooleanArray::from(values)),
-            Values::Texts(values) => Arc::new(StringArray::from(values)),
+            ColumnValues::Integers(values) => Arc::new(Int64Array::from(values)),
+            ColumnValues::Reals(values) => Arc::new(Float64Array::from(values)),
+            ColumnValues::Booleans(values) => Arc::new(BooleanArray::from(values)),
+            ColumnValues::Texts(values) => Arc::new(StringArray::from(values)),
         };
         arrays.push(array);
     }
@@ -92,7 +92,7 @@ fn annotated(
 
 impl Output {
     fn new(table: &ArrowTable, schema: &Schema, file: OutputFile) -> Result<Self, ArrowError> {
-        // Batches hold strings as bytes; what is written of them is the same, and the schema is the input's.
+        // Batches hold strings as bytes, which are written unchanged. The schema is that of the input.
         let options = IpcWriteOptions::default().try_with_compression(table.compression())?;
         let Some(metadata) = table.file_metadata() else {
             let writer = StreamWriter::try_new_with_options(file, schema, options)?;
@@ -126,7 +126,7 @@ impl Output {
     }
 }
 
-/// Takes an error of the output file back out of the writer's.
+/// Unwraps an error of the output file from the error of the writer.
 fn write_failed(error: ArrowError, path: &Path) -> SinkError {
     let error = match error {
         ArrowError::IoError(_, io) => io,

@@ -1,8 +1,8 @@
-//! Writes the rows of a table again, to one table of what is kept and one of what is removed.
+//! Rewrites a table as one table of kept rows and one of removed rows.
 //!
-//! A table cannot be cut by bytes, so that it is written anew once the fates of all its rows are known: same schema, same
-//! metadata, same codecs, the values as they were. The table of kept rows is always there, if only with the schema; that of
-//! removed rows only if there are any. Of a run that annotates there is one table, which has further columns.
+//! A table cannot be split by bytes, so it is rewritten once the actions on all its rows are known, with the same schema, metadata, codecs
+//! and values. The table of kept rows is always written, even without rows. The table of removed rows is written only if there are any.
+//! A run that annotates writes one table, which has further columns.
 
 mod added;
 mod arrow;
@@ -10,61 +10,61 @@ mod parquet;
 
 use std::sync::Arc;
 
-use self::added::Added;
+use self::added::AddedColumns;
+use super::action::{CopyCounts, RecordAction, output_path};
 use super::changed::{changed, unchanged};
-use super::copy::{Fate, Written};
 use super::dir::OutputDir;
 use super::edit::Edit;
 use super::error::SinkError;
-use super::records::place;
-use crate::source::{SourceFile, Sources, Stretch, Table};
+use crate::source::{RowRange, SourceFile, Sources, Table};
 
 pub use self::parquet::write_failed as parquet_failed;
 
-/// The rows of one table, as their fates become known.
+/// The actions on the rows of one table, as they become known.
 pub(super) struct TableCopy<'a> {
     table: Arc<Table>,
-    /// By row. Rows that were lost have none and go nowhere, like those beyond the end.
-    fates: Vec<Fate>,
-    added: Option<Added<'a>>,
+    /// The action on each row. Lost rows, like rows beyond the end, are not written.
+    actions: Vec<RecordAction>,
+    added: Option<AddedColumns<'a>>,
 }
 
 impl<'a> TableCopy<'a> {
     pub(super) fn new(table: &Arc<Table>, edit: Option<&'a dyn Edit>) -> Self {
         Self {
             table: Arc::clone(table),
-            fates: Vec::new(),
-            added: edit.map(Added::new),
+            actions: Vec::new(),
+            added: edit.map(AddedColumns::new),
         }
     }
 
-    /// Notes the fates of a stretch's rows, the first of which has the ordinal `ordinal`.
-    pub(super) fn note(&mut self, stretch: &Stretch, ordinal: u64, fate: &dyn Fn(u64) -> Fate) {
-        self.fates.resize(stretch.rows.start as usize, Fate::Reject);
-        let rows = stretch.rows.end - stretch.rows.start;
-        self.fates.extend((ordinal..ordinal + rows).map(fate));
+    /// Adds the actions on the rows of a stretch, the first of which has the ordinal `ordinal`.
+    pub(super) fn note(&mut self, row_range: &RowRange, ordinal: u64, action: &dyn Fn(u64) -> RecordAction) {
+        self.actions
+            .resize(row_range.rows.start as usize, RecordAction::Reject);
+        let rows = row_range.rows.end - row_range.rows.start;
+        self.actions.extend((ordinal..ordinal + rows).map(action));
         if let Some(added) = &mut self.added {
-            added.note(stretch.rows.start, ordinal);
+            added.note(row_range.rows.start, ordinal);
         }
     }
 
-    /// Writes both tables, at once where there are threads for it; rows that are not removed go where `main` says.
+    /// Writes both tables, in parallel if threads are free. Rows that are not removed are written by the action `main`.
     pub(super) fn finish(
         &self,
         input: &SourceFile,
         sources: &Sources,
         out: &OutputDir,
-        main: Fate,
-    ) -> Result<Written, SinkError> {
-        // What the table was planned from must be what is read now.
+        main: RecordAction,
+    ) -> Result<CopyCounts, SinkError> {
+        // The rows read now must be those that the actions were decided on.
         unchanged(input)?;
-        let rows = |fate| self.fates.iter().filter(|&&this| this == fate).count() as u64;
-        let (kept, removed) = (rows(main), rows(Fate::Remove));
-        let write = |fate| {
-            let job = Job {
+        let rows = |action| self.actions.iter().filter(|&&this| this == action).count() as u64;
+        let (kept, removed) = (rows(main), rows(RecordAction::Remove));
+        let write = |action| {
+            let job = TableJob {
                 input,
-                fates: &self.fates,
-                fate,
+                actions: &self.actions,
+                action,
                 sources,
                 added: self.added.as_ref(),
             };
@@ -72,48 +72,54 @@ impl<'a> TableCopy<'a> {
         };
         let (kept_bytes, removed_bytes) = rayon::join(
             || write(main),
-            || if removed == 0 { Ok(0) } else { write(Fate::Remove) },
+            || {
+                if removed == 0 {
+                    Ok(0)
+                } else {
+                    write(RecordAction::Remove)
+                }
+            },
         );
-        let written = Written {
+        let written = CopyCounts {
             kept_bytes: kept_bytes?,
             removed_bytes: removed_bytes?,
             kept_records: kept,
             removed_records: removed,
-            ..Written::default()
+            ..CopyCounts::default()
         };
         unchanged(input)?;
         Ok(written)
     }
 }
 
-/// Writes the rows of one fate.
-struct Job<'j> {
+/// The writing of the rows with one action.
+struct TableJob<'j> {
     input: &'j SourceFile,
-    fates: &'j [Fate],
-    fate: Fate,
+    actions: &'j [RecordAction],
+    action: RecordAction,
     sources: &'j Sources,
-    added: Option<&'j Added<'j>>,
+    added: Option<&'j AddedColumns<'j>>,
 }
 
-impl Job<'_> {
+impl TableJob<'_> {
     fn write(&self, table: &Table, out: &OutputDir) -> Result<u64, SinkError> {
-        let mut columns = self.added.into_iter().flat_map(Added::columns);
+        let mut columns = self.added.into_iter().flat_map(AddedColumns::columns);
         if let Some((name, _)) = columns.find(|(name, _)| table.has_column(name)) {
             return Err(SinkError::FieldClash {
                 place: self.input.label.clone(),
                 name: name.clone(),
             });
         }
-        let file = out.file(place(self.input, self.fate))?;
+        let file = out.file(output_path(self.input, self.action))?;
         match table {
             Table::Arrow(table) => arrow::write(self, table, file),
             Table::Parquet(table) => parquet::write(self, table, file),
         }
     }
 
-    /// Which of the rows are wanted. Rows beyond the last fate are not.
+    /// True if a row is written. Rows beyond the last action are not.
     fn wanted(&self, row: u64) -> bool {
-        self.fates.get(row as usize) == Some(&self.fate)
+        self.actions.get(row as usize) == Some(&self.action)
     }
 
     fn check_cancelled(&self) -> Result<(), SinkError> {
@@ -124,7 +130,7 @@ impl Job<'_> {
         }
     }
 
-    /// The error for rows that could be read for their text, but not as a whole.
+    /// The error for rows whose texts could be read, but not all of their columns.
     fn damaged(&self, what: impl std::fmt::Display) -> SinkError {
         SinkError::Damaged {
             label: self.input.label.clone(),

@@ -1,26 +1,18 @@
 //! gzip, member by member.
 //!
-//! The members of a file unpack to one stream. Where each began and ended is noted as soon as its last byte is out, because web archives
-//! pack each record by itself, and a record goes out with its own packed bytes. Zeros after a member are padding; anything else that is
+//! The members of a file unpack to one stream. The range of each is noted as soon as its last byte is returned, because web archives
+//! pack each record as one member, and a kept record is copied with its packed bytes. Zeros after a member are padding; anything else that is
 //! no member is an error, as against a member that is damaged.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
-use std::ops::Range;
 use std::sync::Arc;
 
 use flate2::bufread::GzDecoder;
 
-use super::Told;
+use super::progress::{GzipMember, ReadProgress};
 
-/// A member by its bytes: in the file, and of the stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    pub packed: Range<u64>,
-    pub unpacked: Range<u64>,
-}
-
-/// What follows the last member is no gzip.
+/// The error that bytes after the last member are no gzip.
 #[derive(Debug)]
 pub(super) struct Junk;
 
@@ -36,14 +28,14 @@ impl std::error::Error for Junk {}
 pub(super) struct Gzip<R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<Position<R>>>,
-    /// Where the member at hand begins, and the bytes unpacked so far.
+    /// The start of the current member in both streams, and the bytes unpacked so far.
     packed_start: u64,
     unpacked_start: u64,
     unpacked: u64,
-    /// The byte and the error after those given out: looking for them tells whether a member is over.
+    /// One byte or error read ahead, which shows if a member has ended.
     ahead: Option<u8>,
     failed: Option<io::Error>,
-    told: Arc<Told>,
+    progress: Arc<ReadProgress>,
 }
 
 /// A reader that knows how far it was read.
@@ -53,7 +45,7 @@ struct Position<R> {
 }
 
 impl<R: BufRead> Gzip<R> {
-    pub(super) fn new(reader: R, told: &Arc<Told>) -> Self {
+    pub(super) fn new(reader: R, progress: &Arc<ReadProgress>) -> Self {
         Self {
             decoder: Some(GzDecoder::new(Position { reader, at: 0 })),
             packed_start: 0,
@@ -61,11 +53,11 @@ impl<R: BufRead> Gzip<R> {
             unpacked: 0,
             ahead: None,
             failed: None,
-            told: Arc::clone(told),
+            progress: Arc::clone(progress),
         }
     }
 
-    fn unpack(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+    fn open_unpacked(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while let Some(decoder) = &mut self.decoder {
             let read = decoder.read(buf)?;
             if read > 0 {
@@ -83,7 +75,7 @@ impl<R: BufRead> Gzip<R> {
             return Ok(());
         };
         let mut packed = decoder.into_inner();
-        self.told.member(Member {
+        self.progress.member(GzipMember {
             packed: self.packed_start..packed.at,
             unpacked: self.unpacked_start..self.unpacked,
         });
@@ -117,7 +109,7 @@ impl<R: BufRead> Read for Gzip<R> {
             filled = 1;
         }
         if self.failed.is_none() && filled < buf.len() {
-            match self.unpack(&mut buf[filled..]) {
+            match self.open_unpacked(&mut buf[filled..]) {
                 Ok(read) => filled += read,
                 Err(error) => self.failed = Some(error),
             }
@@ -127,7 +119,7 @@ impl<R: BufRead> Read for Gzip<R> {
         }
         if self.failed.is_none() {
             let mut next = [0];
-            match self.unpack(&mut next) {
+            match self.open_unpacked(&mut next) {
                 Ok(0) => {}
                 Ok(_) => self.ahead = Some(next[0]),
                 Err(error) => self.failed = Some(error),
@@ -181,7 +173,7 @@ mod tests {
             let (mut file, mut stream, mut expected) = (Vec::new(), Vec::new(), Vec::new());
             for (part, padding) in &parts {
                 let packed = member(part);
-                expected.push(Member {
+                expected.push(GzipMember {
                     packed: file.len() as u64..(file.len() + packed.len()) as u64,
                     unpacked: stream.len() as u64..(stream.len() + part.len()) as u64,
                 });
@@ -192,16 +184,16 @@ mod tests {
             if junk {
                 file.extend_from_slice(b"no gzip");
             }
-            let told = Arc::new(Told::with_members());
+            let progress = Arc::new(ReadProgress::with_members());
             let file = io::BufReader::with_capacity(buffer, file.as_slice());
-            let mut gzip = Gzip::new(file, &told);
+            let mut gzip = Gzip::new(file, &progress);
             let (mut read, mut found) = (Vec::new(), Vec::new());
             let mut sizes = reads.iter().cycle();
             let end = loop {
                 let mut buf = vec![0; *sizes.next().expect("a cycle")];
                 let end = gzip.read(&mut buf);
-                found.extend(told.take_members());
-                // A member is told with its last byte, so that whoever has it all knows its place.
+                found.extend(progress.take_members());
+                // A member is reported with its last byte, so that its range is known when all its bytes are.
                 let whole = expected.iter().take_while(|m| m.unpacked.end <= read.len() as u64).count();
                 prop_assert!(found.len() >= whole);
                 match end {

@@ -2,34 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use super::{Damage, EXAMPLES, FileIntake, Intake, RejectExample};
+use super::{Damage, FileIntake, Intake, MAX_EXAMPLES, RejectExample};
+use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
 use crate::source::record::{Record, RecordKind};
 use crate::source::reject::RejectReason;
-use crate::source::sources::SourceFile;
 
-/// Most fields named.
-const FIELDS: usize = 16;
+/// The most field names that are listed.
+const MAX_FIELDS: usize = 16;
 
 /// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(in crate::source) struct Tally {
     /// The ordinal of the first record of the chunk that is counted.
     chunk: u64,
     documents: u64,
     /// Documents that were rejected after they were counted.
     refused: u64,
-    kinds: BTreeMap<&'static str, Kind>,
+    kinds: BTreeMap<&'static str, RejectCount>,
     /// Documents of each file, as they were counted.
     taken: BTreeMap<u32, u64>,
     /// Records that cannot be documents by their kind, by kind.
     other: BTreeMap<&'static str, u64>,
-    files: BTreeMap<u32, File>,
+    files: BTreeMap<u32, FileCount>,
 }
 
 /// Rejected records of one kind of reason.
 #[derive(Debug, Default)]
-struct Kind {
+struct RejectCount {
     count: u64,
     /// The first few, ascending.
     examples: Vec<Example>,
@@ -38,13 +38,13 @@ struct Kind {
 /// A rejected record.
 #[derive(Debug, Clone)]
 struct Example {
-    place: Place,
+    place: RejectOrder,
     reason: RejectReason,
 }
 
 /// The place of a rejected record, by which records of all chunks are in input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct RejectOrder {
     file: u32,
     /// See [`Tally::chunk`].
     chunk: u64,
@@ -55,23 +55,23 @@ struct Place {
 
 /// Rejected records of one file.
 #[derive(Debug)]
-struct File {
+struct FileCount {
     rejected: u64,
     /// Of these, documents that were counted before or after.
     refused: u64,
     first: Example,
-    damage: Option<FileDamage>,
+    damage: Option<DamageCount>,
 }
 
 #[derive(Debug)]
-struct FileDamage {
+struct DamageCount {
     rejected: u64,
     first: Example,
     loss: Loss,
 }
 
 impl Example {
-    fn place(&self) -> Place {
+    fn place(&self) -> RejectOrder {
         self.place
     }
 
@@ -84,16 +84,16 @@ impl Example {
 }
 
 impl Tally {
-    /// No counts yet of a chunk, given the ordinal of its first record.
-    pub fn of_chunk(first_ordinal: u64) -> Self {
+    /// Empty counts of a chunk, given the ordinal of its first record.
+    pub(in crate::source) fn of_chunk(first_ordinal: u64) -> Self {
         Self {
             chunk: first_ordinal,
             ..Self::default()
         }
     }
 
-    /// Counts a record. Those of one chunk come in their order.
-    pub fn count(&mut self, record: &Record<'_>) {
+    /// Counts a record. The records of one chunk are counted in their order.
+    pub(in crate::source) fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
             RecordKind::Blank => return,
             RecordKind::Other { kind } => {
@@ -108,36 +108,42 @@ impl Tally {
             RecordKind::Rejected { reason } => reason,
         };
         let position = self.kinds.values().map(|kind| kind.count).sum();
-        self.reject((record.source, record.line, position), record.raw_len, reason);
+        let position = RejectOrder {
+            file: record.source,
+            chunk: self.chunk,
+            line: record.line,
+            position,
+        };
+        self.reject(position, record.raw_len, reason);
     }
 
     /// Counts a document, counted before or after, as rejected.
-    pub fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
+    pub(in crate::source) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
-        // Those of one line come in their order, behind the others.
-        self.reject((source, line, u64::MAX), 0, reason);
+        // The largest position: after the other rejects of the line.
+        let position = RejectOrder {
+            file: source,
+            chunk: self.chunk,
+            line,
+            position: u64::MAX,
+        };
+        self.reject(position, 0, reason);
         if let Some(file) = self.files.get_mut(&source) {
             file.refused += 1;
         }
     }
 
-    fn reject(&mut self, (source, line, position): (u32, u64, u64), raw_len: u64, reason: &RejectReason) {
-        let place = Place {
-            file: source,
-            chunk: self.chunk,
-            line,
-            position,
-        };
+    fn reject(&mut self, place: RejectOrder, raw_len: u64, reason: &RejectReason) {
         let example = || Example {
             place,
             reason: reason.clone(),
         };
         let kind = self.kinds.entry(reason.kind()).or_default();
         kind.count += 1;
-        if kind.examples.len() < EXAMPLES {
+        if kind.examples.len() < MAX_EXAMPLES {
             kind.examples.push(example());
         }
-        let file = self.files.entry(source).or_insert_with(|| File {
+        let file = self.files.entry(place.file).or_insert_with(|| FileCount {
             rejected: 0,
             refused: 0,
             first: example(),
@@ -145,7 +151,7 @@ impl Tally {
         });
         file.rejected += 1;
         if reason.is_damage() {
-            let damage = file.damage.get_or_insert_with(|| FileDamage {
+            let damage = file.damage.get_or_insert_with(|| DamageCount {
                 rejected: 0,
                 first: example(),
                 loss: Loss::default(),
@@ -168,7 +174,7 @@ impl Tally {
     }
 
     /// Adds the counts of other records.
-    pub fn add(&mut self, other: Self) {
+    pub(in crate::source) fn add(&mut self, other: Self) {
         self.documents += other.documents;
         self.refused += other.refused;
         for (number, taken) in other.taken {
@@ -182,7 +188,7 @@ impl Tally {
             all.count += kind.count;
             all.examples.extend(kind.examples);
             all.examples.sort_by_key(Example::place);
-            all.examples.truncate(EXAMPLES);
+            all.examples.truncate(MAX_EXAMPLES);
         }
         for (number, file) in other.files {
             let Some(all) = self.files.get_mut(&number) else {
@@ -203,8 +209,8 @@ impl Tally {
         }
     }
 
-    /// The account by names.
-    pub fn intake(&self, files: &[SourceFile]) -> Intake {
+    /// The account, with the names of the files.
+    pub(in crate::source) fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files
                 .get(file as usize)
@@ -281,7 +287,7 @@ impl Tally {
     }
 }
 
-/// True if a whole table is rejected since it has no column with the text.
+/// True if a whole table is rejected because it has no text column.
 fn lacks_column(reason: &RejectReason) -> bool {
     matches!(
         reason.cause(),
@@ -289,7 +295,7 @@ fn lacks_column(reason: &RejectReason) -> bool {
     )
 }
 
-/// The names of the fields that records have which lack the one asked for.
+/// The names of the fields of records that lack the text field.
 fn fields<'r>(reasons: impl Iterator<Item = &'r RejectReason>) -> Vec<String> {
     let mut fields: Vec<String> = Vec::new();
     for reason in reasons {
@@ -299,7 +305,7 @@ fn fields<'r>(reasons: impl Iterator<Item = &'r RejectReason>) -> Vec<String> {
             continue;
         };
         for field in present {
-            if fields.len() < FIELDS && field != "…" && !fields.contains(field) {
+            if fields.len() < MAX_FIELDS && field != "…" && !fields.contains(field) {
                 fields.push(field.clone());
             }
         }

@@ -1,4 +1,4 @@
-//! Says what is wrong with a line that yields no text.
+//! The reasons for which a JSON record yields no text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,14 +19,14 @@ pub(super) fn not_an_object(line: &str) -> Option<&'static str> {
     }
 }
 
-/// What the parser says of `record`, the place counted in bytes of the record.
+/// The reason for an error of the JSON parser, with the position in bytes of the record.
 pub(super) fn invalid(error: &serde_json::Error, record: &str) -> RejectReason {
     let text = error.to_string();
     let message = text.split(" at line ").next().unwrap_or_default().to_owned();
     let lines_before = record.split_inclusive('\n').take(error.line().saturating_sub(1));
     let before: usize = lines_before.map(str::len).sum();
     let column = (before + error.column()) as u64;
-    // What the parser says where a first half has no second one.
+    // The message of the parser for a first half of a pair without a second half.
     if message.contains("surrogate") || message == "unexpected end of hex escape" {
         return RejectReason::LoneSurrogate { column };
     }
@@ -54,7 +54,7 @@ pub(in crate::source) fn present(line: &str) -> Vec<String> {
         }
     }
     let mut names = Names(Vec::new());
-    // Where it fails, or is cut off, fewer names are listed.
+    // If the object is damaged or cut off, fewer names are listed.
     let _ = serde_json::Deserializer::from_str(line).deserialize_map(&mut names);
     names.0
 }

@@ -1,25 +1,25 @@
 //! The elements of a JSON array.
 //!
-//! Only strings and brackets are told apart here; whether an element is well formed is for the parser to say, so that
-//! one bad element is one reject. What stands between elements must be a comma and white space: anything else, and a
+//! The scanner only distinguishes strings and brackets. The parser decides if an element is well formed, so that one bad element is
+//! one reject. The bytes between elements must be a comma and white space: anything else, and a
 //! missing end, is a fault from there on.
 
 use memchr::{memchr_iter, memchr2};
 
-use super::{Part, Scan, Span};
+use super::{Scan, Span, SpanKind};
 use crate::source::json::first_fields;
 use crate::source::reject::{ARRAY_CUT_OFF, RejectReason};
 
-/// Where the scanner stands.
+/// The state of the scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ArrayState {
     /// Before the array.
     Before,
     /// After its bracket.
     First,
-    /// In an element, so many brackets deep.
+    /// In an element, at this depth of brackets.
     Brackets(u64),
-    /// In a string so many brackets deep; `true` after a backslash.
+    /// In a string, at this depth of brackets; `true` after a backslash.
     Text(u64, bool),
     /// In an element without brackets or quotes, such as a number.
     Bare,
@@ -33,7 +33,7 @@ enum Place {
 
 /// Every element of the array is a record.
 pub(super) struct ArrayScan {
-    place: Place,
+    place: ArrayState,
     /// The line of the byte at hand, and that on which the open span begins.
     line: u64,
     open_line: u64,
@@ -42,13 +42,13 @@ pub(super) struct ArrayScan {
 impl ArrayScan {
     pub(super) fn new() -> Self {
         Self {
-            place: Place::Before,
+            place: ArrayState::Before,
             line: 1,
             open_line: 1,
         }
     }
 
-    fn push(&mut self, end: usize, part: Part, spans: &mut Vec<Span>) {
+    fn push(&mut self, end: usize, part: SpanKind, spans: &mut Vec<Span>) {
         spans.push(Span {
             end,
             line: self.open_line,
@@ -60,41 +60,41 @@ impl ArrayScan {
     /// Begins an element with its first byte.
     fn begin(&mut self, byte: u8) {
         self.place = match byte {
-            b'{' | b'[' => Place::Brackets(1),
-            b'"' => Place::Text(0, false),
-            _ => Place::Bare,
+            b'{' | b'[' => ArrayState::Brackets(1),
+            b'"' => ArrayState::Text(0, false),
+            _ => ArrayState::Bare,
         };
     }
 
-    /// Goes on in an element; how many bytes, and whether it ends there.
+    /// Scans an element. Returns the number of bytes, and true if the element ends there.
     fn element(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             match self.place {
-                Place::Text(depth, true) => {
-                    self.place = Place::Text(depth, false);
+                ArrayState::Text(depth, true) => {
+                    self.place = ArrayState::Text(depth, false);
                     at += 1;
                 }
-                Place::Text(depth, false) => {
+                ArrayState::Text(depth, false) => {
                     let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else {
                         return (bytes.len(), false);
                     };
                     at += found + 1;
                     if bytes[at - 1] == b'\\' {
-                        self.place = Place::Text(depth, true);
+                        self.place = ArrayState::Text(depth, true);
                     } else if depth == 0 {
                         return (at, true);
                     } else {
-                        self.place = Place::Brackets(depth);
+                        self.place = ArrayState::Brackets(depth);
                     }
                 }
-                Place::Brackets(depth) => {
+                ArrayState::Brackets(depth) => {
                     at += 1;
                     match byte {
-                        b'"' => self.place = Place::Text(depth, false),
-                        b'{' | b'[' => self.place = Place::Brackets(depth + 1),
+                        b'"' => self.place = ArrayState::Text(depth, false),
+                        b'{' | b'[' => self.place = ArrayState::Brackets(depth + 1),
                         b'}' | b']' if depth == 1 => return (at, true),
-                        b'}' | b']' => self.place = Place::Brackets(depth - 1),
+                        b'}' | b']' => self.place = ArrayState::Brackets(depth - 1),
                         _ => {}
                     }
                 }
@@ -110,27 +110,27 @@ impl ArrayScan {
         match (self.place, data[at]) {
             (_, b' ' | b'\t' | b'\r') => {}
             (_, b'\n') => self.line += 1,
-            (Place::Before, b'[') => self.place = Place::First,
-            (Place::Before, byte) => {
+            (ArrayState::Before, b'[') => self.place = ArrayState::First,
+            (ArrayState::Before, byte) => {
                 self.open_line = self.line;
                 return Err(RejectReason::NotAnArray {
                     found: found(byte, &data[at..]),
                 });
             }
-            (Place::First, b']') => {
-                self.push(at, Part::Opening, spans);
+            (ArrayState::First, b']') => {
+                self.push(at, SpanKind::Opening, spans);
                 self.end(at, spans);
             }
-            (Place::After, b']') => self.end(at, spans),
-            (Place::After, b',') => self.place = Place::Next,
-            (Place::After, _) => return self.broken("a comma or ] is missing before this"),
-            (Place::End, _) => return self.broken("there is more after the end of the array"),
+            (ArrayState::After, b']') => self.end(at, spans),
+            (ArrayState::After, b',') => self.place = ArrayState::Next,
+            (ArrayState::After, _) => return self.broken("a comma or ] is missing before this"),
+            (ArrayState::End, _) => return self.broken("there is more after the end of the array"),
             (_, b',' | b']') => return self.broken("an element is missing before a comma or ]"),
             (place, byte) => {
-                let part = if place == Place::First {
-                    Part::Opening
+                let part = if place == ArrayState::First {
+                    SpanKind::Opening
                 } else {
-                    Part::Separator
+                    SpanKind::Separator
                 };
                 self.push(at, part, spans);
                 self.begin(byte);
@@ -141,8 +141,8 @@ impl ArrayScan {
 
     /// Ends the array with the bracket at `at`.
     fn end(&mut self, at: usize, spans: &mut Vec<Span>) {
-        self.push(at + 1, Part::Closing, spans);
-        self.place = Place::End;
+        self.push(at + 1, SpanKind::Closing, spans);
+        self.place = ArrayState::End;
     }
 
     fn broken(&mut self, message: &'static str) -> Result<(), RejectReason> {
@@ -151,7 +151,10 @@ impl ArrayScan {
     }
 
     fn in_element(&self) -> bool {
-        matches!(self.place, Place::Brackets(_) | Place::Text(..) | Place::Bare)
+        matches!(
+            self.place,
+            ArrayState::Brackets(_) | ArrayState::Text(..) | ArrayState::Bare
+        )
     }
 }
 
@@ -168,21 +171,21 @@ impl Scan for ArrayScan {
             self.line += memchr_iter(b'\n', &data[at..at + taken]).count() as u64;
             at += taken;
             if ended {
-                self.push(at, Part::Record, spans);
-                self.place = Place::After;
+                self.push(at, SpanKind::Record, spans);
+                self.place = ArrayState::After;
             }
         }
-        if self.place == Place::End {
+        if self.place == ArrayState::End {
             // White space after the array is not gathered.
-            self.push(data.len(), Part::Closing, spans);
+            self.push(data.len(), SpanKind::Closing, spans);
         }
         Ok(())
     }
 
     fn finish(&mut self, _: &[u8], _: &mut Vec<Span>) -> Result<(), RejectReason> {
         match self.place {
-            Place::End => Ok(()),
-            Place::Before => Err(RejectReason::NotAnArray {
+            ArrayState::End => Ok(()),
+            ArrayState::Before => Err(RejectReason::NotAnArray {
                 found: "nothing".to_owned(),
             }),
             _ => Err(RejectReason::BrokenArray {
@@ -201,14 +204,14 @@ impl Scan for ArrayScan {
 
     fn closing(&self, closed: bool) -> &'static [u8] {
         match self.place {
-            Place::Before | Place::First => b"[]\n",
+            ArrayState::Before | ArrayState::First => b"[]\n",
             _ if closed => b"",
             _ => b"]\n",
         }
     }
 }
 
-/// Says what a file holds that begins with `byte`.
+/// A description of a file that begins with `byte`.
 fn found(byte: u8, bytes: &[u8]) -> String {
     match byte {
         b'{' => {

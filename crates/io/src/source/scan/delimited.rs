@@ -1,19 +1,19 @@
 //! The rows of a table of delimited fields: CSV, TSV.
 //!
 //! A field that begins with a double quote ends at the next one that is not doubled, and may hold line ends; a quote
-//! elsewhere is a character like others. That is how the csv crate reads, against which the rows are tested.
+//! elsewhere is a character like others. The csv crate reads in the same way; tests compare the rows with it.
 
 use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memchr3};
 
-use super::{Part, Scan, Span};
-use crate::source::delimited::{Form, Header};
+use super::{Scan, Span, SpanKind};
+use crate::source::delimited::{DelimitedFormat, Header};
 use crate::source::reject::RejectReason;
 
-/// Where the scanner stands.
+/// The state of the scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RowState {
     /// Before a field.
     Start,
     /// In a field without quotes, or after the closing quote of one.
@@ -28,9 +28,9 @@ enum Place {
 
 /// The first row is the header, every other one a record; without a header the first is a record as well.
 pub(super) struct RowScan {
-    place: Place,
-    form: Form,
-    /// What parts fields: given, or told from the first row.
+    place: RowState,
+    form: DelimitedFormat,
+    /// The delimiter: given, or detected in the first row.
     delimiter: Option<u8>,
     header: Option<Arc<Header>>,
     /// Bytes of the open row, its end not counted.
@@ -42,9 +42,9 @@ pub(super) struct RowScan {
 }
 
 impl RowScan {
-    pub(super) fn new(form: Form) -> Self {
+    pub(super) fn new(form: DelimitedFormat) -> Self {
         Self {
-            place: Place::Start,
+            place: RowState::Start,
             form,
             delimiter: form.given,
             header: None,
@@ -65,12 +65,12 @@ impl RowScan {
     /// Skips to the next byte that may change the place.
     fn skip(&mut self, bytes: &[u8]) -> usize {
         let next = match (self.place, self.delimiter) {
-            (Place::Quoted, _) => memchr(b'"', bytes),
-            (Place::Bare, Some(delimiter)) => memchr3(delimiter, b'\r', b'\n', bytes),
+            (RowState::Quoted, _) => memchr(b'"', bytes),
+            (RowState::Bare, Some(delimiter)) => memchr3(delimiter, b'\r', b'\n', bytes),
             _ => Some(0),
         };
         let skipped = next.unwrap_or(bytes.len());
-        if self.place == Place::Quoted {
+        if self.place == RowState::Quoted {
             self.line += memchr_iter(b'\n', &bytes[..skipped]).count() as u64;
         }
         skipped
@@ -85,24 +85,24 @@ impl RowScan {
         spans: &mut Vec<Span>,
     ) -> Result<(), RejectReason> {
         let part = if self.seen == 0 {
-            Part::Blank
+            SpanKind::Blank
         } else if self.header.is_some() {
-            Part::Record
+            SpanKind::Record
         } else {
             let row = &data[end - ending - self.seen..end - ending];
             let header = Header::new(row, self.form)?;
             self.delimiter = Some(header.delimiter);
             self.header = Some(Arc::new(header));
             if self.form.headless {
-                Part::Record
+                SpanKind::Record
             } else {
-                Part::Opening
+                SpanKind::Opening
             }
         };
         let line = self.open_line;
-        (self.place, self.seen, self.open_line) = (Place::Start, 0, self.line);
+        (self.place, self.seen, self.open_line) = (RowState::Start, 0, self.line);
         match spans.last_mut() {
-            Some(last) if part == Part::Blank && last.part == Part::Blank => last.end = end,
+            Some(last) if part == SpanKind::Blank && last.part == SpanKind::Blank => last.end = end,
             _ => spans.push(Span { end, line, part }),
         }
         Ok(())
@@ -117,7 +117,7 @@ impl Scan for RowScan {
             at += skipped;
             self.seen += skipped;
             let Some(&byte) = data.get(at) else { break };
-            if self.place == Place::Return {
+            if self.place == RowState::Return {
                 let feed = usize::from(byte == b'\n');
                 at += feed;
                 self.line += 1;
@@ -126,28 +126,28 @@ impl Scan for RowScan {
             }
             at += 1;
             match byte {
-                b'\n' if self.place != Place::Quoted => {
+                b'\n' if self.place != RowState::Quoted => {
                     self.line += 1;
                     self.end(data, at, 1, spans)?;
                     continue;
                 }
-                b'\r' if self.place != Place::Quoted => {
-                    self.place = Place::Return;
+                b'\r' if self.place != RowState::Quoted => {
+                    self.place = RowState::Return;
                     continue;
                 }
                 b'"' => {
                     self.place = match self.place {
-                        Place::Start => {
+                        RowState::Start => {
                             self.quote_line = self.line;
-                            Place::Quoted
+                            RowState::Quoted
                         }
-                        Place::Quoted => Place::Quote,
-                        Place::Quote => Place::Quoted,
+                        RowState::Quoted => RowState::Quote,
+                        RowState::Quote => RowState::Quoted,
                         other => other,
                     }
                 }
-                _ if self.is_delimiter(byte) => self.place = Place::Start,
-                _ => self.place = Place::Bare,
+                _ if self.is_delimiter(byte) => self.place = RowState::Start,
+                _ => self.place = RowState::Bare,
             }
             self.seen += 1;
         }
@@ -156,10 +156,10 @@ impl Scan for RowScan {
 
     fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason> {
         match self.place {
-            Place::Quoted => Err(RejectReason::OpenQuote {
+            RowState::Quoted => Err(RejectReason::OpenQuote {
                 line: self.quote_line,
             }),
-            Place::Return => {
+            RowState::Return => {
                 self.line += 1;
                 self.end(data, data.len(), 1, spans)
             }

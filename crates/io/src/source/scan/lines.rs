@@ -1,8 +1,8 @@
-//! One record a line.
+//! The lines of a file: one record per line.
 
 use memchr::memchr;
 
-use super::{Part, Scan, Span};
+use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
 
 /// An iterator over lines, each with its line feed where it has one.
@@ -29,14 +29,14 @@ pub(crate) fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\n").unwrap_or(line)
 }
 
-/// Every line is a record but those of white space alone; one too long to be looked at is a record.
+/// Every line is a record, except lines of white space. A line beyond the limit counts as a record.
 pub(crate) struct LineScan {
     /// The line that is open.
     line: u64,
     max: u64,
     /// Bytes of the open line, if `data` no longer holds its beginning.
     seen: usize,
-    /// Whether the open line is white space so far.
+    /// True if the open line is white space so far.
     blank: bool,
 }
 
@@ -59,12 +59,12 @@ impl LineScan {
     /// Ends the open line at `end`.
     fn end(&mut self, end: usize, spans: &mut Vec<Span>) {
         let blank = self.blank && self.seen as u64 <= self.max;
-        let (line, part) = (self.line, if blank { Part::Blank } else { Part::Record });
+        let (line, part) = (self.line, if blank { SpanKind::Blank } else { SpanKind::Record });
         (self.seen, self.blank) = (0, true);
         self.line += 1;
         match spans.last_mut() {
             // Neighbours become one span, so that a file of blank lines takes no more memory than another.
-            Some(last) if blank && last.part == Part::Blank => last.end = end,
+            Some(last) if blank && last.part == SpanKind::Blank => last.end = end,
             _ => spans.push(Span { end, line, part }),
         }
     }

@@ -1,6 +1,6 @@
-//! Where records begin and end in the bytes of a file.
+//! Scanners: they find the bounds of records in the bytes of a file.
 //!
-//! A scanner looks at each byte once, as it arrives, and tells the spans that end there. It parses nothing: a record
+//! A scanner reads each byte once, as it arrives, and reports the spans that end there. It parses nothing: a record
 //! is turned into a document later, on any thread. Both passes over the input (reading, and writing the kept records)
 //! use the same scanner, so that they agree on what a record is.
 
@@ -17,44 +17,46 @@ use std::sync::Arc;
 
 use twinprint_text::charset::Charset;
 
-use super::delimited::{Form, Header};
+use super::delimited::{DelimitedFormat, Header};
 use super::format::Format;
-use super::longest::Longest;
 use super::options::SourceOptions;
+use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 
-/// What a span is, which decides where its bytes are copied to.
+/// The kind of a span, which decides into which outputs its bytes are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// What every file of the format begins with, such as a header: goes before the first record of each output.
+pub enum SpanKind {
+    /// The opening of every file of the format, such as a header. Copied before the first record of each output.
     Opening,
     /// A record, with the line end that belongs to it.
     Record,
-    /// What parts a record from the one before: goes out between two records of one output, and only there.
+    /// A separator between two records. Copied only between two records of one output.
     Separator,
-    /// Lines of white space alone: stay with what is kept.
+    /// Lines of white space. Copied with the kept records.
     Blank,
-    /// A record that is no document, by what it is counted as, or more of it: stays with what is kept.
+    /// A record that is no document, with the name under which it is counted, or `None` for a further part of it. Copied with the kept
+    /// records.
     Other(Option<&'static str>),
-    /// What ends the file: ends each output.
+    /// The end of the file. Copied to the end of each output.
     Closing,
 }
 
-/// A stretch of bytes, from the end of the span before it.
+/// A range of bytes, from the end of the span before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its end in the piece.
+    /// Its end in the block.
     pub end: usize,
     /// The line on which it begins, from 1.
     pub line: u64,
-    pub part: Part,
+    /// The kind of span.
+    pub part: SpanKind,
 }
 
 /// Finds spans in a stream of bytes.
 ///
 /// Spans follow one another without gaps: each begins where the one before it ends, the first where the stream does.
 pub(super) trait Scan: Send {
-    /// Goes on at `data[from..]`, the bytes that follow those seen before, and adds the spans that end there, by
+    /// Scans `data[from..]`, the bytes that follow those scanned before, and adds the spans that end there, by
     /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
     ///
     /// An error says why the bytes beyond the spans found cannot be split into records; nothing is asked after it. The size of that part is counted by
@@ -67,23 +69,23 @@ pub(super) trait Scan: Send {
     /// The line on which the open span begins.
     fn open_line(&self) -> u64;
 
-    /// Whether the open span is a record, or can become one: then it may be skipped when it grows too long.
+    /// True if the open span is a record, or can become one. Such a span may be skipped when it grows too long.
     fn in_record(&self) -> bool {
         true
     }
 
-    /// True if the places of records are lines; otherwise they are the numbers of records.
+    /// True if positions of records are lines. Otherwise they are the numbers of records.
     fn has_lines(&self) -> bool {
         true
     }
 
-    /// The header that the records so far stand under, in a format that has one.
+    /// The header of the records so far, for a format that has one.
     fn header(&self) -> Option<Arc<Header>> {
         None
     }
 
-    /// What an output lacks when nothing more is read, `_closed` if it has all that closes the file. The scanner may have gone further than the
-    /// output.
+    /// The bytes that close an output when no more is read. `_closed`: the output already has the closing span. The scanner may be ahead
+    /// of the output.
     fn closing(&self, _closed: bool) -> &'static [u8] {
         b""
     }
@@ -92,22 +94,22 @@ pub(super) trait Scan: Send {
 /// The scanner for a format whose records are bytes.
 pub(super) fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
     let rows = |usual| {
-        Box::new(RowScan::new(Form {
+        Box::new(RowScan::new(DelimitedFormat {
             usual,
             given: options.delimiter,
             charset,
             headless: options.no_header,
         }))
     };
-    let longest = Longest::of(options).held();
+    let record_limits = RecordLimits::of(options).max_bytes();
     match format {
-        Format::Text | Format::Html | Format::Lines | Format::Jsonl => Box::new(LineScan::new(longest)),
+        Format::Text | Format::Html | Format::Lines | Format::Jsonl => Box::new(LineScan::new(record_limits)),
         Format::Json => Box::new(ArrayScan::new()),
         Format::Csv => rows(b','),
         Format::Tsv => rows(b'\t'),
-        Format::Warc => Box::new(warc::WarcScan::new(longest, options.any_status)),
+        Format::Warc => Box::new(warc::WarcScan::new(record_limits, options.any_status)),
         // Tables are planned, not scanned, so that this is never asked for.
         #[cfg(feature = "tables")]
-        Format::Arrow | Format::Parquet => Box::new(LineScan::new(longest)),
+        Format::Arrow | Format::Parquet => Box::new(LineScan::new(record_limits)),
     }
 }

@@ -4,22 +4,22 @@
 //! record ends where the next one begins, if one was met on the way, so that a wrong length costs one record. Positions are counted
 //! from the beginning of the open span, since its bytes may have been dropped when it grew too long.
 
-use super::{Part, Scan, Span};
+use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
 use crate::source::warc::{
-    Begun, Header, Kind, LONGEST_BEGINNING, LONGEST_HEADER, LOOKED_AT, NextRecord, TOO_FEW, begins_record,
-    blank_before, kind,
+    Begun, Header, MAX_BEGINNING_BYTES, MAX_HEADER_BYTES, MAX_KIND_BYTES, NextRecord, UNDECIDED_BYTES,
+    WarcKind, begins_record, blank_before, kind,
 };
 
 #[cfg(test)]
 mod tests;
 
-/// Most bytes of a record's beginning that are held to tell what it is.
-const MOST_HELD: usize = LONGEST_HEADER + LOOKED_AT + 8;
+/// The most bytes of the start of a record that are held to decide its kind.
+const MAX_HEAD_BYTES: usize = MAX_HEADER_BYTES + MAX_KIND_BYTES + 8;
 /// Records that are no documents are held whole up to here, since their length may be wrong.
-const HELD_OTHER: u64 = 1 << 20;
-/// Most line ends behind a record that belong to it.
-const LINE_ENDS: u8 = 4;
+const MAX_OTHER_BYTES: u64 = 1 << 20;
+/// The most line ends after a record that belong to it.
+const MAX_LINE_ENDS: u8 = 4;
 
 /// Finds the records.
 pub(super) struct WarcScan {
@@ -35,22 +35,22 @@ pub(super) struct WarcScan {
     /// The first offset in the open span at which another record can begin.
     content: u64,
     next: NextRecord,
-    /// Where the first record begins that was met inside the content, from the beginning of the span.
+    /// The offset in the span of the first record found inside the content.
     inside: Option<u64>,
     /// Bytes behind the open record, not counted as seen, that are too few to decide whether they begin the next.
     waiting: usize,
-    /// Bytes that may still be looked at again after a wrong length; beyond them the first record met is believed.
+    /// The number of bytes that may still be scanned again after wrong lengths. After that, the first record found ends the open one.
     again: u64,
 }
 
 enum State {
     /// Within a header, or before one.
     Head,
-    /// Within the content; so many bytes are left.
-    Content { left: u64, part: Part },
-    /// Behind the content; so many line ends were met.
-    End { ends: u8, part: Part },
-    /// No telling where the record ends: up to the next.
+    /// Within the content, with the number of bytes left.
+    Content { left: u64, part: SpanKind },
+    /// After the content, with the number of line ends so far.
+    End { ends: u8, part: SpanKind },
+    /// The end of the record is unknown: it ends where the next one begins.
     Lost,
 }
 
@@ -73,7 +73,7 @@ impl WarcScan {
     }
 
     /// Ends the open span, of `length` bytes, at `end` and begins the next record.
-    fn close(&mut self, end: usize, length: u64, part: Part, spans: &mut Vec<Span>) {
+    fn close(&mut self, end: usize, length: u64, part: SpanKind, spans: &mut Vec<Span>) {
         if length > 0 {
             spans.push(Span {
                 end,
@@ -92,7 +92,7 @@ impl WarcScan {
     /// Takes bytes that may belong to a header; how many it took.
     fn begin(&mut self, bytes: &[u8]) -> usize {
         let held = self.head.len();
-        let room = MOST_HELD.saturating_sub(held).min(bytes.len());
+        let room = MAX_HEAD_BYTES.saturating_sub(held).min(bytes.len());
         self.head.extend_from_slice(bytes.get(..room).unwrap_or_default());
         let header = match Header::read(&self.head) {
             Begun::Record(header) => header,
@@ -110,8 +110,8 @@ impl WarcScan {
         let whole = all.is_some() || room == 0;
         let part = match kind(&header, all.unwrap_or(content), whole, self.any_status) {
             None => return room,
-            Some(Kind::Document) => Part::Record,
-            Some(Kind::Other(kind)) => Part::Other(Some(kind)),
+            Some(WarcKind::Document) => SpanKind::Record,
+            Some(WarcKind::Other(kind)) => SpanKind::Other(Some(kind)),
         };
         // Of the content, what came with earlier bytes has been taken.
         let before = held
@@ -165,19 +165,19 @@ impl WarcScan {
         let back = self.seen - inside;
         let start = at.checked_sub(usize::try_from(back).ok()?)?;
         self.again = self.again.saturating_sub(back);
-        self.close(start, inside, Part::Record, spans);
+        self.close(start, inside, SpanKind::Record, spans);
         Some(start)
     }
 
     /// Bytes up to which a record that is no document is held whole.
     fn held_other(&self) -> u64 {
-        let room = u64::from(LINE_ENDS) + TOO_FEW as u64;
-        self.max.min(HELD_OTHER).saturating_sub(room)
+        let room = u64::from(MAX_LINE_ENDS) + UNDECIDED_BYTES as u64;
+        self.max.min(MAX_OTHER_BYTES).saturating_sub(room)
     }
 
     /// True if another record begins inside the part of the open span that is held however the bytes arrive.
     fn begins_early(&self) -> bool {
-        let known = |at: u64| at + LONGEST_BEGINNING as u64 <= self.held_other();
+        let known = |at: u64| at + MAX_BEGINNING_BYTES as u64 <= self.held_other();
         self.inside.is_some_and(known)
     }
 
@@ -203,8 +203,8 @@ impl WarcScan {
                     };
                     // A record that is too long to be held is not believed to hold others.
                     let too_long = match part {
-                        Part::Record => self.seen > self.max,
-                        Part::Other(Some(_)) => self.seen > self.held_other() && self.begins_early(),
+                        SpanKind::Record => self.seen > self.max,
+                        SpanKind::Other(Some(_)) => self.seen > self.held_other() && self.begins_early(),
                         _ => false,
                     };
                     if (too_long || self.again == 0)
@@ -219,7 +219,7 @@ impl WarcScan {
                         self.seen += 1;
                         at += 1;
                         self.state = State::End { ends: ends + 1, part };
-                        if ends + 1 == LINE_ENDS {
+                        if ends + 1 == MAX_LINE_ENDS {
                             self.close(at, self.seen, part, spans);
                         }
                         continue;
@@ -230,7 +230,7 @@ impl WarcScan {
                             None => self.state = State::Lost,
                         },
                         // Bytes wait as long as those before them are held.
-                        None if self.seen + TOO_FEW as u64 <= self.max => {
+                        None if self.seen + UNDECIDED_BYTES as u64 <= self.max => {
                             self.waiting = bytes.len();
                             return;
                         }
@@ -249,11 +249,11 @@ impl WarcScan {
         }
     }
 
-    /// Hands on what is there of a record that is no document and too long to be held.
+    /// Yields the part read so far of a record that is no document and too long to be held.
     fn stream(&mut self, end: usize, spans: &mut Vec<Span>) {
         let held = self.held_other();
         if let State::Content { part, .. } | State::End { part, .. } = &mut self.state
-            && let Part::Other(kind) = part
+            && let SpanKind::Other(kind) = part
             && self.seen > if kind.is_some() { held } else { 0 }
         {
             spans.push(Span {
@@ -261,7 +261,7 @@ impl WarcScan {
                 line: self.number,
                 part: *part,
             });
-            *part = Part::Other(None);
+            *part = SpanKind::Other(None);
             self.seen = 0;
             self.content = 0;
             self.inside = None;
@@ -280,7 +280,7 @@ impl Scan for WarcScan {
 
     fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason> {
         if let State::Content {
-            part: Part::Other(None),
+            part: SpanKind::Other(None),
             ..
         } = self.state
         {
@@ -302,11 +302,11 @@ impl Scan for WarcScan {
             match self.state {
                 State::Content { .. } | State::Lost => match self.cut(at, spans) {
                     Some(back) => self.go(data, back, spans),
-                    None => self.close(at, self.seen, Part::Record, spans),
+                    None => self.close(at, self.seen, SpanKind::Record, spans),
                 },
                 State::End { part, .. } => self.close(at, self.seen, part, spans),
                 State::Head if self.head.iter().all(|b| matches!(b, b'\r' | b'\n')) => {
-                    self.close(at, self.seen, Part::Other(None), spans);
+                    self.close(at, self.seen, SpanKind::Other(None), spans);
                 }
                 State::Head => self.lose(self.head.len()),
             }
@@ -325,10 +325,10 @@ impl Scan for WarcScan {
         !matches!(
             self.state,
             State::Content {
-                part: Part::Other(_),
+                part: SpanKind::Other(_),
                 ..
             } | State::End {
-                part: Part::Other(_),
+                part: SpanKind::Other(_),
                 ..
             }
         )

@@ -1,12 +1,12 @@
 //! Tables: files whose rows are documents, read by column.
 //!
-//! A [`Table`] is a file whose frame (footer, block list) has been read and checked; it is planned into [`Stretch`]es on the
-//! reading thread, and a stretch decodes the columns it needs on whichever thread processes it, some rows at a time, so that no row
-//! group is held whole. Stretches come in row order and say beforehand how many rows they have: a row that turns out to be
-//! lost is rejected under its number.
+//! A [`Table`] is a file whose frame (footer, block list) has been read and checked; it is planned into [`RowRange`]s on the
+//! reading thread, and a range decodes the columns it needs on whichever thread processes it, some rows at a time, so that no row
+//! group is held whole. Ranges come in row order with a fixed number of rows. A row that cannot be decoded is
+//! rejected under its number.
 //!
-//! The files come from strangers. What a frame claims is held against the size of the file before anything is
-//! allocated for it, and third-party decoders run inside [`guarded`].
+//! The files are untrusted. The claims of a frame are checked against the size of the file before anything is
+//! allocated for them, and third-party decoders run inside [`guarded`].
 
 mod arrow;
 mod parquet;
@@ -17,15 +17,15 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::file::SourceFile;
 use super::format::{Codec, Format};
-use super::longest::Longest;
 use super::options::SourceOptions;
 use super::record::{IntegerType, RecordKind};
+use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
-use super::sources::SourceFile;
 
 pub use self::arrow::ArrowTable;
-pub use self::parquet::{ParquetTable, WholeReader, Wholes};
+pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
 use self::row::Rows;
 
 /// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.
@@ -42,11 +42,11 @@ pub enum Table {
     Parquet(ParquetTable),
 }
 
-/// Neighbouring rows that are decoded together.
+/// Consecutive rows that are decoded together.
 #[derive(Debug, Clone)]
-pub struct Stretch {
+pub struct RowRange {
     table: Arc<Table>,
-    /// Which row group it lies in, or which message it begins with.
+    /// The row group, or the message with which it begins.
     group: usize,
     /// Rows before it in the row group.
     skip: u64,
@@ -56,12 +56,12 @@ pub struct Stretch {
     pub bytes: usize,
 }
 
-/// What a table was planned into.
+/// A part of the plan of a table.
 #[derive(Debug)]
 pub enum Planned {
     /// Rows to decode.
-    Rows(Stretch),
-    /// Rows that cannot be had, as one record; the row from which they are lost, counted from 0.
+    Rows(RowRange),
+    /// Rows that cannot be read, as one reject; the first lost row, counted from 0.
     Lost(u64, RejectReason),
 }
 
@@ -73,7 +73,7 @@ impl Table {
             return Err(unreadable(
                 file.format,
                 format_args!(
-                    "it is packed as a whole ({}); unpack it first",
+                    "it is packed as a whole ({}); open_unpacked it first",
                     file.codec.suffix()
                 ),
             ));
@@ -85,7 +85,7 @@ impl Table {
         })
     }
 
-    /// Cuts the table into stretches of a few MiB of text, up to `limit` rows.
+    /// Splits the table into ranges of a few MiB of text, up to `limit` rows.
     pub fn plan(
         self: &Arc<Self>,
         file: &SourceFile,
@@ -118,7 +118,7 @@ impl Table {
         }
     }
 
-    /// Whether there is a top-level column of this name.
+    /// True if there is a top-level column of this name.
     pub fn has_column(&self, name: &str) -> bool {
         match self {
             Self::Arrow(table) => table.schema().fields().find(name).is_some(),
@@ -146,7 +146,7 @@ impl Table {
     }
 }
 
-impl Stretch {
+impl RowRange {
     /// No rows: a table without any has its place in the output all the same.
     fn empty(table: &Arc<Table>) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl Stretch {
         &self,
         file: &SourceFile,
         options: &SourceOptions,
-        longest: Longest,
+        record_limits: RecordLimits,
         f: &mut impl FnMut(u64, u64, RecordKind<'_>),
     ) {
         let format = file.format;
@@ -178,11 +178,11 @@ impl Stretch {
         }
         let lost = self.decode(file, options, |rows| {
             while row < self.rows.end {
-                // Decoders may panic on damaged input; what is done with the rows stays outside the guard.
+                // Decoders may panic on damaged input; the processing of the rows stays outside the guard.
                 if !guarded(format, || rows.next_batch((self.rows.end - row) as usize))? {
                     return Err(damaged(format, "it has fewer rows than it claims"));
                 }
-                rows.each(longest, &mut |raw_len, kind| {
+                rows.each(record_limits, &mut |raw_len, kind| {
                     row += 1;
                     f(row, raw_len, kind);
                 });
@@ -215,7 +215,7 @@ impl Stretch {
     }
 }
 
-/// Whether a file of `bytes` bytes may have so many rows.
+/// Checks that a file of `bytes` bytes can have that many rows.
 fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason> {
     if rows <= ROWS_ANY_FILE.saturating_add(bytes.saturating_mul(ROWS_A_BYTE)) {
         return Ok(());
@@ -233,7 +233,7 @@ pub fn guarded<T>(format: Format, f: impl FnOnce() -> Result<T, RejectReason>) -
     crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder gave up on it")))
 }
 
-/// Opens the file anew: a handle's position is shared by its clones.
+/// Opens the file again, because the position of a handle is shared by its clones.
 pub fn open(file: &SourceFile) -> Result<File, RejectReason> {
     File::open(&file.path).map_err(|error| RejectReason::Unreadable {
         message: error.to_string(),
@@ -259,10 +259,10 @@ fn damaged(format: Format, message: impl Display) -> RejectReason {
 /// The first column names, shortened, for a message.
 fn shortened<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     /// Names listed.
-    const MOST: usize = 16;
+    const MAX_NAMES: usize = 16;
     let mut listed = Vec::new();
     for name in names {
-        if listed.len() == MOST {
+        if listed.len() == MAX_NAMES {
             listed.push("…".to_owned());
             break;
         }

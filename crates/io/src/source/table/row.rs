@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::str::from_utf8;
 
-use super::super::longest::Longest;
 use super::super::record::{RecordKind, SortValue};
+use super::super::record_limits::RecordLimits;
 use super::super::reject::RejectReason;
 
 /// Rows being decoded.
@@ -13,7 +13,7 @@ pub(super) trait Rows {
     fn next_batch(&mut self, most: usize) -> Result<bool, RejectReason>;
 
     /// Yields each row of the batch with its length in bytes.
-    fn each(&self, longest: Longest, f: &mut dyn FnMut(u64, RecordKind<'_>));
+    fn each(&self, record_limits: RecordLimits, f: &mut dyn FnMut(u64, RecordKind<'_>));
 }
 
 /// The text cell of one row.
@@ -34,7 +34,7 @@ pub(super) fn record<'a>(
     id: Option<Cow<'a, str>>,
     sort_value: Option<SortValue>,
     text_key: &str,
-    longest: Longest,
+    record_limits: RecordLimits,
 ) -> (u64, RecordKind<'a>) {
     let length = match &cell {
         Cell::Null => 0,
@@ -47,7 +47,7 @@ pub(super) fn record<'a>(
     };
     let raw_len = length + id.as_ref().map_or(0, |id| id.len() as u64);
     // Known before the parts are joined: one long value may be named many times by a list.
-    let kind = match longest.check(length).and_then(|()| text(cell, text_key)) {
+    let kind = match record_limits.check(length).and_then(|()| text(cell, text_key)) {
         Ok(text) => RecordKind::document(text, id, sort_value),
         Err(reason) => RecordKind::Rejected { reason },
     };

@@ -1,4 +1,4 @@
-//! Undoes what HTTP did to the body of a response: chunks, and the codings of its `Content-Encoding`.
+//! Decodes the body of a response: chunked transfer coding, and the codings of its `Content-Encoding`.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -8,18 +8,18 @@ use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use twinprint_text::charset::is_binary;
 
 use super::http::Http;
-use crate::source::longest::Longest;
+use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
 /// Bytes that the brotli decoder takes at a time.
 const BROTLI_BUFFER: usize = 16 << 10;
 
-/// Undoes what HTTP did to a body. Writers often leave the head as it was sent but store the body decoded, so that a
-/// body that is not what the head says is taken as it is.
+/// Decodes a body. Writers of archives often store the body decoded but leave the head as it was sent. A body that is not coded as
+/// the head says is therefore taken as it is.
 pub(super) fn decoded<'a>(
     body: &'a [u8],
     http: &Http,
-    longest: Longest,
+    record_limits: RecordLimits,
 ) -> Result<Cow<'a, [u8]>, RejectReason> {
     let joined = if http.chunked { unchunked(body)? } else { None };
     let body = joined.map_or(Cow::Borrowed(body), Cow::Owned);
@@ -31,17 +31,19 @@ pub(super) fn decoded<'a>(
         .to_ascii_lowercase();
     match encoding.as_str() {
         "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
-            unpacked(MultiGzDecoder::new(&*body), "gzip", longest)
+            unpacked(MultiGzDecoder::new(&*body), "gzip", record_limits)
         }
         "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => {
-            unpacked(ZlibDecoder::new(&*body), "deflate", longest)
+            unpacked(ZlibDecoder::new(&*body), "deflate", record_limits)
         }
         "zstd" if body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => match zstd::Decoder::new(&*body) {
-            Ok(decoder) => unpacked(decoder, "zstd", longest),
+            Ok(decoder) => unpacked(decoder, "zstd", record_limits),
             Err(error) => Err(damaged("zstd", &error)),
         },
         // Nothing marks brotli, but what it packs does not read as text.
-        "br" if !reads_as_text(&body) => unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", longest),
+        "br" if !reads_as_text(&body) => {
+            unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", record_limits)
+        }
         "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
         _ if reads_as_text(&body) => Ok(body),
         _ => Err(RejectReason::ContentEncoding { encoding }),
@@ -59,13 +61,13 @@ fn reads_as_text(body: &[u8]) -> bool {
 fn unpacked(
     stream: impl Read,
     encoding: &'static str,
-    longest: Longest,
+    record_limits: RecordLimits,
 ) -> Result<Cow<'static, [u8]>, RejectReason> {
     let mut body = Vec::new();
-    let most = longest.held();
+    let most = record_limits.max_bytes();
     let read = stream.take(most.saturating_add(1)).read_to_end(&mut body);
     if body.len() as u64 > most {
-        return Err(longest.reason(None));
+        return Err(record_limits.rejection(None));
     }
     read.map_err(|error| damaged(encoding, &error))?;
     Ok(Cow::Owned(body))

@@ -1,4 +1,4 @@
-//! From one WARC record to a document.
+//! Turns one WARC record into a document.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,23 @@ use twinprint_text::charset::{ByteOrderMark, Hints, detect, of_content_type};
 use super::body;
 use super::header::{Begun, Header};
 use super::http::{Http, Message};
-use super::kind::{Form, essence, form};
+use super::kind::{TextForm, essence, text_form};
 use crate::source::json::Picked;
-use crate::source::longest::Longest;
 use crate::source::options::SourceOptions;
-use crate::source::page::Pages;
+use crate::source::page::PageExtractor;
 use crate::source::record::SortValue;
+use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// Turns the bytes of a record, with what stands up to the next, into a document within the limits on length.
+/// Turns the bytes of a record, up to the start of the next one, into a document.
+///
+/// # Errors
+/// The reason to reject the record: no valid header, a wrong length, a body that cannot be unpacked, or a body beyond the limits.
 pub(crate) fn document<'a>(
     bytes: &'a [u8],
     options: &SourceOptions,
-    longest: Longest,
-    pages: &mut Pages,
+    record_limits: RecordLimits,
+    pages: &mut PageExtractor,
 ) -> Result<Picked<'a>, RejectReason> {
     let not = |found| RejectReason::NotWarc { found };
     let header = match Header::read(bytes) {
@@ -46,7 +49,7 @@ pub(crate) fn document<'a>(
             there: there as u64,
         });
     };
-    let text = text(&header, content, longest, pages)?;
+    let text = text(&header, content, record_limits, pages)?;
     let field = |key: &Option<String>| key.as_deref().and_then(|key| value(&header, content, key));
     Ok(Picked {
         text,
@@ -55,7 +58,7 @@ pub(crate) fn document<'a>(
     })
 }
 
-/// Whether bytes are line ends alone.
+/// True if the bytes are only line ends.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|b| matches!(b, b'\r' | b'\n'))
 }
@@ -91,12 +94,16 @@ fn response(header: &Header<'_>, content: &[u8]) -> Option<Http> {
 fn text<'a>(
     header: &Header<'_>,
     content: &'a [u8],
-    longest: Longest,
-    pages: &mut Pages,
+    record_limits: RecordLimits,
+    pages: &mut PageExtractor,
 ) -> Result<Cow<'a, str>, RejectReason> {
     let (body, media_type) = match response(header, content) {
         Some(http) => (
-            body::decoded(content.get(http.length..).unwrap_or_default(), &http, longest)?,
+            body::decoded(
+                content.get(http.length..).unwrap_or_default(),
+                &http,
+                record_limits,
+            )?,
             http.content_type.map_or(Cow::Borrowed(""), Cow::Owned),
         ),
         None => (
@@ -105,7 +112,7 @@ fn text<'a>(
         ),
     };
     let charset = of_content_type(&media_type);
-    if form(&media_type, &body) == Some(Form::Page) {
+    if text_form(&media_type, &body) == Some(TextForm::Page) {
         return pages.of_bytes(&body, charset).map(|(text, _)| text);
     }
     let hints = Hints {
@@ -118,7 +125,7 @@ fn text<'a>(
     })
 }
 
-/// Decodes a text as browsers do: what is no character becomes U+FFFD.
+/// Decodes a text as browsers do: undecodable bytes become U+FFFD.
 fn lossy<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Cow<'a, str> {
     let charset = detect(bytes, hints);
     let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);

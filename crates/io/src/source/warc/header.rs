@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 
 use super::fields::{end_of_header, fields};
-use super::next::runs_into_another;
+use super::next_record::{MAGIC, runs_into_another};
 
-/// Most bytes of a header.
-pub(crate) const LONGEST_HEADER: usize = 64 << 10;
-/// The first bytes of every record.
-pub(super) const MAGIC: &[u8] = b"WARC/";
+/// The largest header that is read.
+pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// The fields of one record that matter here, borrowing from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,18 +14,18 @@ pub(crate) struct Header<'a> {
     fields: &'a [u8],
     /// Bytes of the header, blank lines before and after included.
     pub length: usize,
-    /// Bytes that follow, as the header says.
+    /// The number of content bytes that the header states.
     pub content_length: u64,
 }
 
-/// What the beginning of a record came to.
+/// The result of reading the start of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begun<'a> {
-    /// The header is not all there yet.
+    /// The header is incomplete so far.
     Open,
-    /// It is a record.
+    /// A complete header.
     Record(Header<'a>),
-    /// It is none: why.
+    /// Bytes that are no record, with the reason.
     Not(&'static str),
 }
 
@@ -41,7 +39,7 @@ impl<'a> Header<'a> {
             return Begun::Not("it does not begin with WARC/ and a version");
         }
         let Some(end) = end_of_header(record) else {
-            return if record.len() > LONGEST_HEADER {
+            return if record.len() > MAX_HEADER_BYTES {
                 Begun::Not("its header has no end")
             } else {
                 Begun::Open

@@ -8,8 +8,8 @@
 
 use super::fields::{end_of_header, fields};
 
-/// Most bytes of an HTTP head that are looked at.
-pub(super) const LONGEST_HEAD: usize = 64 << 10;
+/// The most bytes of an HTTP head that are read.
+pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The first bytes of a status line.
 const PROTOCOL: &[u8] = b"HTTP/";
 
@@ -39,11 +39,11 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// Reads the head at the start of `content`, of which the first [`LONGEST_HEAD`] bytes count. `whole`: these are all the
+    /// Reads the head at the start of `content`, of which the first [`MAX_HEAD_BYTES`] bytes count. `whole`: these are all the
     /// bytes there are.
     pub(super) fn read(content: &[u8], whole: bool) -> Self {
-        let whole = whole || content.len() >= LONGEST_HEAD;
-        let content = content.get(..LONGEST_HEAD).unwrap_or(content);
+        let whole = whole || content.len() >= MAX_HEAD_BYTES;
+        let content = content.get(..MAX_HEAD_BYTES).unwrap_or(content);
         let mut length = 0;
         loop {
             let rest = content.get(length..).unwrap_or_default();

@@ -1,35 +1,37 @@
-//! Which records of a WARC file are documents.
+//! Decides which records of a WARC file are documents.
 
 use super::header::Header;
-use super::http::{LONGEST_HEAD, Message};
+use super::http::{MAX_HEAD_BYTES, Message};
 
 /// The number of bytes of a body that are searched for markup if no media type is named.
 const SNIFF: usize = 512;
-/// Most bytes of content that decide what a record is.
-pub(crate) const LOOKED_AT: usize = LONGEST_HEAD + SNIFF;
+/// The most content bytes that are needed to decide the kind of a record.
+pub(crate) const MAX_KIND_BYTES: usize = MAX_HEAD_BYTES + SNIFF;
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WarcKind {
     /// A document: a page or a text.
     Document,
-    /// Something else, by what it is counted as.
+    /// Another record, with the name under which it is counted.
     Other(&'static str),
 }
 
-/// How the text of a document is written.
+/// The form in which the text of a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TextForm {
+    /// HTML.
     Page,
+    /// Plain text.
     Text,
 }
 
 /// The kind of a record, by its header and the beginning of its content; `None` if more of the content decides. `whole`: there is no
 /// more. `any_status`: responses are documents whatever their status.
-pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<Kind> {
-    let whole = whole || content.len() >= LOOKED_AT;
+pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<WarcKind> {
+    let whole = whole || content.len() >= MAX_KIND_BYTES;
     let record_type = header.record_type();
-    let other = |kind| Some(Kind::Other(kind));
+    let other = |kind| Some(WarcKind::Other(kind));
     match &*record_type {
         "response" => match Message::read(content, whole) {
             Message::Response(http) => {
@@ -65,11 +67,11 @@ fn is_web(header: &Header<'_>) -> bool {
 }
 
 /// A document if its body is a page or a text.
-fn by_form(media_type: &str, body: &[u8], whole: bool) -> Option<Kind> {
-    match form(media_type, body) {
-        Some(_) => Some(Kind::Document),
+fn by_form(media_type: &str, body: &[u8], whole: bool) -> Option<WarcKind> {
+    match text_form(media_type, body) {
+        Some(_) => Some(WarcKind::Document),
         None if !whole && essence(media_type).is_empty() && body.len() < SNIFF => None,
-        None => Some(Kind::Other("no text")),
+        None => Some(WarcKind::Other("no text")),
     }
 }
 
@@ -79,17 +81,17 @@ pub(super) fn essence(media_type: &str) -> &str {
 }
 
 /// The form of a media type; `content` decides where none is named.
-pub(super) fn form(media_type: &str, content: &[u8]) -> Option<Form> {
+pub(super) fn text_form(media_type: &str, content: &[u8]) -> Option<TextForm> {
     match essence(media_type).to_ascii_lowercase().as_str() {
-        "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => Some(Form::Page),
+        "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => Some(TextForm::Page),
         "" => {
             let start = content.get(..SNIFF).unwrap_or(content).trim_ascii_start();
             let start = start.to_ascii_lowercase();
-            (start.starts_with(b"<!doctype html") || start.starts_with(b"<html")).then_some(Form::Page)
+            (start.starts_with(b"<!doctype html") || start.starts_with(b"<html")).then_some(TextForm::Page)
         }
         "text/css" | "text/javascript" | "text/ecmascript" | "text/x-javascript" | "text/xml"
         | "text/csv" | "text/calendar" | "text/vcard" | "text/event-stream" | "text/vtt" => None,
-        text if text.starts_with("text/") => Some(Form::Text),
+        text if text.starts_with("text/") => Some(TextForm::Text),
         _ => None,
     }
 }

@@ -11,9 +11,9 @@ mod fields;
 mod header;
 mod http;
 mod kind;
-mod next;
+mod next_record;
 
 pub(super) use document::document;
-pub(super) use header::{Begun, Header, LONGEST_HEADER, blank_before};
-pub(super) use kind::{Kind, LOOKED_AT, kind};
-pub(super) use next::{LONGEST_BEGINNING, NextRecord, TOO_FEW, begins_record, has_record};
+pub(super) use header::{Begun, Header, MAX_HEADER_BYTES, blank_before};
+pub(super) use kind::{MAX_KIND_BYTES, WarcKind, kind};
+pub(super) use next_record::{MAX_BEGINNING_BYTES, NextRecord, UNDECIDED_BYTES, begins_record, has_record};

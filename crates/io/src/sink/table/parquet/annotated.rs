@@ -16,26 +16,26 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::BATCH;
-use crate::sink::edit::Kind;
-use crate::sink::table::added::{Added, Values};
+use super::BATCH_ROWS;
+use crate::sink::edit::ColumnType;
+use crate::sink::table::added::{AddedColumns, ColumnValues};
 use crate::sink::table::arrow::with_added;
 use crate::source::{Format, guarded};
 
 /// The entry in which Arrow's writers keep their own schema.
 const ARROW_SCHEMA: &str = "ARROW:schema";
-/// What stands before a message of Arrow, besides its length.
+/// The marker before the length of an Arrow message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// The schema with the columns added.
-pub(super) fn schema(root: &Type, added: &Added<'_>) -> Result<TypePtr> {
+/// The schema with the added columns.
+pub(super) fn schema(root: &Type, added: &AddedColumns<'_>) -> Result<TypePtr> {
     let mut fields = root.get_fields().to_vec();
     for (name, kind) in added.columns() {
         let (physical, logical) = match kind {
-            Kind::Integer => (Physical::INT64, None),
-            Kind::Real => (Physical::DOUBLE, None),
-            Kind::Boolean => (Physical::BOOLEAN, None),
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            ColumnType::Integer => (Physical::INT64, None),
+            ColumnType::Real => (Physical::DOUBLE, None),
+            ColumnType::Boolean => (Physical::BOOLEAN, None),
+            ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let column = Type::primitive_type_builder(name, physical)
             .with_repetition(Repetition::OPTIONAL)
@@ -46,9 +46,9 @@ pub(super) fn schema(root: &Type, added: &Added<'_>) -> Result<TypePtr> {
     Ok(Arc::new(root.build()?))
 }
 
-/// Writes the columns of one row group, which has these rows.
+/// Writes the added columns of a row group of these rows.
 pub(super) fn columns<W: Write + Send>(
-    added: &Added<'_>,
+    added: &AddedColumns<'_>,
     rows: &(impl Iterator<Item = u64> + Clone),
     out: &mut SerializedRowGroupWriter<'_, W>,
 ) -> Result<()> {
@@ -58,11 +58,11 @@ pub(super) fn columns<W: Write + Send>(
             .ok_or_else(|| ParquetError::General("a column has no place".to_owned()))?;
         let mut rows = rows.clone().peekable();
         while rows.peek().is_some() {
-            match added.values(number, kind, rows.by_ref().take(BATCH)) {
-                Values::Integers(values) => batch::<Int64Type>(column.typed(), values),
-                Values::Reals(values) => batch::<DoubleType>(column.typed(), values),
-                Values::Booleans(values) => batch::<BoolType>(column.typed(), values),
-                Values::Texts(texts) => {
+            match added.values(number, kind, rows.by_ref().take(BATCH_ROWS)) {
+                ColumnValues::Integers(values) => batch::<Int64Type>(column.typed(), values),
+                ColumnValues::Reals(values) => batch::<DoubleType>(column.typed(), values),
+                ColumnValues::Booleans(values) => batch::<BoolType>(column.typed(), values),
+                ColumnValues::Texts(texts) => {
                     let texts = texts
                         .into_iter()
                         .map(|text| text.map(|text| ByteArray::from(text.into_bytes())));
@@ -80,13 +80,13 @@ fn batch<T: DataType>(
     values: Vec<Option<T::T>>,
 ) -> Result<()> {
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    let there: Vec<T::T> = values.into_iter().flatten().collect();
-    column.write_batch(&there, Some(&levels), None)?;
+    let present: Vec<T::T> = values.into_iter().flatten().collect();
+    column.write_batch(&present, Some(&levels), None)?;
     Ok(())
 }
 
-/// Adds the columns to Arrow's own schema as well, which has to have as many as the file. One that cannot be read stays as it is.
-pub(super) fn entries(entries: &mut [KeyValue], added: &Added<'_>) {
+/// Adds the columns to the Arrow schema in the metadata, which must have as many columns as the file. A schema that cannot be read stays.
+pub(super) fn entries(entries: &mut [KeyValue], added: &AddedColumns<'_>) {
     for entry in entries.iter_mut().filter(|entry| entry.key == ARROW_SCHEMA) {
         let schema = entry.value.as_deref().and_then(decoded);
         if let Some(schema) = schema {
@@ -98,7 +98,7 @@ pub(super) fn entries(entries: &mut [KeyValue], added: &Added<'_>) {
 fn decoded(value: &str) -> Option<Schema> {
     let message = BASE64_STANDARD.decode(value).ok()?;
     let start = if message.starts_with(&CONTINUATION) { 8 } else { 4 };
-    // The conversion gives up on what it does not know.
+    // The conversion panics on unknown types.
     let schema = guarded(Format::Parquet, || {
         let message = message.get(start..).and_then(|flat| root_as_message(flat).ok());
         Ok(message.and_then(|message| message.header_as_schema().map(fb_to_schema)))

@@ -1,5 +1,5 @@
-//! Parquet to Parquet, column by column, at the level of pages, definition and repetition levels: no type is converted, so
-//! that every value comes out as it was, whatever its type.
+//! Parquet to Parquet, column by column, at the level of values, definition levels and repetition levels. No type is converted, so every
+//! value is copied unchanged.
 
 mod annotated;
 
@@ -17,19 +17,19 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
-use super::Job;
-use super::added::Added;
+use super::TableJob;
+use super::added::AddedColumns;
 use crate::sink::error::SinkError;
 use crate::sink::file::OutputFile;
 use crate::source::{Format, ParquetTable, guarded, open_table as open};
 
-/// Rows copied at a time.
-const BATCH: usize = 1024;
-/// So many unwanted rows in a row are skipped, with the pages they fill, instead of being read and dropped.
-const SKIP: usize = 64;
+/// The number of rows copied at a time.
+const BATCH_ROWS: usize = 1024;
+/// The least number of consecutive unwanted rows that are skipped, with the pages they fill, instead of being read and dropped.
+const MIN_SKIPPED_ROWS: usize = 64;
 
-/// Writes the wanted rows; the bytes written.
-pub(super) fn write(job: &Job<'_>, table: &ParquetTable, file: OutputFile) -> Result<u64, SinkError> {
+/// Writes the wanted rows. Returns the size of the file in bytes.
+pub(super) fn write(job: &TableJob<'_>, table: &ParquetTable, file: OutputFile) -> Result<u64, SinkError> {
     let path = file.path().to_owned();
     let metadata = table.metadata();
     let schema = metadata.file_metadata().schema_descr();
@@ -49,7 +49,7 @@ pub(super) fn write(job: &Job<'_>, table: &ParquetTable, file: OutputFile) -> Re
                 .ok_or_else(|| job.fewer_rows())?;
             for group in groups.clone() {
                 let rows = table.rows_of(group);
-                // Opened for each, so that no two readers share a position in the file.
+                // Opened for each reader, because readers must not share a file position.
                 let open = || table.column(&Arc::new(open(job.input)?), group, leaf);
                 let mut reader = guarded(Format::Parquet, open).map_err(|reason| job.damaged(reason))?;
                 pump(job, &mut reader, column.untyped(), rows, &path)?;
@@ -66,9 +66,9 @@ pub(super) fn write(job: &Job<'_>, table: &ParquetTable, file: OutputFile) -> Re
     writer.into_inner().map_err(failed)?.finish()
 }
 
-/// The row groups of the output, each as the row groups of the input it takes its rows from: neighbours are put together as long
-/// as they do not outgrow the largest of the input.
-fn merged(job: &Job<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
+/// The row groups of the output, each as a range of row groups of the input. Neighbours are merged as long as the result is not larger than
+/// the largest row group of the input.
+fn merged(job: &TableJob<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
     let groups = 0..table.metadata().num_row_groups();
     let length = |rows: Range<u64>| rows.end - rows.start;
     let largest = groups
@@ -84,7 +84,7 @@ fn merged(job: &Job<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
             continue;
         }
         match merged.last_mut() {
-            // Groups without a wanted row may lie between.
+            // There may be groups without a wanted row in between.
             Some(last) if filled + wanted <= largest => {
                 last.end = group + 1;
                 filled += wanted;
@@ -98,8 +98,8 @@ fn merged(job: &Job<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
     merged
 }
 
-/// As the input was written, as far as its footer tells.
-fn properties(table: &ParquetTable, added: Option<&Added<'_>>) -> WriterProperties {
+/// The writer properties of the input, as far as its footer records them.
+fn properties(table: &ParquetTable, added: Option<&AddedColumns<'_>>) -> WriterProperties {
     let file = table.metadata().file_metadata();
     let mut entries = file.key_value_metadata().cloned();
     if let Some((entries, added)) = entries.as_mut().zip(added) {
@@ -113,7 +113,7 @@ fn properties(table: &ParquetTable, added: Option<&Added<'_>>) -> WriterProperti
     };
     properties = properties.set_sorting_columns(group.sorting_columns().cloned());
     if let Some(column) = group.columns().first() {
-        // For columns that the input does not have.
+        // For the added columns.
         properties = properties.set_compression(column.compression());
     }
     for column in group.columns() {
@@ -137,7 +137,7 @@ fn statistics(column: &ColumnChunkMetaData) -> EnabledStatistics {
 
 /// Copies the wanted rows of one column chunk.
 fn pump(
-    job: &Job<'_>,
+    job: &TableJob<'_>,
     reader: &mut ColumnReader,
     writer: &mut ColumnWriter<'_>,
     rows: Range<u64>,
@@ -159,13 +159,13 @@ fn pump(
 }
 
 struct Pump<'p> {
-    job: &'p Job<'p>,
+    job: &'p TableJob<'p>,
     /// The rows of the chunk.
     rows: Range<u64>,
     path: &'p Path,
 }
 
-/// What one batch holds.
+/// The levels and values of one batch.
 struct Levels<T> {
     def: Vec<i16>,
     rep: Vec<i16>,
@@ -195,7 +195,7 @@ impl Pump<'_> {
             if at + unwanted as u64 == self.rows.end {
                 break;
             }
-            if unwanted >= SKIP {
+            if unwanted >= MIN_SKIPPED_ROWS {
                 let skipped = guarded(Format::Parquet, || Ok(reader.skip_records(unwanted)))
                     .map_err(|reason| damaged(reason.to_string()))?
                     .map_err(|error| damaged(error.to_string()))?;
@@ -218,7 +218,7 @@ impl Pump<'_> {
             if read != rows {
                 return Err(self.job.fewer_rows());
             }
-            // The reader takes levels as they come, the writer counts on them.
+            // The reader does not check levels, and the writer relies on them.
             let beyond = |levels: &[i16], most| levels.iter().any(|level| !(0..=most).contains(level));
             if beyond(&batch.def, max_def) || beyond(&batch.rep, max_rep) {
                 return Err(damaged("a level is beyond those of its column".to_owned()));
@@ -236,24 +236,24 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// How many rows to read from `at` on: up to a batch, and no further than the next stretch to be skipped.
-    fn batch_from(&self, at: u64) -> usize {
-        let most = (self.rows.end - at).min(BATCH as u64) as usize;
+    /// The number of rows to read from row `first` on: at most a batch, and up to the next stretch that is skipped.
+    fn batch_from(&self, first: u64) -> usize {
+        let longest = (self.rows.end - first).min(BATCH_ROWS as u64) as usize;
         let mut unwanted = 0;
-        for i in 0..most {
-            unwanted = if self.job.wanted(at + i as u64) {
+        for i in 0..longest {
+            unwanted = if self.job.wanted(first + i as u64) {
                 0
             } else {
                 unwanted + 1
             };
-            if unwanted == SKIP {
-                return i + 1 - SKIP;
+            if unwanted == MIN_SKIPPED_ROWS {
+                return i + 1 - MIN_SKIPPED_ROWS;
             }
         }
-        most
+        longest
     }
 
-    /// Drops what belongs to unwanted rows.
+    /// Drops the levels and values of unwanted rows.
     fn filter<T>(&self, batch: &mut Levels<T>, first: u64, rows: usize, max_def: i16) {
         if (first..first + rows as u64).all(|row| self.job.wanted(row)) {
             return;
@@ -286,7 +286,7 @@ impl Pump<'_> {
     }
 }
 
-/// Takes an error of the output file back out of the writer's.
+/// Unwraps an error of the output file from the error of the writer.
 pub fn write_failed(error: ParquetError, path: &Path) -> SinkError {
     let error = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

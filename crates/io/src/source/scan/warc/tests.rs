@@ -17,11 +17,11 @@ fn page(text: &str) -> Vec<u8> {
 }
 
 /// The spans of a file that arrives in pieces of `step` bytes, as the splitter hands them on.
-fn spans(file: &[u8], step: usize, max: u64) -> Vec<(Part, Vec<u8>)> {
+fn spans(file: &[u8], step: usize, max: u64) -> Vec<(SpanKind, Vec<u8>)> {
     scanned(file, step, max, false)
 }
 
-fn scanned(file: &[u8], step: usize, max: u64, any_status: bool) -> Vec<(Part, Vec<u8>)> {
+fn scanned(file: &[u8], step: usize, max: u64, any_status: bool) -> Vec<(SpanKind, Vec<u8>)> {
     let mut scan = WarcScan::new(max, any_status);
     let (mut held, mut told) = (Vec::new(), Vec::new());
     let mut take = |held: &mut Vec<u8>, spans: Vec<Span>| {
@@ -45,7 +45,7 @@ fn scanned(file: &[u8], step: usize, max: u64, any_status: bool) -> Vec<(Part, V
     told
 }
 
-fn records(file: &[u8], step: usize) -> Vec<(Part, Vec<u8>)> {
+fn records(file: &[u8], step: usize) -> Vec<(SpanKind, Vec<u8>)> {
     spans(file, step, 1 << 20)
 }
 
@@ -53,37 +53,40 @@ fn records(file: &[u8], step: usize) -> Vec<(Part, Vec<u8>)> {
 fn records_are_told_by_what_they_are() {
     let parts = [
         (
-            Part::Other(Some("warcinfo")),
+            SpanKind::Other(Some("warcinfo")),
             record("warcinfo", "", b"software: own\r\n"),
         ),
         (
-            Part::Other(Some("request")),
+            SpanKind::Other(Some("request")),
             record("request", "", b"GET / HTTP/1.1\r\n\r\n"),
         ),
-        (Part::Record, page("one")),
+        (SpanKind::Record, page("one")),
         (
-            Part::Other(Some("revisit")),
+            SpanKind::Other(Some("revisit")),
             record("revisit", "", b"HTTP/1.1 304 Not Modified\r\n\r\n"),
         ),
         (
-            Part::Other(Some("no text")),
+            SpanKind::Other(Some("no text")),
             record(
                 "response",
                 "",
                 b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG",
             ),
         ),
-        (Part::Other(Some("empty response")), record("response", "", b"")),
         (
-            Part::Other(Some("no http head")),
+            SpanKind::Other(Some("empty response")),
+            record("response", "", b""),
+        ),
+        (
+            SpanKind::Other(Some("no http head")),
             record("response", "", b"<html><p>a page without its head</p></html>"),
         ),
         (
-            Part::Other(Some("broken http head")),
+            SpanKind::Other(Some("broken http head")),
             record("response", "", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"),
         ),
         (
-            Part::Other(Some("broken http head")),
+            SpanKind::Other(Some("broken http head")),
             record(
                 "response",
                 "",
@@ -91,27 +94,27 @@ fn records_are_told_by_what_they_are() {
             ),
         ),
         (
-            Part::Other(Some("other protocol")),
+            SpanKind::Other(Some("other protocol")),
             record(
                 "response",
                 "WARC-Target-URI: dns:pages.example\r\n",
                 b"20200101000000\n192.0.2.1\n",
             ),
         ),
-        (Part::Other(Some("other type")), record("novel", "", b"text")),
+        (SpanKind::Other(Some("other type")), record("novel", "", b"text")),
         (
-            Part::Other(Some("continuation")),
+            SpanKind::Other(Some("continuation")),
             record("continuation", "", b"text"),
         ),
         (
-            Part::Record,
+            SpanKind::Record,
             record("conversion", "Content-Type: text/plain\r\n", b"plain text"),
         ),
         (
-            Part::Record,
+            SpanKind::Record,
             record("resource", "Content-Type: text/html\r\n", b"<p>page"),
         ),
-        (Part::Other(Some("metadata")), record("metadata", "", b"")),
+        (SpanKind::Other(Some("metadata")), record("metadata", "", b"")),
     ];
     let file: Vec<u8> = parts.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
     for step in [1, 7, 100, 1 << 20] {
@@ -149,10 +152,10 @@ fn responses_are_documents_by_their_status() {
         let body = format!("{line}\r\nContent-Type: text/html\r\n\r\n<p>text</p>");
         let file = record("response", "", body.as_bytes());
         for step in [1, 7, 1 << 20] {
-            let part = other.map_or(Part::Record, |kind| Part::Other(Some(kind)));
+            let part = other.map_or(SpanKind::Record, |kind| SpanKind::Other(Some(kind)));
             assert_eq!(records(&file, step), [(part, file.clone())], "{line}");
             let any = scanned(&file, step, 1 << 20, true);
-            assert_eq!(any, [(Part::Record, file.clone())], "{line}");
+            assert_eq!(any, [(SpanKind::Record, file.clone())], "{line}");
         }
     }
 }
@@ -160,9 +163,9 @@ fn responses_are_documents_by_their_status() {
 #[test]
 fn markup_is_sniffed_however_it_arrives() {
     for (body, part) in [
-        ("  \n<!DOCTYPE html><p>text", Part::Record),
-        ("<html><p>text", Part::Record),
-        ("plain", Part::Other(Some("no text"))),
+        ("  \n<!DOCTYPE html><p>text", SpanKind::Record),
+        ("<html><p>text", SpanKind::Record),
+        ("plain", SpanKind::Other(Some("no text"))),
     ] {
         for (kind, head) in [
             ("response", "HTTP/1.1 200 OK\r\nServer: x\r\n\r\n"),
@@ -191,7 +194,7 @@ fn records_need_no_line_ends_between_them() {
                         body.len()
                     );
                     (
-                        Part::Record,
+                        SpanKind::Record,
                         [head, body, separator.to_owned()].concat().into_bytes(),
                     )
                 };
@@ -233,7 +236,7 @@ fn a_giant_length_costs_one_record_of_any_kind() {
         for (step, max) in [(1, 1 << 20), (13, 1 << 20), (1 << 20, 1 << 20)] {
             let told = spans(&file, step, max);
             let parts: Vec<_> = told.iter().map(|(part, _)| *part).collect();
-            assert_eq!(parts, [Part::Record; 4], "{kind} in steps of {step}");
+            assert_eq!(parts, [SpanKind::Record; 4], "{kind} in steps of {step}");
             assert_eq!(told[2].1, page("two"), "{kind}");
             assert_eq!(told.concat_bytes(), file);
         }
@@ -252,13 +255,16 @@ fn a_giant_length_costs_one_record_of_any_kind() {
 #[test]
 fn a_length_beyond_what_is_held_costs_one_record_that_is_no_document() {
     let pages: Vec<Vec<u8>> = (0..1500).map(|i| page(&i.to_string().repeat(600))).collect();
-    for said in [HELD_OTHER, HELD_OTHER + 500, 2_000_000, 1 << 40] {
+    for said in [MAX_OTHER_BYTES, MAX_OTHER_BYTES + 500, 2_000_000, 1 << 40] {
         let bad = format!("WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: {said}\r\n\r\nshort\r\n\r\n");
         let file = [page("one"), bad.clone().into_bytes(), pages.concat()].concat();
         for step in [1 << 16, 1 << 20, 1 << 23] {
             let told = spans(&file, step, 64 << 20);
             let records = [page("one"), bad.clone().into_bytes()];
-            let expected = records.iter().chain(&pages).map(|record| (Part::Record, record));
+            let expected = records
+                .iter()
+                .chain(&pages)
+                .map(|record| (SpanKind::Record, record));
             assert!(
                 told.iter().map(|(part, bytes)| (*part, bytes)).eq(expected),
                 "{said} in steps of {step}"
@@ -325,7 +331,7 @@ fn long_records_that_are_no_documents_are_not_held() {
     assert!(told.iter().all(|(_, bytes)| bytes.len() <= 500));
     assert_eq!(
         told.iter()
-            .filter(|(part, _)| *part == Part::Other(Some("no text")))
+            .filter(|(part, _)| *part == SpanKind::Other(Some("no text")))
             .count(),
         1
     );
@@ -336,17 +342,17 @@ trait ConcatBytes {
     fn concat_bytes(&self) -> Vec<u8>;
 }
 
-impl ConcatBytes for Vec<(Part, Vec<u8>)> {
+impl ConcatBytes for Vec<(SpanKind, Vec<u8>)> {
     fn concat_bytes(&self) -> Vec<u8> {
         self.iter().flat_map(|(_, bytes)| bytes.clone()).collect()
     }
 }
 
 /// The spans, with each one that continues another joined to it.
-fn joined(told: Vec<(Part, Vec<u8>)>) -> Vec<(Part, Vec<u8>)> {
-    let mut joined: Vec<(Part, Vec<u8>)> = Vec::new();
+fn joined(told: Vec<(SpanKind, Vec<u8>)>) -> Vec<(SpanKind, Vec<u8>)> {
+    let mut joined: Vec<(SpanKind, Vec<u8>)> = Vec::new();
     for (part, bytes) in told {
-        match joined.last_mut().filter(|_| part == Part::Other(None)) {
+        match joined.last_mut().filter(|_| part == SpanKind::Other(None)) {
             Some((_, before)) => before.extend_from_slice(&bytes),
             None => joined.push((part, bytes)),
         }

@@ -1,14 +1,14 @@
-//! Holds what a record batch claims against its body before it is decoded: the decoder takes the places and the unpacked
-//! lengths of buffers at their word.
+//! Checks the claims of a record batch against its body before it is decoded, because the decoder trusts the offsets and the
+//! unpacked lengths of buffers.
 
 use arrow_ipc::{Message, RecordBatch};
 
 use super::broken;
 use crate::source::reject::RejectReason;
 
-/// What one record batch may unpack to in bytes.
+/// The largest unpacked size of a record batch in bytes.
 const MAX_UNPACKED: u64 = 4 << 30;
-/// What a packed buffer may unpack to for each of its bytes: more than zstd reaches.
+/// The largest ratio of unpacked to packed size of a buffer: more than zstd reaches.
 const MAX_RATIO: u64 = 1 << 16;
 
 pub(super) fn check(message: Message<'_>, body: &[u8]) -> Result<(), RejectReason> {
@@ -54,7 +54,7 @@ fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> 
         unpacked = unpacked.saturating_add(length);
         if length / MAX_RATIO > bytes.len() as u64 || unpacked > MAX_UNPACKED {
             return Err(broken(format_args!(
-                "a buffer of {} bytes claims to unpack to {length}, in a batch of {unpacked} or more",
+                "a buffer of {} bytes claims to open_unpacked to {length}, in a batch of {unpacked} or more",
                 bytes.len()
             )));
         }

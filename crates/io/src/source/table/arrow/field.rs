@@ -183,7 +183,7 @@ fn is_string(data_type: &DataType) -> bool {
     )
 }
 
-/// What stands in a row.
+/// The shape of the value in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gathered {
     Nothing,
@@ -243,7 +243,7 @@ fn gather<'a>(
     }
 }
 
-/// Where the elements of a row stand.
+/// The array and the range of the elements of a row.
 fn elements_of<O: OffsetSizeTrait>(list: &GenericListArray<O>, row: usize) -> (&ArrayRef, Range<usize>) {
     let offsets = list.value_offsets();
     (

@@ -7,20 +7,20 @@ use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::{Block, CompressionType, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::Schema;
 
-use super::{Kind, Message, broken, not_arrow};
+use super::{Message, MessageKind, broken, not_arrow};
 use crate::source::loss::Loss;
 use crate::source::reject::RejectReason;
 
-/// How a file begins and ends.
+/// The magic number at the start and the end of a file.
 const MAGIC: &[u8] = b"ARROW1";
-/// How a file of Feather's first version begins.
+/// The magic number of Feather version 1.
 const FEATHER_1: &[u8] = b"FEA1";
 /// Comes before the length of a message since format version 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// What a message may take without its body: schemas of a million columns stay below.
+/// The largest message without its body in bytes. Schemas of a million columns stay below.
 const MAX_HEADER: u64 = 256 << 20;
 
-/// What the frame says.
+/// The schema and the messages of a file or stream.
 pub(super) struct Frame {
     pub(super) schema: Schema,
     pub(super) version: MetadataVersion,
@@ -64,7 +64,7 @@ impl Frame {
     /// Adds a message; false if it is of another kind.
     fn add(&mut self, block: Block, message: arrow_ipc::Message<'_>) -> Result<bool, RejectReason> {
         let kind = match message.header_type() {
-            MessageHeader::DictionaryBatch => Kind::Dictionary,
+            MessageHeader::DictionaryBatch => MessageKind::Dictionary,
             MessageHeader::RecordBatch => {
                 let batch = message
                     .header_as_record_batch()
@@ -87,7 +87,7 @@ impl Frame {
                 self.rows = first
                     .checked_add(rows)
                     .ok_or_else(|| broken("a record batch claims too many rows"))?;
-                Kind::Batch { first, rows }
+                MessageKind::Batch { first, rows }
             }
             _ => return Ok(false),
         };

@@ -1,4 +1,4 @@
-//! Arrow IPC: files (`.arrow`, Feather version 2) and streams, told apart by their first bytes.
+//! Arrow IPC: files (`.arrow`, Feather version 2) and streams, distinguished by their first bytes.
 //!
 //! Both hold the same messages: a schema, dictionaries, record batches. A file lists where they are at its end, a stream is
 //! walked from message to message; after that there is no difference. A record batch is the unit: it is read and unpacked whole,
@@ -24,14 +24,14 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use self::field::Column;
 use self::frame::Frame;
 use self::rows::ArrowRows;
-use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
+use super::{Format, Planned, RowRange, Table, check_rows, damaged, open, unreadable};
+use crate::source::file::SourceFile;
 use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
-use crate::source::sources::SourceFile;
 
-/// Bytes of one stretch on disk, if batches are not larger.
-const STRETCH: u64 = 1 << 20;
+/// Bytes of one row range on disk, if batches are not larger.
+const RANGE_BYTES: u64 = 1 << 20;
 
 /// An Arrow file or stream.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub struct ArrowTable {
     lost: Option<RejectReason>,
     /// The rows of these messages.
     row_count: u64,
-    /// The entries beside a file's schema; `None` for a stream.
+    /// The metadata in the footer of a file; `None` for a stream.
     file_metadata: Option<Vec<(String, String)>>,
     compression: Option<CompressionType>,
 }
@@ -56,11 +56,11 @@ pub struct ArrowTable {
 #[derive(Debug, Clone, Copy)]
 struct Message {
     block: Block,
-    kind: Kind,
+    kind: MessageKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MessageKind {
     Dictionary,
     /// Rows in the file before it, and its own.
     Batch {
@@ -107,12 +107,12 @@ impl ArrowTable {
         &self.schema
     }
 
-    /// The entries beside a file's schema; `None` for a stream.
+    /// The metadata in the footer of a file; `None` for a stream.
     pub fn file_metadata(&self) -> Option<&[(String, String)]> {
         self.file_metadata.as_deref()
     }
 
-    /// How its buffers are packed.
+    /// The codec of its buffers.
     pub fn compression(&self) -> Option<CompressionType> {
         self.compression
     }
@@ -125,10 +125,10 @@ impl ArrowTable {
     ) -> Result<Vec<Planned>, RejectReason> {
         Column::text(&self.schema, &options.text_key, options.raw)?;
         let mut planned = Vec::new();
-        let mut open: Option<Stretch> = None;
+        let mut open: Option<RowRange> = None;
         let mut end = 0;
         for (group, message) in self.messages.iter().enumerate() {
-            let Kind::Batch { first, rows } = message.kind else {
+            let MessageKind::Batch { first, rows } = message.kind else {
                 continue;
             };
             if first >= limit {
@@ -136,16 +136,16 @@ impl ArrowTable {
             }
             end = (first + rows).min(limit);
             let bytes = message.block.bodyLength() as usize;
-            let stretch = open.get_or_insert_with(|| Stretch {
+            let row_range = open.get_or_insert_with(|| RowRange {
                 table: Arc::clone(table),
                 group,
                 skip: 0,
                 rows: first..first,
                 bytes: 0,
             });
-            stretch.rows.end = end;
-            stretch.bytes += bytes;
-            if stretch.bytes as u64 >= STRETCH {
+            row_range.rows.end = end;
+            row_range.bytes += bytes;
+            if row_range.bytes as u64 >= RANGE_BYTES {
                 planned.extend(open.take().map(Planned::Rows));
             }
         }
@@ -154,7 +154,7 @@ impl ArrowTable {
             planned.push(Planned::Lost(end, reason.clone()));
         }
         if planned.is_empty() {
-            planned.push(Planned::Rows(Stretch::empty(table)));
+            planned.push(Planned::Rows(RowRange::empty(table)));
         }
         Ok(planned)
     }
@@ -210,7 +210,7 @@ pub struct Batches {
     decoder: FileDecoder,
     messages: Vec<Message>,
     next: usize,
-    /// Whether any column that is read has a dictionary.
+    /// True if any column that is read has a dictionary.
     dictionaries: bool,
 }
 
@@ -220,7 +220,7 @@ impl Batches {
         while let Some(&message) = self.messages.get(self.next) {
             self.dictionary(self.next)?;
             self.next += 1;
-            let Kind::Batch { first, rows } = message.kind else {
+            let MessageKind::Batch { first, rows } = message.kind else {
                 continue;
             };
             let block = message.block;
@@ -238,7 +238,7 @@ impl Batches {
         while let Some(&message) = self.messages.get(self.next) {
             self.dictionary(self.next)?;
             self.next += 1;
-            if message.kind != Kind::Dictionary {
+            if message.kind != MessageKind::Dictionary {
                 break;
             }
         }
@@ -251,15 +251,15 @@ impl Batches {
             .get(self.next..)?
             .iter()
             .find_map(|message| match message.kind {
-                Kind::Dictionary => None,
-                Kind::Batch { first, rows } => Some(first..first + rows),
+                MessageKind::Dictionary => None,
+                MessageKind::Batch { first, rows } => Some(first..first + rows),
             })
     }
 
     /// Takes in a message if it is a dictionary that may be needed.
     fn dictionary(&mut self, message: usize) -> Result<(), RejectReason> {
         match self.messages.get(message) {
-            Some(&Message { block, kind }) if self.dictionaries && kind == Kind::Dictionary => {
+            Some(&Message { block, kind }) if self.dictionaries && kind == MessageKind::Dictionary => {
                 let buffer = self.read(block)?;
                 self.decoder.read_dictionary(&block, &buffer).map_err(broken)
             }

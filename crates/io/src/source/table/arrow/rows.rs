@@ -5,11 +5,11 @@ use arrow_array::RecordBatch;
 use super::super::row::{Rows, record};
 use super::field::Column;
 use super::{ArrowTable, Batches};
-use crate::source::longest::Longest;
+use crate::source::file::SourceFile;
 use crate::source::options::SourceOptions;
 use crate::source::record::RecordKind;
+use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
-use crate::source::sources::SourceFile;
 
 /// The columns that are read.
 pub(crate) struct ArrowRows {
@@ -64,7 +64,7 @@ impl Rows for ArrowRows {
         Ok(false)
     }
 
-    fn each(&self, longest: Longest, f: &mut dyn FnMut(u64, RecordKind<'_>)) {
+    fn each(&self, record_limits: RecordLimits, f: &mut dyn FnMut(u64, RecordKind<'_>)) {
         let Some(batch) = &self.batch else { return };
         let array = |number: usize| batch.columns().get(number);
         for row in 0..batch.num_rows() {
@@ -78,7 +78,7 @@ impl Rows for ArrowRows {
                 .sort
                 .as_ref()
                 .and_then(|(column, i)| column.sort_value(array(*i)?, row));
-            let (length, kind) = record(cell, id, sort, &self.text_key, longest);
+            let (length, kind) = record(cell, id, sort, &self.text_key, record_limits);
             f(length, kind);
         }
     }

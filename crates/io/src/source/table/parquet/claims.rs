@@ -1,8 +1,8 @@
-//! Holds the footer's claims against its bytes before the footer is parsed.
+//! Checks the claims of a footer against its bytes before the footer is parsed.
 //!
-//! The parser takes two counts at their word and reserves memory for them: the row groups, and the children of each schema
+//! The parser trusts two counts and reserves memory for them: the row groups, and the children of each schema
 //! element; and it descends the schema by recursion. This walks the footer's Thrift (compact protocol) once, linear in its
-//! bytes, and refuses lists longer than what is left, schemas with more children than elements, and deep nesting.
+//! bytes, and refuses lists longer than the remaining bytes, schemas with more children than elements, and deep nesting.
 
 /// Structs within structs of the footer, and groups within groups of the schema.
 const MAX_DEPTH: usize = 64;
@@ -12,7 +12,7 @@ const SCHEMA: i64 = 2;
 /// `SchemaElement.num_children`.
 const NUM_CHILDREN: i64 = 5;
 
-/// Says what is wrong with a footer, if anything is.
+/// Checks a footer. The error is a message about the fault.
 pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
     let mut walk = Walk {
         rest: footer,
@@ -153,7 +153,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the elements, each followed by its children, make one tree that is not too deep.
+/// Checks that the elements, each followed by its children, make one tree that is not too deep.
 fn depth(children: &[u64]) -> Result<(), &'static str> {
     // Children still to come at each level.
     let mut open: Vec<u64> = Vec::new();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adds_up_passes() {
+    fn a_consistent_footer_passes() {
         assert_eq!(check(&footer(&[2, 0, 1, 0])), Ok(()));
         assert_eq!(check(&footer(&[])), Ok(()));
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_panics_and_nothing_goes_on_for_ever() {
+    fn arbitrary_bytes_neither_panic_nor_loop() {
         proptest::proptest!(|(bytes: Vec<u8>)| { let _ = check(&bytes); });
         let nested = vec![0x1c; 1 << 20];
         assert!(check(&nested).is_err());

@@ -14,7 +14,7 @@ pub(super) struct Field {
     pub(super) descriptor: ColumnDescPtr,
 }
 
-/// How a value serves as id or sort value.
+/// The way in which a value serves as id or sort value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     /// UTF-8.
@@ -23,7 +23,7 @@ pub(super) enum Scalar {
     Integer { signed: bool },
     /// A real number.
     Real,
-    /// A moment, in units of so many nanoseconds.
+    /// A time, with its unit in nanoseconds.
     Moment(i64),
     /// Not at all.
     Unfit,

@@ -2,13 +2,13 @@
 //!
 //! At this level a value is a slice of its page, a bad string costs its row only, and the second pass can copy every type as it
 //! is. The row counts that the footer claims are checked against the headers of the text column's pages before any row is
-//! promised to anybody.
+//! planned.
 
 mod claims;
 mod field;
+mod integers;
 mod pages;
 mod rows;
-mod wholes;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -24,15 +24,15 @@ use parquet::file::metadata::{
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use self::field::Field;
+pub use self::integers::{IntegerColumn, IntegerReader};
 use self::pages::Checked;
 use self::rows::ParquetRows;
-pub use self::wholes::{WholeReader, Wholes};
-use super::{Format, Planned, Stretch, Table, check_rows, damaged, open, unreadable};
+use super::{Format, Planned, RowRange, Table, check_rows, damaged, open, unreadable};
+use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
 use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
-use crate::source::sources::SourceFile;
 
 /// Bytes of text of one stretch, unpacked, if pages are not larger.
 const PART: u64 = 2 << 20;
@@ -49,7 +49,7 @@ pub struct ParquetTable {
 }
 
 impl ParquetTable {
-    /// Reads the footer and holds it against the file.
+    /// Reads the footer and checks it against the file.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         let mut input = open(file)?;
         let file_bytes = input.metadata().map_err(io)?.len();
@@ -80,7 +80,7 @@ impl ParquetTable {
         Field::scalar(schema, Some(key))?.integer_type()
     }
 
-    /// What the footer says.
+    /// The metadata of the footer.
     pub fn metadata(&self) -> &ParquetMetaData {
         &self.metadata
     }
@@ -141,7 +141,7 @@ impl ParquetTable {
             let mut from = 0;
             for to in cuts {
                 let to = to.min(from + left);
-                planned.push(Planned::Rows(Stretch {
+                planned.push(Planned::Rows(RowRange {
                     table: Arc::clone(table),
                     group,
                     skip: from,
@@ -156,13 +156,13 @@ impl ParquetTable {
             }
         }
         if planned.is_empty() {
-            planned.push(Planned::Rows(Stretch::empty(table)));
+            planned.push(Planned::Rows(RowRange::empty(table)));
         }
         Ok(planned)
     }
 
-    /// Where the parts of a row group end, in rows; at the ends of pages, where they can be told without unpacking, so that no
-    /// page is unpacked twice.
+    /// The ends of the parts of a row group, in rows. They are ends of pages where these are known without unpacking, so that no page is
+    /// unpacked twice.
     fn cuts(
         &self,
         input: &Arc<File>,

@@ -1,4 +1,4 @@
-//! The pages of one column chunk: counts they claim are held against their bytes, and the dictionary is unpacked only if it is asked for.
+//! The pages of one column chunk: their claimed counts are checked against their bytes, and the dictionary is unpacked only if it is asked for.
 //!
 //! The value decoders reserve memory by a page's own count of values before they look at them.
 //!
@@ -24,10 +24,10 @@ pub(super) struct Checked<R> {
     held: Option<Page>,
 }
 
-/// What became of the dictionary that a chunk may begin with.
+/// The state of the dictionary page that a chunk may begin with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dictionary {
-    /// No page has been looked at yet.
+    /// No page has been read yet.
     Unseen,
     /// It was passed over.
     Passed,

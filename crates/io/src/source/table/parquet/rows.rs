@@ -10,9 +10,9 @@ use parquet::data_type::{ByteArray, DataType, Int96};
 use super::super::row::{Cell, Rows, moment, numbers, real, record};
 use super::field::{Field, Scalar};
 use super::{ParquetTable, broken};
-use crate::source::longest::Longest;
 use crate::source::options::SourceOptions;
 use crate::source::record::{RecordKind, SortValue};
+use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
 /// Rows decoded at a time. Values stay in their pages, so that this bounds little more than levels and slices.
@@ -137,11 +137,11 @@ impl Rows for ParquetRows {
         Ok(read > 0)
     }
 
-    fn each(&self, longest: Longest, f: &mut dyn FnMut(u64, RecordKind<'_>)) {
+    fn each(&self, record_limits: RecordLimits, f: &mut dyn FnMut(u64, RecordKind<'_>)) {
         for row in 0..self.text.cells.starts.len().saturating_sub(1) {
             let id = self.id.as_ref().and_then(|column| column.id(row));
             let sort = self.sort.as_ref().and_then(|column| column.sort_value(row));
-            let (length, kind) = record(self.text_of(row), id, sort, &self.text_key, longest);
+            let (length, kind) = record(self.text_of(row), id, sort, &self.text_key, record_limits);
             f(length, kind);
         }
     }

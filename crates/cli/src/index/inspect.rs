@@ -1,0 +1,114 @@
+//! `twinprint index stat` and `check`
+
+use std::fmt::Write as _;
+
+use twinprint::segment::{Codec, DirectoryForm};
+use twinprint::{ProfileLabel, store};
+
+use super::{Directory, read};
+use crate::{number, terminal};
+
+/// Prints the contents of an index: counts, sizes, settings
+#[derive(clap::Args)]
+pub(super) struct StatArgs {
+    #[command(flatten)]
+    directory: Directory,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads every byte of an index and verifies the checksums
+#[derive(clap::Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    directory: Directory,
+}
+
+pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
+    let index = read(&args.directory.index)?;
+    let rows = index.snapshot.rows();
+    let label = ProfileLabel::read(&index.settings.label);
+    if args.json {
+        let segments: Vec<_> = index
+            .snapshot
+            .segments()
+            .map(|s| serde_json::json!({"file": s.path(), "ids": s.len(), "fingerprints": s.rows(), "bytes": s.bytes(), "plan": s.plan().name, "codec": name(s.codec())}))
+            .collect();
+        let json = serde_json::json!({
+            "bits": 64,
+            "radius": index.settings.radius,
+            "profile": label.as_ref().map(ProfileLabel::id),
+            "profile_checksum": label.as_ref().and_then(ProfileLabel::checksum).map(|sum| format!("{sum:016x}")),
+            "generation": index.generation,
+            "next_id": index.checkpoint,
+            "ids": rows,
+            "deleted": index.tombstones,
+            "bytes": index.bytes,
+            "segments": segments,
+        });
+        return terminal::out(&format!("{json:#}\n"));
+    }
+    let profile = label.map_or_else(String::new, |label| format!(", {}", label.id()));
+    let mut text = format!(
+        "fingerprints  {:>14}  of 64 bits, planned for k = {}{profile}\n",
+        number::count(rows),
+        index.settings.radius
+    );
+    if index.tombstones > 0 {
+        let _ = writeln!(
+            text,
+            "deleted       {:>14}  of them at most; `index compact` takes them from the disk",
+            number::count(index.tombstones)
+        );
+    }
+    let each = match rows {
+        0 => String::new(),
+        rows => format!("  {:.1} bytes each", index.bytes as f64 / rows as f64),
+    };
+    let _ = writeln!(text, "on disk       {:>14}{each}", number::bytes(index.bytes));
+    for segment in index.snapshot.segments() {
+        let file = segment.path().file_name().unwrap_or_default().to_string_lossy();
+        let _ = writeln!(
+            text,
+            "{file:12}  {:>14}  {}, {}",
+            number::count(segment.len()),
+            segment.plan().name,
+            name(segment.codec())
+        );
+    }
+    terminal::out(&text)
+}
+
+/// The name of a codec.
+fn name(codec: Codec) -> String {
+    match codec {
+        Codec::Packed(DirectoryForm::Plain) => "packed".to_owned(),
+        Codec::Packed(_) => "elias-fano".to_owned(),
+        Codec::Huffman { page_rows } => format!("huffman, {page_rows} a page"),
+        _ => "unknown".to_owned(),
+    }
+}
+
+pub(super) fn check(args: &CheckArgs) -> anyhow::Result<()> {
+    let checked = store::check::<u64>(&args.directory.index)?;
+    for path in &checked.left_over {
+        terminal::note(&format!(
+            "{}: left by an interrupted writer; the next one removes it",
+            path.display()
+        ));
+    }
+    if checked.unbound > 0 {
+        terminal::note(&format!(
+            "{}: an earlier version wrote the manifest, without checksums of the files it names; the next change of the index adds them",
+            args.directory.index.display()
+        ));
+    }
+    terminal::out(&format!(
+        "{}: whole; {} in {}\n",
+        args.directory.index.display(),
+        number::counted(checked.living, "fingerprint"),
+        number::counted(checked.segments as u64, "segment")
+    ))
+}

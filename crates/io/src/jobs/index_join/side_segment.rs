@@ -1,0 +1,81 @@
+//! The sides of a join as segments.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use twinprint_index::segment::{self, Builder, Segment};
+
+use super::error::JoinError;
+use super::{JoinOptions, JoinSide};
+use crate::progress::{Progress, Unit};
+
+/// Rows between two checks for cancellation.
+pub(super) const CHECK_INTERVAL: u64 = 1 << 16;
+
+/// The segment of a side.
+pub(super) enum SideSegment<'s> {
+    /// The single segment of an index.
+    Stored(&'s Segment<u64>),
+    /// A segment in the work directory.
+    Built(Box<Segment<u64>>),
+}
+
+impl<'s> SideSegment<'s> {
+    /// The stored segment of a side, or a new segment at `path`.
+    pub(super) fn new(
+        side: &'s JoinSide,
+        path: &Path,
+        options: &JoinOptions,
+        progress: &dyn Progress,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<Self, JoinError> {
+        if let Some(segment) = side.stored() {
+            return Ok(Self::Stored(segment));
+        }
+        let build = segment::Options {
+            stop: Some(Arc::clone(cancel)),
+            ..options.gathering(side)?
+        };
+        let mut builder = Builder::new(path, &build)?;
+        progress.stage("gather", side.len(), Unit::Fingerprints);
+        match side {
+            JoinSide::Index(snapshot) => {
+                for (i, row) in (1..).zip(snapshot.iter()) {
+                    let (fingerprint, id) = row?;
+                    builder.push(fingerprint, id)?;
+                    if i % CHECK_INTERVAL == 0 {
+                        progress.advance(CHECK_INTERVAL);
+                        check_cancelled(cancel)?;
+                    }
+                }
+            }
+            JoinSide::Files(files) => files.read(0, |fingerprints, ids| {
+                check_cancelled(cancel)?;
+                for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
+                    builder.push(fingerprint, id)?;
+                }
+                progress.advance(fingerprints.len() as u64);
+                Ok::<_, JoinError>(())
+            })?,
+        }
+        Ok(Self::Built(Box::new(builder.finish()?)))
+    }
+
+    /// The segment.
+    pub(super) fn segment(&self) -> &Segment<u64> {
+        match self {
+            Self::Stored(segment) => segment,
+            Self::Built(segment) => segment,
+        }
+    }
+}
+
+/// Returns an error once `cancel` is set.
+pub(super) fn check_cancelled(cancel: &AtomicBool) -> Result<(), JoinError> {
+    if cancel.load(Ordering::Relaxed) {
+        Err(JoinError::Interrupted)
+    } else {
+        Ok(())
+    }
+}

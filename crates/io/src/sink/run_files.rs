@@ -1,0 +1,192 @@
+//! The files in the directory of a run: files of the run, which its marker or its list names, and foreign files.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use twinprint_index::storage::{Disk, Storage as _, folder};
+
+use super::claim::{self, OpenClaim};
+use super::error::SinkError;
+use crate::markers::{FILE_LIST, PARTIAL, REPLACEMENT, TEMPORARY, UNFINISHED, WORK_DIR};
+
+/// The prefix of an entry for a file of the earlier result that a run replaces. The file is deleted; it is not output of the run.
+pub(super) const OLD: &[u8] = b"/old ";
+
+/// The entries of a marker.
+#[derive(Debug, Default)]
+pub(super) struct MarkerEntries {
+    /// Names of files, relative to the directory.
+    pub(super) files: HashSet<Vec<u8>>,
+    /// Names of the files of an earlier result, relative to the directory.
+    old: HashSet<Vec<u8>>,
+    /// The directories above these files.
+    dirs: HashSet<Vec<u8>>,
+    pub(super) claim: Option<OpenClaim>,
+}
+
+impl MarkerEntries {
+    /// Reads a marker from its beginning to its end.
+    pub(super) fn read(marker: &mut File) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        marker.rewind()?;
+        marker.read_to_end(&mut bytes)?;
+        // An entry without a terminator was cut off by a kill before its file was created.
+        let parts = || {
+            bytes
+                .split_inclusive(|&byte| byte == 0)
+                .filter_map(|entry| entry.strip_suffix(&[0]))
+        };
+        let mut entries = Self {
+            claim: claim::open(parts()),
+            ..Self::default()
+        };
+        for entry in parts().filter(|entry| !entry.is_empty()) {
+            let (file, names) = match entry.strip_prefix(OLD) {
+                Some(old) => (old, &mut entries.old),
+                None if claim::is_claim(entry) => continue,
+                None => (entry, &mut entries.files),
+            };
+            names.insert(file.to_owned());
+            let is_separator = |&(_, byte): &(usize, &u8)| std::path::is_separator(char::from(*byte));
+            let above = file.iter().enumerate().filter(is_separator);
+            entries.dirs.extend(above.map(|(end, _)| file[..end].to_owned()));
+        }
+        Ok(entries)
+    }
+
+    fn has(&self, file: &[u8]) -> bool {
+        self.files.contains(file) || self.old.contains(file)
+    }
+}
+
+/// The contents of the directory of a run, except for the marker.
+#[derive(Default)]
+struct DirScan {
+    files: RunFiles,
+    foreign: Vec<PathBuf>,
+}
+
+/// The files of a run.
+#[derive(Default)]
+pub(super) struct RunFiles {
+    files: Vec<PathBuf>,
+    /// Directories that the run created, deepest first.
+    dirs: Vec<PathBuf>,
+    work_dirs: Vec<PathBuf>,
+    /// The directory of new files that were to replace an earlier result.
+    replacement: Option<PathBuf>,
+}
+
+impl DirScan {
+    /// Lists the directory `below` the root, and the directories of the run in it.
+    fn scan_dir(&mut self, root: &Path, below: &Path, entries: &MarkerEntries) -> io::Result<()> {
+        let top = below.as_os_str().is_empty();
+        for entry in fs::read_dir(root.join(below))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            let relative = below.join(entry.file_name());
+            let relative_name = relative.as_os_str().as_encoded_bytes();
+            let is_dir = entry.file_type()?.is_dir();
+            if top && name == UNFINISHED.as_bytes() {
+                continue;
+            }
+            if top && !is_dir && name == FILE_LIST.as_bytes() {
+                self.files.files.push(entry.path());
+            } else if top && is_dir && name.starts_with(WORK_DIR.as_bytes()) {
+                self.files.work_dirs.push(entry.path());
+            } else if top && is_dir && name == REPLACEMENT.as_bytes() {
+                self.files.replacement = Some(entry.path());
+            } else if is_dir && entries.dirs.contains(relative_name) {
+                self.scan_dir(root, &relative, entries)?;
+                self.files.dirs.push(entry.path());
+            } else if !is_dir && (entries.has(relative_name) || is_temporary(name)) {
+                self.files.files.push(entry.path());
+            } else {
+                self.foreign.push(entry.path());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_temporary(name: &[u8]) -> bool {
+    name.starts_with(TEMPORARY.as_bytes()) && name.ends_with(PARTIAL.as_bytes())
+}
+
+impl RunFiles {
+    /// The files of a run. Foreign files are ignored.
+    pub(super) fn find(root: &Path, entries: &MarkerEntries) -> io::Result<Self> {
+        let mut scan = DirScan::default();
+        scan.scan_dir(root, Path::new(""), entries)?;
+        Ok(scan.files)
+    }
+
+    /// The files of a run.
+    ///
+    /// # Errors
+    /// [`SinkError::Foreign`] if the directory has a file that is not one of them.
+    pub(super) fn find_all(root: &Path, entries: &MarkerEntries) -> Result<Self, SinkError> {
+        let mut scan = DirScan::default();
+        let found = scan.scan_dir(root, Path::new(""), entries);
+        found.map_err(|source| SinkError::Io {
+            path: root.to_owned(),
+            action: "list the files of an earlier run in it",
+            source,
+        })?;
+        match scan.foreign.into_iter().next() {
+            None => Ok(scan.files),
+            Some(entry) => Err(SinkError::Foreign {
+                path: root.to_owned(),
+                entry,
+            }),
+        }
+    }
+
+    /// Makes the files, their directories and the name of the root durable.
+    pub(super) fn sync(&self, root: &Path) -> io::Result<()> {
+        let sync = |path: &Path| {
+            let synced = File::open(path).and_then(|file| file.sync_all());
+            synced.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+        };
+        self.files.par_iter().try_for_each(|path| sync(path))?;
+        self.dirs.par_iter().try_for_each(|path| Disk.sync_dir(path))?;
+        Disk.sync_dir(root)?;
+        Disk.sync_dir(folder(root))
+    }
+
+    /// These files without the directory of new files that replace them.
+    pub(super) fn without_replacement(self) -> Self {
+        Self {
+            replacement: None,
+            ..self
+        }
+    }
+
+    pub(super) fn delete(self) -> io::Result<()> {
+        let delete = |path: &Path, result: io::Result<()>| match result {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // A foreign file is in the directory.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            Err(error) => Err(io::Error::new(
+                error.kind(),
+                format!("{}: {error}", path.display()),
+            )),
+            Ok(()) => Ok(()),
+        };
+        for path in self.work_dirs.iter().chain(&self.replacement) {
+            delete(path, fs::remove_dir_all(path))?;
+        }
+        for path in &self.files {
+            delete(path, fs::remove_file(path))?;
+        }
+        // Deepest first, as they were found.
+        for path in &self.dirs {
+            delete(path, fs::remove_dir(path))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! Turns the records of a block into documents.
+
+use std::borrow::Cow;
+
+use twinprint_text::charset::Charset;
+
+use crate::source::block::RecordBlock;
+use crate::source::charset::is_recoded;
+use crate::source::charset::utf16::{no_text, stored_bytes};
+use crate::source::delimited::RowParser;
+use crate::source::json;
+use crate::source::loss::Loss;
+use crate::source::options::SourceOptions;
+use crate::source::page::PageExtractor;
+use crate::source::record::RecordKind;
+use crate::source::record_limits::RecordLimits;
+use crate::source::reject::RejectReason;
+use crate::source::scan::{Lines, SpanKind, content};
+use crate::source::warc;
+
+/// A parser of the records of a block.
+pub(super) struct Parser<'o> {
+    pub(super) fields: Fields<'o>,
+    /// The charset of the bytes.
+    pub(super) charset: Charset,
+    /// The charset of the file, another one where the bytes are recoded.
+    pub(super) stored: Charset,
+    /// True if a line end follows every record but perhaps the last.
+    pub(super) by_line: bool,
+    pub(super) record_limits: RecordLimits,
+    /// The extractor, if the field holds markup.
+    pub(super) pages: Option<PageExtractor>,
+}
+
+/// The way in which a record holds its fields.
+pub(super) enum Fields<'o> {
+    /// It has none: all of it is the text.
+    None,
+    Json(&'o SourceOptions),
+    Row(Box<RowParser<'o>>),
+    /// It is a record of a web archive, in its own charset.
+    Archive(&'o SourceOptions),
+}
+
+impl Parser<'_> {
+    /// Yields line, length and kind of every record and blank line.
+    pub(super) fn each(&mut self, block: &RecordBlock, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
+        // One check of all the bytes is much faster than one a record; only a block that fails is checked by record.
+        let valid = simdutf8::basic::from_utf8(&block.data).ok();
+        let valid = valid.filter(|_| self.charset == Charset::UTF_8);
+        let mut start = 0;
+        for (span, raw) in block.parts() {
+            match span.part {
+                SpanKind::Blank => {
+                    for (line, number) in Lines(raw).zip(span.line..) {
+                        f(number, content(line).len() as u64, RecordKind::Blank);
+                    }
+                }
+                SpanKind::Record => {
+                    // Records of valid text begin and end at characters, so that this is valid text.
+                    let text = valid.and_then(|v| v.get(start..start + self.content(raw).len()));
+                    let line = self.line(raw, text);
+                    self.record(&line, &mut |kind, _| f(span.line, line.bytes.len() as u64, kind));
+                }
+                SpanKind::Other(Some(kind)) => f(span.line, raw.len() as u64, RecordKind::Other { kind }),
+                SpanKind::Other(None) | SpanKind::Opening | SpanKind::Separator | SpanKind::Closing => {}
+            }
+            start = span.end;
+        }
+    }
+
+    /// The bytes of a record that hold its text.
+    fn content<'b>(&self, raw: &'b [u8]) -> &'b [u8] {
+        match self.fields {
+            Fields::Archive(_) => raw,
+            _ => content(raw),
+        }
+    }
+
+    /// The line of a record, whose bytes are `text` if they are known to be UTF-8.
+    pub(super) fn line<'b>(&self, raw: &'b [u8], text: Option<&'b str>) -> Line<'b> {
+        let bytes = self.content(raw);
+        Line {
+            bytes,
+            text,
+            ended: !self.by_line || bytes.len() < raw.len() || bytes.ends_with(b"\r"),
+        }
+    }
+
+    /// True if records may be pages.
+    pub(super) fn has_pages(&self, options: &SourceOptions) -> bool {
+        options.html || matches!(self.fields, Fields::Archive(_))
+    }
+
+    /// Yields a record, and whether it is a page.
+    pub(super) fn record(&mut self, line: &Line<'_>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
+        let rejected = |reason| RecordKind::Rejected { reason };
+        if let Err(reason) = self.record_limits.check(line.bytes.len() as u64) {
+            return f(rejected(reason), false);
+        }
+        if let Fields::Archive(options) = self.fields {
+            let pages = self.pages.get_or_insert_default();
+            let picked = warc::document(line.bytes, options, self.record_limits, pages);
+            return f(picked.map_or_else(rejected, document), pages.take_read());
+        }
+        let text = match line.text {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.charset.decode(line.bytes),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return f(rejected(self.no_text(line, error.into())), false),
+        };
+        let has_fields = !matches!(self.fields, Fields::None);
+        let picked = match &mut self.fields {
+            Fields::Json(options) => json::pick(&text, options),
+            Fields::Row(row) => row.pick(&text),
+            Fields::None | Fields::Archive(_) => Ok(json::Picked {
+                text: Cow::Borrowed(text.strip_suffix('\r').unwrap_or(&text)),
+                id: None,
+                sort_value: None,
+            }),
+        };
+        let (picked, is_page) = match &mut self.pages {
+            // The text of a page takes the place of its markup.
+            Some(pages) if has_fields => {
+                let page = picked.and_then(|picked| {
+                    let text = pages.of_markup(picked.text)?;
+                    Ok(json::Picked { text, ..picked })
+                });
+                (page, pages.take_read())
+            }
+            _ => (picked, false),
+        };
+        let kind = match picked {
+            Ok(picked) => document(picked),
+            Err(reason) if reason.is_incomplete() => rejected(self.cut_off(line, reason)),
+            Err(reason) => rejected(reason),
+        };
+        f(kind, is_page);
+    }
+
+    /// Why the bytes of a record are no text, where decoding them says `reason`.
+    fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
+        if is_recoded(self.stored) {
+            return match no_text(line.bytes, self.stored).unwrap_or(reason) {
+                odd @ RejectReason::OddByte { .. } => self.cut_off(line, odd),
+                reason => reason,
+            };
+        }
+        let ends_within_a_character = self.charset == Charset::UTF_8
+            && std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
+        if ends_within_a_character {
+            self.cut_off(line, reason)
+        } else {
+            reason
+        }
+    }
+
+    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
+    fn cut_off(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
+        if line.ended {
+            return reason;
+        }
+        reason.losing(Loss {
+            bytes: if is_recoded(self.stored) {
+                stored_bytes(line.bytes)
+            } else {
+                line.bytes.len() as u64
+            },
+            lines: Lines(line.bytes).count() as u64,
+            ..Loss::default()
+        })
+    }
+}
+
+/// The bytes of a record, without its line feed.
+pub(super) struct Line<'a> {
+    bytes: &'a [u8],
+    /// The same, where they are known to be UTF-8.
+    text: Option<&'a str>,
+    /// True if a line end follows, as after every record except perhaps the last one of a file.
+    ended: bool,
+}
+
+fn document(picked: json::Picked<'_>) -> RecordKind<'_> {
+    let json::Picked { text, id, sort_value } = picked;
+    RecordKind::document(text, id, sort_value)
+}

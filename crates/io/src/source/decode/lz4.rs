@@ -1,0 +1,64 @@
+//! A sequence of LZ4 frames.
+
+use std::io::{self, Read};
+
+use lz4_flex::frame::FrameDecoder;
+
+/// LZ4 frames one after the other. The decoder alone takes a file cut off between two blocks for a whole one, and
+/// stops after the first frame.
+pub(super) struct Lz4Frames<R: Read> {
+    decoder: FrameDecoder<EndCounter<R>>,
+    /// Bytes of the frames that are over.
+    over: u64,
+}
+
+/// A reader that knows how far it was read, and how often its end was met.
+struct EndCounter<R> {
+    reader: R,
+    read: u64,
+    met: u64,
+}
+
+impl<R: Read> Lz4Frames<R> {
+    pub(super) fn new(reader: R) -> Self {
+        let reader = EndCounter {
+            reader,
+            read: 0,
+            met: 0,
+        };
+        Self {
+            decoder: FrameDecoder::new(reader),
+            over: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for EndCounter<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buf)?;
+        self.read += read as u64;
+        self.met += u64::from(read == 0 && !buf.is_empty());
+        Ok(read)
+    }
+}
+
+impl<R: Read> Read for Lz4Frames<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let met = self.decoder.get_ref().met;
+            let read = self.decoder.read(buf)?;
+            if read > 0 || buf.is_empty() {
+                return Ok(read);
+            }
+            let file = self.decoder.get_ref();
+            if file.met == met {
+                // A frame ended by its own mark; another may follow.
+                self.over = file.read;
+            } else if file.read == self.over {
+                return Ok(0);
+            } else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The format and codec in which a file is read: by the options, its name, its first bytes and its first records.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+use crate::source::file::SourceFile;
+use crate::source::format::{Codec, Format, NamedFormat, format_of_name};
+use crate::source::options::SourceOptions;
+use crate::source::probe::{FieldPresence, probe_field};
+use crate::source::sniff::FileHead;
+
+/// The format and codec a file is read in.
+pub(super) struct FileFormat {
+    pub format: Format,
+    pub codec: Codec,
+    /// See [`SourceFile::as_text`].
+    pub as_text: Option<String>,
+}
+
+/// The reason for which a file is not read.
+pub(super) enum NotRead {
+    LaterFormat(String),
+    /// It does not begin like text.
+    NotText,
+    /// It does not begin like text, and its records have these fields, and not the one with the text.
+    NoTextField(Vec<String>),
+    UnknownExtension(Option<String>),
+}
+
+/// The way in which the user named a file.
+pub(super) struct Naming<'a> {
+    /// True if the user named the file itself, by its path or a glob, not only a folder above it. The format of the options is
+    /// meant for such files.
+    pub is_file_itself: bool,
+    /// True if the user spelled the file's extension, for a file packed with this codec.
+    pub spells_extension: &'a dyn Fn(Codec) -> bool,
+}
+
+/// The rules that choose the format of a file.
+pub(super) struct FormatRules<'a> {
+    options: &'a SourceOptions,
+    /// Further extensions of text files, in lower case, without dots.
+    text_extensions: Vec<String>,
+}
+
+impl<'a> FormatRules<'a> {
+    /// The rules of `options`.
+    pub(super) fn new(options: &'a SourceOptions) -> Self {
+        let extensions = options.extra_extensions.iter();
+        Self {
+            options,
+            text_extensions: extensions
+                .map(|extension| extension.trim_start_matches('.').to_lowercase())
+                .collect(),
+        }
+    }
+
+    /// The format and codec to read a file in.
+    pub(super) fn choose(&self, path: &Path, naming: &Naming<'_>) -> Result<FileFormat, NotRead> {
+        let name = format_of_name(path, &self.text_extensions);
+        let codec = name.codec();
+        let kind = |format, extension: Option<String>| {
+            Ok(FileFormat {
+                format: self.by_lines(format),
+                codec,
+                as_text: extension.map(|extension| format!(".{extension}")),
+            })
+        };
+        if let Some(format) = self.options.format.filter(|_| naming.is_file_itself) {
+            return kind(format, None);
+        }
+        let extension = match name {
+            NamedFormat::Known(format, _) => return self.known(format, path, codec),
+            #[cfg(feature = "tables")]
+            NamedFormat::Shared(format, ..) if FileHead::read(path, codec).begins_like(format) => {
+                return self.known(format, path, codec);
+            }
+            #[cfg(feature = "tables")]
+            NamedFormat::Shared(.., extension) => Some(extension),
+            NamedFormat::LaterFormat(_, found) if !self.options.any_text => {
+                return Err(NotRead::LaterFormat(found));
+            }
+            NamedFormat::LaterFormat(..) => None,
+            NamedFormat::Unknown(_, extension) => extension,
+        };
+        if self.options.any_text && FileHead::read(path, codec).is_utf8() {
+            return kind(Format::Text, None);
+        }
+        match extension {
+            Some(extension) if (naming.spells_extension)(codec) => {
+                if self.options.charset.is_some() || FileHead::read(path, codec).is_text() {
+                    kind(Format::Text, Some(extension))
+                } else {
+                    Err(NotRead::NotText)
+                }
+            }
+            _ if self.options.any_text => Err(NotRead::NotText),
+            extension => Err(NotRead::UnknownExtension(extension)),
+        }
+    }
+
+    /// The format in which to read a file whose name states one. Where every text is taken, a file that does not hold what the format says is a text
+    /// like any other: one without records that have the field with the text, or without the mark of the format.
+    fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<FileFormat, NotRead> {
+        let file = FileFormat {
+            format: self.by_lines(format),
+            codec,
+            as_text: None,
+        };
+        if !self.options.any_text || format.is_whole_file() {
+            return Ok(file);
+        }
+        let head = FileHead::read(path, codec);
+        let holds_records = match self.field_presence(path, &file) {
+            FieldPresence::There | FieldPresence::Unseen => true,
+            FieldPresence::Missing(fields) if !head.is_utf8() => return Err(NotRead::NoTextField(fields)),
+            FieldPresence::Missing(_) | FieldPresence::NotAtFirst(..) => false,
+            FieldPresence::Empty | FieldPresence::Unknown => head.may_be(format),
+        };
+        if holds_records || !head.is_utf8() {
+            // If it has no records either, reading it reports the fault.
+            return Ok(file);
+        }
+        Ok(FileFormat {
+            format: self.by_lines(Format::Text),
+            as_text: Some(format!(".{}", spelled_as(path, codec))),
+            ..file
+        })
+    }
+
+    /// The presence of the field with the text in the records of a file.
+    fn field_presence(&self, path: &Path, kind: &FileFormat) -> FieldPresence {
+        let Ok(metadata) = fs::metadata(path) else {
+            return FieldPresence::Unseen;
+        };
+        let kind = FileFormat {
+            as_text: None,
+            ..*kind
+        };
+        let file = source_file(path.to_owned(), PathBuf::new(), kind, &metadata);
+        probe_field(&file, self.options, &self.options.text_key)
+    }
+
+    pub(super) fn by_lines(&self, format: Format) -> Format {
+        if format == Format::Text && self.options.lines {
+            Format::Lines
+        } else {
+            format
+        }
+    }
+}
+
+/// The extension that names the format of a file, lower case.
+fn spelled_as(path: &Path, codec: Codec) -> String {
+    let name = match codec {
+        Codec::Plain => path,
+        _ => Path::new(path.file_stem().unwrap_or_default()),
+    };
+    let extension = name.extension().unwrap_or_default();
+    extension.to_string_lossy().to_lowercase()
+}
+
+/// A file that can be read, with its size and time of change.
+pub(super) fn source_file(
+    path: PathBuf,
+    relative: PathBuf,
+    format: FileFormat,
+    metadata: &Metadata,
+) -> SourceFile {
+    let label = path.display().to_string();
+    let (bytes, modified) = (metadata.len(), metadata.modified().ok());
+    SourceFile {
+        path,
+        label,
+        relative,
+        format: format.format,
+        codec: format.codec,
+        bytes,
+        as_text: format.as_text,
+        unreadable: None,
+        modified,
+    }
+}

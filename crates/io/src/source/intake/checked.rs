@@ -1,0 +1,18 @@
+//! The check that an input has documents.
+
+use super::Intake;
+use crate::source::error::SourceError;
+
+impl Intake {
+    /// Returns the account if the input has at least one document, or no records at all.
+    ///
+    /// # Errors
+    /// [`SourceError::NothingAccepted`] where there are records, and none of them is a document. The `warcinfo` record of a web
+    /// archive does not count.
+    pub fn checked(self) -> Result<Self, SourceError> {
+        if self.accepted == 0 && (self.rejected > 0 || self.skips_records()) {
+            return Err(SourceError::NothingAccepted(Box::new(self)));
+        }
+        Ok(self)
+    }
+}

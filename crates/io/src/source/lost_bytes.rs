@@ -1,0 +1,40 @@
+//! The size of a part of a stream that is read without yielding records.
+
+use memchr::memchr_iter;
+use twinprint_text::charset::Charset;
+
+use super::charset::{is_recoded, utf16::stored_bytes};
+use super::loss::Loss;
+
+/// Bytes that were read and are not yielded.
+#[derive(Default)]
+pub(super) struct LostBytes {
+    /// Of the stream, which may be recoded.
+    pub(super) bytes: u64,
+    /// Of the file, unpacked.
+    stored: u64,
+    newlines: u64,
+    /// A line is begun.
+    open: bool,
+}
+
+impl LostBytes {
+    pub(super) fn add(&mut self, data: &[u8], charset: Charset) {
+        self.bytes += data.len() as u64;
+        self.stored += if is_recoded(charset) {
+            stored_bytes(data)
+        } else {
+            data.len() as u64
+        };
+        self.newlines += memchr_iter(b'\n', data).count() as u64;
+        self.open = data.last().map_or(self.open, |&last| last != b'\n');
+    }
+
+    pub(super) fn loss(&self) -> Loss {
+        Loss {
+            bytes: self.stored,
+            lines: self.newlines + u64::from(self.open),
+            ..Loss::default()
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads the beginning of a file to find the fields of its records.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use super::block::RecordBlock;
+use super::charset::{self, DetectedStream};
+use super::decode::{self, UnpackLimits};
+use super::delimited::Header;
+use super::file::SourceFile;
+use super::json;
+use super::options::SourceOptions;
+use super::record_limits::RecordLimits;
+use super::reject::RejectReason;
+use super::scan::{SpanKind, content, scanner};
+use super::split::{SplitItem, Splitter, StreamFailure};
+#[cfg(feature = "tables")]
+use super::table::Table;
+
+/// The most unpacked bytes of a file that are read.
+const BYTES: u64 = 1 << 20;
+/// The most records of a file that are parsed.
+const RECORDS: u64 = 100;
+
+/// The presence of a field in the first records of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FieldPresence {
+    /// Records have it.
+    There,
+    /// No record has it, by the header or the schema of the file, which name these fields.
+    Missing(Vec<String>),
+    /// None of the first records has it; these are their number and the fields of the first.
+    NotAtFirst(u64, Vec<String>),
+    /// There are no records.
+    Empty,
+    /// The records are unknown: the first one is longer than [`BYTES`], or the file cannot be read.
+    Unseen,
+    /// The records have no fields, or are not of the format.
+    Unknown,
+}
+
+/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the frame of a table.
+pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str) -> FieldPresence {
+    #[cfg(feature = "tables")]
+    if file.format.is_table() {
+        return match Table::open(file).map(|table| table.lacks(key)) {
+            Ok(Some(columns)) => FieldPresence::Missing(columns),
+            Ok(None) => FieldPresence::There,
+            Err(_) => FieldPresence::Unknown,
+        };
+    }
+    if !file.format.has_fields() {
+        return FieldPresence::Unknown;
+    }
+    let progress = Arc::default();
+    let limits = UnpackLimits::of(options);
+    let Ok(stream) = decode::open(&file.path, file.codec, file.bytes, limits, &progress) else {
+        return FieldPresence::Unseen;
+    };
+    let mut beginning = Vec::new();
+    let read = stream.take(BYTES).read_to_end(&mut beginning);
+    let whole = read.is_ok() && (beginning.len() as u64) < BYTES;
+    if whole && beginning.trim_ascii().is_empty() {
+        return FieldPresence::Empty;
+    }
+    let stream = Box::new(io::Cursor::new(beginning));
+    let DetectedStream {
+        stream,
+        charset,
+        read_as,
+    } = charset::detect_stream(stream, file.format, options);
+    let scan = scanner(file.format, read_as, options);
+    let record_limits = RecordLimits::of(&SourceOptions {
+        max_document: BYTES,
+        ..options.clone()
+    });
+    let mut splitter = Splitter::new(stream, scan, charset, BYTES as usize, record_limits, RECORDS);
+    let broken = |error: &_| StreamFailure {
+        reason: decode::reason(error, file.codec),
+        unread_bytes: 0,
+    };
+    let key_options = SourceOptions {
+        text_key: key.to_owned(),
+        raw: true,
+        ..options.clone()
+    };
+    let mut lacking = LackingRecords::default();
+    while let Some(cut) = splitter.next(broken) {
+        let block = match cut {
+            SplitItem::RecordBlock(block) => block,
+            SplitItem::Rejected { reason, .. } => {
+                lacking.others += u64::from(whole || !reason.cause().is_incomplete());
+                continue;
+            }
+        };
+        if let Some(header) = &block.header {
+            return lacks(header, key).map_or(FieldPresence::There, FieldPresence::Missing);
+        }
+        if lacking.has(&block, read_as, &key_options, whole) {
+            return FieldPresence::There;
+        }
+    }
+    match (lacking.records, lacking.others) {
+        (0, 0) if whole => FieldPresence::Empty,
+        (0, 0) => FieldPresence::Unseen,
+        (0, _) => FieldPresence::Unknown,
+        (records, _) => FieldPresence::NotAtFirst(records, lacking.fields),
+    }
+}
+
+/// The names of the columns, if the column `key` is not among them.
+fn lacks(header: &Header, key: &str) -> Option<Vec<String>> {
+    (!header.has(key)).then(|| header.first_names())
+}
+
+/// Counts of the records without the field.
+#[derive(Default)]
+struct LackingRecords {
+    records: u64,
+    /// The fields of the first.
+    fields: Vec<String>,
+    /// Records that are no objects.
+    others: u64,
+}
+
+impl LackingRecords {
+    /// True if one of the objects in `block` has the field that `options` names as the text. Counts the objects before it, which lack the
+    /// field. An incomplete record counts only if the `whole` file was read.
+    fn has(
+        &mut self,
+        block: &RecordBlock,
+        charset: super::Charset,
+        options: &SourceOptions,
+        whole: bool,
+    ) -> bool {
+        for (span, record) in block.parts() {
+            if span.part != SpanKind::Record {
+                continue;
+            }
+            // An undecodable character spoils the text of a record, but no name of a field.
+            let text = charset.decode_lossy(content(record));
+            match json::pick(&text, options) {
+                Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,
+                Err(RejectReason::FieldMissing { present, .. }) => {
+                    if self.records == 0 {
+                        self.fields = present;
+                    }
+                    self.records += 1;
+                }
+                Err(reason) => self.others += u64::from(whole || !reason.is_incomplete()),
+            }
+        }
+        false
+    }
+}

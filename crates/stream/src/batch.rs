@@ -1,0 +1,125 @@
+//! Prepares batches of input on all threads: records in, documents ready to be placed out.
+
+use rayon::prelude::*;
+use twinprint_fingerprint::HashKey;
+use twinprint_text::Profile;
+
+use super::fields::{FieldKeys, for_each_record};
+use super::prepare::{Document, Prepared, Preparer};
+use super::{Stream, time};
+use twinprint_io::object_pool::ObjectPool;
+use twinprint_io::source::{Batch, Chunk, RecordKind, RejectReason, Sources};
+
+/// Bytes of input that are prepared at a time.
+pub(super) const BATCH_BYTES: usize = 8 << 20;
+
+/// A record ready for the stream.
+pub(super) enum PreparedRecord {
+    Document {
+        /// Index of the source file.
+        source: u32,
+        line: u64,
+        label: Option<String>,
+        /// True if the document's time is in the future, and therefore ignored.
+        is_future: bool,
+        prepared: Box<Prepared>,
+    },
+    Reject {
+        /// Index of the source file.
+        source: u32,
+        line: u64,
+        reason: RejectReason,
+    },
+}
+
+/// Prepares batches on all threads. The preparers are reused so that their buffers stay allocated.
+pub(super) struct BatchPreparer<'f> {
+    sources: &'f Sources,
+    keys: &'f FieldKeys,
+    profile: Profile,
+    key: HashKey,
+    /// The latest time accepted, in seconds since 1970. One wrong time in the far future would end all stories, and later ones would never
+    /// end.
+    latest_time: i64,
+    /// True if texts without features are rejected.
+    reject_empty: bool,
+    preparers: ObjectPool<Preparer>,
+}
+
+impl<'f> BatchPreparer<'f> {
+    /// Creates a preparer of batches for `stream`.
+    pub(super) fn new(
+        sources: &'f Sources,
+        keys: &'f FieldKeys,
+        stream: &Stream,
+        reject_empty: bool,
+    ) -> Self {
+        Self {
+            sources,
+            keys,
+            profile: stream.options.profile.clone(),
+            key: stream.key,
+            latest_time: chrono::Utc::now()
+                .timestamp()
+                .saturating_add(time::MAX_FUTURE_SECONDS),
+            reject_empty,
+            preparers: ObjectPool::new(),
+        }
+    }
+
+    /// Returns the records of a batch, in order.
+    pub(super) fn prepare(&self, batch: &Batch) -> Vec<PreparedRecord> {
+        let rows: Vec<Vec<PreparedRecord>> = batch
+            .chunks
+            .par_iter()
+            .map(|chunk| self.prepare_chunk(chunk))
+            .collect();
+        rows.into_iter().flatten().collect()
+    }
+
+    fn prepare_chunk(&self, chunk: &Chunk) -> Vec<PreparedRecord> {
+        let preparer = || Preparer::new(&self.profile, self.key);
+        self.preparers
+            .with(preparer, |preparer| self.records(chunk, preparer))
+    }
+
+    fn records(&self, chunk: &Chunk, preparer: &mut Preparer) -> Vec<PreparedRecord> {
+        let mut rows = Vec::with_capacity(chunk.records() as usize);
+        let options = self.sources.options();
+        for_each_record(chunk, self.sources, options, self.keys, &mut |record, fields| {
+            let (source, line) = (record.source, record.line);
+            match record.kind {
+                RecordKind::Blank | RecordKind::Other { .. } => {}
+                RecordKind::Rejected { reason } => rows.push(PreparedRecord::Reject { source, line, reason }),
+                RecordKind::Document { id, text, .. } => {
+                    let name =
+                        id.unwrap_or_else(|| self.sources.list()[source as usize].name_of(line).into());
+                    let time = fields.time.as_ref().and_then(time::seconds);
+                    let is_future = time.is_some_and(|time| time > self.latest_time);
+                    let document = Document {
+                        name: &name,
+                        text: &text,
+                        title: fields.title,
+                        url: fields.url,
+                        time: time.filter(|_| !is_future),
+                        score: fields.score,
+                    };
+                    let prepared = Box::new(preparer.prepare(&document));
+                    if self.reject_empty && prepared.is_empty() {
+                        let reason = RejectReason::EmptyText;
+                        chunk.refuse(source, line, &reason);
+                        return rows.push(PreparedRecord::Reject { source, line, reason });
+                    }
+                    rows.push(PreparedRecord::Document {
+                        source,
+                        line,
+                        label: fields.label,
+                        is_future,
+                        prepared,
+                    });
+                }
+            }
+        });
+        rows
+    }
+}

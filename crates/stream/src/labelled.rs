@@ -1,0 +1,127 @@
+//! Measures the agreement of clusters in a file, of this crate or another tool, with labels of the documents.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::Value;
+
+use super::agreement::{AgreementReport, Labels};
+use super::batch::BATCH_BYTES;
+use super::fields::{FieldColumns, FieldKeys};
+use crate::StreamError;
+use twinprint_io::source::{Intake, RecordKind, SourceError, SourceOptions, Sources};
+use twinprint_io::work::WorkDir;
+
+/// The labels of documents by their names.
+#[derive(Clone, Debug, Default)]
+pub struct LabelledDocuments {
+    labels: HashMap<String, Option<String>>,
+    /// The account of the input.
+    pub intake: Intake,
+}
+
+impl LabelledDocuments {
+    /// Reads the documents of `inputs`, and the field `label` of each.
+    ///
+    /// # Errors
+    /// An error that stops reading; [`StreamError::NoLabels`]; [`StreamError::RepeatedName`].
+    pub fn read(
+        inputs: &[String],
+        options: &SourceOptions,
+        label: &str,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<Self, StreamError> {
+        let work = WorkDir::temporary()?;
+        let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))?;
+        sources.check_fields(|_| {})?;
+        let keys = FieldKeys {
+            label: Some(label.to_owned()),
+            ..FieldKeys::default()
+        };
+        let mut labels = HashMap::new();
+        let mut repeated = None;
+        for batch in sources.read(BATCH_BYTES) {
+            let batch = batch?;
+            if sources.cancelled() {
+                return Err(SourceError::Cancelled.into());
+            }
+            for chunk in &batch.chunks {
+                let fields = FieldColumns::read(chunk, &sources, &keys);
+                let mut number = 0;
+                chunk.documents(options, &mut |record| {
+                    if let RecordKind::Document { id, .. } = record.kind {
+                        let file = &sources.list()[record.source as usize];
+                        let name = id.map_or_else(|| file.name_of(record.line), |id| id.to_string());
+                        if labels.insert(name.clone(), fields.label(number)).is_some() {
+                            repeated.get_or_insert(name);
+                        }
+                    }
+                    number += 1;
+                });
+            }
+        }
+        let intake = sources.intake()?;
+        if labels.values().all(Option::is_none) {
+            return Err(StreamError::NoLabels {
+                field: label.to_owned(),
+            });
+        }
+        match repeated {
+            Some(name) => Err(StreamError::RepeatedName { name }),
+            None => Ok(Self { labels, intake }),
+        }
+    }
+
+    /// Measures the agreement of the clusters in a file with the labels. The file has JSON lines with the `id` of a document and, in the
+    /// field `cluster_field`, its cluster, a number or a text. Documents without a label are left out.
+    ///
+    /// # Errors
+    /// [`StreamError::Clusters`] for a file that cannot be read, a row that is not of this form, and an unknown or repeated document.
+    pub fn agreement(&self, clusters: &Path, cluster_field: &str) -> Result<AgreementReport, StreamError> {
+        let wrong = |line: u64, problem: &str| StreamError::Clusters {
+            path: clusters.to_owned(),
+            line,
+            problem: problem.to_owned(),
+        };
+        let file = File::open(clusters).map_err(|error| wrong(0, &error.to_string()))?;
+        let mut labels = Labels::default();
+        let mut found = Vec::new();
+        let mut numbers: HashMap<String, u64> = HashMap::new();
+        let mut seen = HashMap::new();
+        for (line, row) in (1..).zip(BufReader::new(file).lines()) {
+            let row = row.map_err(|error| wrong(line, &error.to_string()))?;
+            if row.trim().is_empty() {
+                continue;
+            }
+            let row: Value = serde_json::from_str(&row).map_err(|error| wrong(line, &error.to_string()))?;
+            let id = row
+                .get("id")
+                .and_then(Value::as_str)
+                .ok_or_else(|| wrong(line, "no \"id\""))?;
+            let label = self
+                .labels
+                .get(id)
+                .ok_or_else(|| wrong(line, &format!("\"{id}\" is not one of the documents")))?;
+            if let Some(before) = seen.insert(id.to_owned(), line) {
+                return Err(wrong(line, &format!("\"{id}\" is already in line {before}")));
+            }
+            let cluster = match row.get(cluster_field) {
+                Some(cluster @ (Value::Number(_) | Value::String(_))) => cluster.to_string(),
+                _ => {
+                    return Err(wrong(
+                        line,
+                        &format!("no \"{cluster_field}\" with a number or a text"),
+                    ));
+                }
+            };
+            let next = numbers.len() as u64;
+            found.push(*numbers.entry(cluster).or_insert(next));
+            labels.push(label.clone());
+        }
+        Ok(labels.agreement(found.into_iter()))
+    }
+}
