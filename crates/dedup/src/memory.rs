@@ -157,7 +157,7 @@ mod tests {
         assert!(budget.check(64 << 20).is_ok());
         assert_eq!(budget.sets(1 << 30), MIN_SET_BYTES as usize);
         let refused = budget.check(1 << 30).unwrap_err().to_string();
-        assert!(refused.contains("--memory"), "{refused}");
+        assert!(refused.contains("the limit is 256 MiB"), "{refused}");
         assert!(Budget::new(Some(1 << 20), 1).is_err());
         // A join comes after the batches.
         assert!(
