@@ -132,7 +132,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
             bar.resize(bar.len().max(fitted), ' ');
             bar[fitted - 1] = '·';
         }
-        // Each pair was met from both sides.
+        // Each pair was counted twice, once from each of its texts.
         let pairs = count(pairs / 2);
         writeln!(
             text,

@@ -11,7 +11,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     const WANTED: &str = "write a size such as 64MiB, 1GB or 1e9";
     let text = text.trim();
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
-    // An exponent follows the digits and has digits itself; no unit begins like one.
+    // The exponent is `e` followed by digits. No unit begins with an e.
     let exponent = unit.strip_prefix(['e', 'E']).map(|after| {
         let after = after.strip_prefix('+').unwrap_or(after);
         after.trim_start_matches(|c: char| c.is_ascii_digit())

@@ -89,7 +89,7 @@ fn read_key(path: &Path) -> anyhow::Result<HashKey> {
     let written = std::fs::read_to_string(path).with_context(|| format!("--key {}", path.display()))?;
     let digits = written.trim();
     let key = u128::from_str_radix(digits, 16).ok();
-    // A sign is no digit.
+    // `from_str_radix` accepts a leading sign, which is not a digit.
     let key = key.filter(|_| digits.len() == 32 && !digits.starts_with('+'));
     // Other contents may be most of a secret, so the error does not quote them.
     let key = key.with_context(|| format!("--key {}: expected 32 hexadecimal digits", path.display()))?;

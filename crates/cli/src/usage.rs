@@ -69,7 +69,7 @@ pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
-        // `idf build` is the only command that returns it, about the name of the table.
+        // Only `idf build` returns an error for this option, and it concerns the table's name.
         "idf" => "--name".to_owned(),
         _ => format!("--{}", option.replace('_', "-")),
     }

@@ -228,7 +228,7 @@ impl Groups {
         let mut group = best.group;
         let mut merged = Vec::new();
         if leads || groups.len() > 1 {
-            // Only items related to its founder extend a group.
+            // An item extends only groups whose founder is related to it.
             groups.retain(|&group| {
                 let founder = self.live.get(&group).and_then(|group| group.leaders.first());
                 founder.is_some_and(|&founder| space.is_related(founder))

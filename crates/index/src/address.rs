@@ -54,7 +54,7 @@ impl Address {
     #[inline]
     pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
         match &self.chosen {
-            // Below 2^28, as addresses are.
+            // The result is below 2^28, as every address is.
             Chosen::Run(lowest) => (row >> *lowest).low_u64() as u32 & ((1 << self.bits) - 1),
             Chosen::Bytes(tables) => {
                 let wide = row.widen();

@@ -125,7 +125,7 @@ impl<W: Width> Buckets<W> {
         self.bounds.clear();
         self.bounds.reserve((1 << address.bits()) + 1);
         for (id, &row) in (0u32..).zip(rows) {
-            // The bounds of this address and of the empty ones before it.
+            // Sets the start of this address and of the empty addresses before it.
             while self.bounds.len() <= address.of(row) as usize {
                 self.bounds.push(id);
             }

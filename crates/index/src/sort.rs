@@ -68,7 +68,7 @@ impl Sorter {
 
     /// A sorter of numbers up to `top` within about `memory` bytes. Runs that do not fit go to an unnamed file in `directory`.
     pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
-        // A sort of whole runs in place, and room for the bytes that are written.
+        // Half of the memory holds a run, which is sorted in place; the rest is for the bytes that are written.
         let run_numbers = (memory / 2 / NUMBER_BYTES).max(MIN_RUN_NUMBERS);
         Self {
             directory: directory.to_owned(),

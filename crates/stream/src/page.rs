@@ -94,7 +94,7 @@ impl StoriesPage {
             span: span(&self.0),
             stories: self.0,
         };
-        // Rendering writes to a string, which does not fail; the filters do not either.
+        // Rendering writes to a string and uses no filter that fails.
         page.render().unwrap_or_default()
     }
 }

@@ -63,7 +63,7 @@ impl Segmenter {
             if let Some(later) = self.runs.get(i + PREFETCH_DISTANCE) {
                 self.cache.prefetch(later.bucket);
             }
-            // The pieces of the runs ascend, and each index is in bounds because the piece was pushed.
+            // The pieces of the runs are in ascending order, and each index is in bounds because the piece was pushed.
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;

@@ -96,7 +96,7 @@ impl NoteFile {
 
     /// Makes names in the directory durable.
     fn sync(&self) -> io::Result<()> {
-        // Elsewhere a directory cannot be opened as a file, and names are durable without it.
+        // On systems other than Unix a directory cannot be opened as a file, and names are durable without a sync.
         match self.path.parent() {
             Some(dir) if cfg!(unix) => File::open(dir)?.sync_all(),
             _ => Ok(()),

@@ -158,7 +158,7 @@ impl Gather {
         if !known.ascending {
             self.bars.stage("check ids", 0, Unit::Steps);
             if let Err(error) = self.distinct(&segment, path, options.memory) {
-                // The next writer would find it otherwise.
+                // Otherwise the next writer would find an unknown segment.
                 let _left_over = std::fs::remove_file(path);
                 return Err(error);
             }
@@ -244,7 +244,7 @@ impl Gather {
         terminal::note(&format!(
             "resuming an interrupted build after table {whole} of {tables}"
         ));
-        // One of them is read back.
+        // The last complete table is read back and counts as one more.
         let to_come = (tables - whole) as u64 + 1;
         self.bars
             .stage("write", files.len().saturating_mul(to_come), Unit::Fingerprints);

@@ -94,7 +94,7 @@ impl Centres {
             kernel::hamming_columns(fingerprint, columns, radius, &mut |row, distance| {
                 nearest.push((distance, ids[row as usize]));
             });
-            // Stories farther than the last of `limit` are none of the nearest, so that the radius can shrink.
+            // No story farther away than the `limit`-th nearest can be in the answer, so the radius can shrink.
             if nearest.len() > limit && limit > 0 {
                 let (_, &mut (last, _), _) = nearest.select_nth_unstable(limit - 1);
                 radius = last;

@@ -322,8 +322,9 @@ impl<'d> Sample<'d> {
         let radii = (0..=widest).map(|k| {
             within += histogram[k as usize];
             let unrelated = background.within(k);
-            // Each text was compared with all others, but a pair counts once. If unrelated documents hide them, similar documents are no
-            // fewer than at a smaller radius.
+            // Each text was compared with all others, but a pair counts once. The number of similar documents cannot
+            // fall as the radius grows, so the value of a smaller radius is kept where unrelated documents hide the
+            // increase.
             let more = (within as f64 - unrelated * all as f64) / compared / 2.0;
             similar = similar.max(more);
             let found = true_pairs

@@ -40,7 +40,7 @@ pub(super) fn html(calibration: &Calibration) -> String {
         chosen: width.and_then(|width| width.radii.get(calibration.k as usize)),
         plots,
     };
-    // Rendering writes to a string, which does not fail; the filters do not either.
+    // Rendering writes to a string and uses no filter that fails.
     page.render().unwrap_or_default()
 }
 

@@ -137,7 +137,7 @@ impl WordVector for U64s {
         // SAFETY: `self` is proof of AVX2.
         Self(unsafe {
             match LEFT {
-                // One shuffle moves whole bytes instead of two shifts and an or.
+                // A rotation by whole bytes is one shuffle instead of two shifts and an or.
                 32 => _mm256_shuffle_epi32::<0b10_11_00_01>(self.0),
                 16 => {
                     let left = _mm_setr_epi8(6, 7, 0, 1, 2, 3, 4, 5, 14, 15, 8, 9, 10, 11, 12, 13);

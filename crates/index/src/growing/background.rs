@@ -34,7 +34,7 @@ impl<W: Width> MergeThread<W> {
             lower_priority();
             // Fails if the index has been dropped meanwhile.
             let _index_dropped = sender.send(merge());
-            // Dropped here, or by the index if this thread has ended.
+            // The replaced rows are dropped on this thread; if it has ended, the index drops them.
             let _replaced = to_free.recv();
         })?;
         Ok(Self {

@@ -174,7 +174,7 @@ impl<W: Width> GrowingIndex<W> {
         if self.is_merge_due() {
             self.finish_merge();
         }
-        // The merge just adopted may have been the one that was due.
+        // The merge that was just adopted may have made this one unnecessary.
         if self.is_merge_due() {
             self.merge_now(self.levels_to_merge());
         }

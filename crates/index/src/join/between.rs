@@ -131,7 +131,8 @@ impl<W: Width> Between<W> {
     /// Bytes held for each row of the tables.
     pub(super) fn bytes_a_row(tables: usize) -> u64 {
         let ordered = u64::from(W::BITS / 8) + 4;
-        // Rows, ids and up to two bounds a row of each table, and the first pass of one being ordered.
+        // For each table: its rows, ids and up to two bounds a row. In addition the first pass of the one table that is
+        // being sorted.
         tables as u64 * (ordered + 8) + ordered
     }
 
@@ -209,7 +210,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     }
     match best {
         Some((_, plan, bits)) => (plan, bits),
-        // Every width has one part at least; a scan is right for anything.
+        // Not reached, because every width has a plan of at least one part. A scan is correct for any rows.
         None => (
             Plan {
                 bits: W::BITS,
@@ -224,7 +225,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
 
 /// The cost of joining a chunk by a plan, in nanoseconds of one core.
 fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
-    // The planner's model of a self-join has constants of its own.
+    // This cost model has its own constants, which differ from those of a self-join.
     const ORDER: f64 = 12.0;
     const MEETING: f64 = 12.0;
     const COMPARE: f64 = 0.06;

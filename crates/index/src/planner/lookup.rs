@@ -59,7 +59,8 @@ fn choose(
         .collect();
     by_cost(&mut costed);
     if let Some(differences) = differences {
-        // A plan that is too expensive for uniform rows need not be considered again: its cost only grows with other rows.
+        // Skew can only raise a plan's cost, so a plan that is too expensive for uniform rows need not be considered
+        // again.
         let mut least = scan.cost;
         for p in &mut costed {
             if p.cost >= least {

@@ -251,7 +251,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Opti
         .map(|(&r, &w)| (cost(r, w), cost(r, w + 1)))
         .collect();
     for _ in widths.iter().sum::<u32>()..bits {
-        // The narrower part where savings are equal (in particular none).
+        // Of parts with equal savings (such as none), the narrower one is widened.
         let gain = |p: &usize| (costs[*p].0 - costs[*p].1, std::cmp::Reverse(widths[*p]));
         let part = (0..widths.len())
             .max_by(|a, b| gain(a).0.total_cmp(&gain(b).0).then(gain(a).1.cmp(&gain(b).1)))?;
@@ -295,7 +295,7 @@ fn cost_join(plan: Plan, n: f64, step_costs: &JoinCosts, sample: Option<&Sample>
         });
         address_bits.push(u);
         cost += least;
-        // Two copies of rows and ids, and the directory, of one table at a time.
+        // One table is built at a time: two copies of its rows and ids, and its directory.
         bytes = bytes.max(2.0 * n * (f64::from(plan.bits) / 8.0 + 4.0) + 4.0 * 2f64.powi(u as i32));
     }
     CostedPlan {

@@ -166,7 +166,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<S
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
         .min_by(|a, b| aim(workload, a.1.cost, a.1.bytes).total_cmp(&aim(workload, b.1.cost, b.1.bytes)));
-    // If none fits, the smallest plan that is no scan is chosen.
+    // If no plan fits, the smallest one that is not a scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = costed.remove(best);
@@ -281,7 +281,7 @@ fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative
     let n = workload.n.max(1) as f64;
     let ball = crate::flips::ball_size(workload.bits, workload.k);
     let row = f64::from(workload.bits) / 8.0;
-    // A hash table seven tenths full.
+    // One entry of a hash table with a load of 0.7.
     let entry = (row + 4.0) / 0.7;
     let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
     let variations = ball * probe(workload, costs);
@@ -302,7 +302,7 @@ fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative
         },
     ];
     let prefix = workload.n.max(2).ilog2().min(workload.bits);
-    // A permutation finds a neighbour at distance k when no differing bit is among its leading ones.
+    // A permutation finds a neighbour at distance k if none of the differing bits is among the leading bits.
     let found: f64 = (0..workload.k.min(workload.bits))
         .map(|i| f64::from(workload.bits.saturating_sub(prefix + i)) / f64::from(workload.bits - i))
         .product();

@@ -86,7 +86,7 @@ pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     let low = u128::from(word_at(bytes, byte)) | u128::from(word_at(bytes, byte.wrapping_add(8))) << 64;
     let over = u128::from(word_at(bytes, byte.wrapping_add(16)));
     let shift = (bit % 8) as u32;
-    // Shifted in two steps, because a shift by 128 is not one.
+    // The shift is in two steps, because a shift by 128 overflows.
     let value = low >> shift | over << 1 << (127 - shift);
     W::truncate(value & (u128::MAX >> (128 - width.min(128))))
 }

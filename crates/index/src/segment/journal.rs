@@ -71,7 +71,7 @@ impl Journal {
             offset: 0,
             what,
         };
-        // A flipped bit in the version is damage, not a program of the future.
+        // The checksum comes before the version, so that a flipped bit in the version is reported as damage.
         let body = unsealed(bytes).ok_or_else(|| damaged("the checksum does not match"))?;
         let mut from = Reader(body);
         if from.take(MAGIC.len()) != Some(MAGIC.as_slice()) {

@@ -34,7 +34,7 @@ impl<W: Width> Order<W> {
         } else if mask >> (top - count) == ones(count) {
             Permutation::Rotate(bits - top)
         } else {
-            // Where bit i of a fingerprint goes.
+            // The position to which bit i of a fingerprint moves.
             let mut to = vec![0; bits as usize];
             let (mut high, mut low) = (bits, bits - count);
             for i in (0..bits).rev() {

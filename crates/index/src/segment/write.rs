@@ -73,7 +73,7 @@ impl SegmentWriter {
         if let Some((whole, &sum)) = sums.split_last_chunk()
             && !journal.length.is_multiple_of(SECTOR_BYTES as u64)
         {
-            // The checksum of the beginning of a sector, from which that of the whole sector is continued.
+            // The checksum of a partial sector; the rest of the sector continues it.
             sector = crc32fast::Hasher::new_with_initial(u32::from_le_bytes(sum));
             sums.truncate(whole.len());
         }
@@ -192,7 +192,7 @@ impl SegmentWriter {
 
     /// Writes checksums, footer and tail, syncs, and gives the file its name.
     pub(crate) fn finish(mut self, mut footer: Footer) -> Result<(), SegmentError> {
-        // The gap before the checksums is under them too.
+        // The padding before the checksums is covered by them too.
         self.align()?;
         if !self.at.is_multiple_of(SECTOR_BYTES as u64) {
             self.end_sector();
@@ -221,7 +221,7 @@ impl SegmentWriter {
             .sync_dir(directory)
             .map_err(SegmentError::io(directory))?;
         if self.kept {
-            // A journal that stays names a file that no longer exists, and is ignored.
+            // If the journal cannot be removed, it refers to a file that no longer exists and is ignored.
             let _ = self.storage.remove(&journal::place(&self.path));
         }
         Ok(())
@@ -236,7 +236,8 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 /// Removes the files of an interrupted build, which can then no longer be resumed.
 pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
-    // In this order, so that no journal is left without its file. What cannot be removed is overwritten.
+    // The journal is removed first, so that it never exists without its file. A file that cannot be removed is
+    // overwritten later.
     for path in [journal::place(path), temporary(path)] {
         let _ = storage.remove(&path);
     }

@@ -34,7 +34,7 @@ impl PostingPlace {
 /// class differ by less than an eighth.
 pub(super) fn class(size: u32) -> u8 {
     let exponent = size.max(1).ilog2();
-    // At most 31 * 8 + 7. Shifted up first, so that small sizes have their three bits too.
+    // The class is at most 31 * 8 + 7. The size is shifted up first, so that small sizes have three such bits too.
     let mantissa = ((u64::from(size.max(1)) << 3) >> exponent) & 7;
     (exponent * 8) as u8 + mantissa as u8
 }

@@ -95,7 +95,8 @@ impl PrefixIndex {
 
     /// The least overlap a set of `size` tokens needs, ⌈t·size⌉, on the safe side of rounding.
     fn least_overlap(&self, size: usize) -> usize {
-        // t and the product are each off by at most one part in 2⁵²; one in 10¹² more than covers a caller's own division.
+        // The threshold and the product are each off by at most one part in 2⁵². One part in 10¹² more than covers the
+        // rounding in a caller's own division.
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
     }
 
@@ -113,7 +114,7 @@ impl PrefixIndex {
         } else {
             u32::MAX
         };
-        // The quotient is off by far less than one; each loop takes a step or two at most.
+        // The quotient is off by far less than one, so each loop takes at most two steps.
         while high < u32::MAX && fits(high + 1) {
             high += 1;
         }
@@ -133,7 +134,8 @@ impl PrefixIndex {
             return u32::MAX;
         }
         let left = f64::from(size) - at as f64;
-        // On the safe side of rounding, as in `least_overlap`. The conversion stays within 0 and the largest number.
+        // Rounded up a little, to be on the safe side as in `least_overlap`. The conversion saturates at 0 and at the
+        // largest number.
         (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
     }
 
@@ -246,7 +248,7 @@ impl PrefixIndex {
 
     /// From document numbers to the ids of those of fitting size, distinct and ascending.
     fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
-        // By document number first: the sizes are then looked up once each, and in order.
+        // Sorted by document number first, so that each size is looked up once and in memory order.
         out.sort_unstable();
         out.dedup();
         out.retain_mut(|document| {
@@ -256,7 +258,7 @@ impl PrefixIndex {
             *document = id;
             (sizes.low..=sizes.high).contains(&size)
         });
-        // Ids mostly come in order of insertion; the same one may have come twice.
+        // Ids mostly come in insertion order. An id that was inserted twice is there twice.
         if !out.is_sorted_by(|a, b| a < b) {
             out.sort_unstable();
             out.dedup();

@@ -48,7 +48,7 @@ struct RunPart {
 
 /// An entry without its section.
 fn entry(tag: u32, class: u8, document: u32) -> u64 {
-    // The section is shifted out.
+    // The bits of the section are shifted out at the top.
     u64::from(tag) << (64 - STORED_BITS) | u64::from(class) << 32 | u64::from(document)
 }
 
@@ -85,7 +85,7 @@ impl RunPart {
             while at < end {
                 let tag = (section as u64) << STORED_BITS | entries[at] >> (64 - STORED_BITS);
                 let address = (tag >> (TAG_BITS - bits)) as usize;
-                // A run has fewer than 2^32 entries.
+                // A run has fewer than 2^32 entries, so the cast is lossless.
                 while bounds.len() <= address {
                     bounds.push(at as u32);
                 }
@@ -117,7 +117,7 @@ impl RunPart {
     }
 
     fn section(&self, section: usize) -> &[u64] {
-        // Addresses of a section.
+        // The number of addresses of one section.
         let each = (self.bounds.len() / SECTIONS).max(1);
         let bound = |s: usize| self.bounds.get(s * each).map_or(0, |&b| b as usize);
         &self.entries[bound(section)..bound(section + 1)]
@@ -147,7 +147,7 @@ impl RunPart {
     /// The documents of a tag with classes in `low..=high`, where the tag's address holds `range`.
     fn documents(&self, range: Range<usize>, tag: u32, low: u8, high: u8) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[range];
-        // An address is within one section, so the stored bits give the tag.
+        // All entries at one address belong to one section, so the stored bits identify the tag.
         let (first, last) = (entry(tag, low, 0), entry(tag, high, u32::MAX));
         entries[entries.partition_point(|&e| e < first)..]
             .iter()

@@ -98,7 +98,7 @@ impl<W: Width> Shared<W> {
         let mut manifest = structure.manifest.clone();
         let (gone, stay) = manifest.segments.into_iter().partition(is_input);
         manifest.segments = stay;
-        // What was deleted from the inputs meanwhile. Those that a commit since has made durable must stay so.
+        // The ids deleted from the inputs during the merge. Deletions committed in the meantime must stay durable.
         let later = || {
             let each = inputs.iter().flat_map(|live| live.tombstones.after(stamp));
             Tombstones::since(each)
@@ -111,7 +111,7 @@ impl<W: Width> Shared<W> {
         }
         self.replace_manifest(&mut structure, manifest)?;
 
-        // No deletion is under way while this is held, so none is lost.
+        // No id can be deleted while this lock is held, so no deletion is lost.
         let writing = lock(&self.writing);
         let merged = merged.map(|(entry, segment)| {
             let tombstones = later();

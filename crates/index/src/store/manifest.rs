@@ -121,7 +121,7 @@ impl Manifest {
         }
         out.extend(self.label.as_bytes());
         for e in &self.segments {
-            // A number of 0 is none: files are numbered from 1.
+            // The number 0 stands for no file, because files are numbered from 1.
             let tombstones = e.deleted.map_or(0, |deleted| deleted.number);
             let (first, last) = (*e.ids.start(), *e.ids.end());
             for number in [
@@ -148,7 +148,7 @@ impl Manifest {
         if !bytes.starts_with(&MAGIC) {
             return Err(damaged("it does not begin as a manifest"));
         }
-        // A flipped bit in the version is damage, not a program of the future.
+        // The checksum comes before the version, so that a flipped bit in the version is reported as damage.
         let body = unsealed(bytes).ok_or(damaged("the checksum does not match"))?;
         let mut from = Reader(&body[MAGIC.len().min(body.len())..]);
         match from.u32() {
@@ -316,7 +316,7 @@ mod tests {
             let sum = crc32fast::hash(&body);
             body.extend(sum.to_le_bytes());
             if let Ok(decoded) = Manifest::decode(&body) {
-                // One of an earlier version has no digests, without which none of this version is read.
+                // A manifest of this version must have digests; one of an earlier version has none.
                 if body[8] == VERSION as u8 {
                     prop_assert_eq!(decoded.encode(), body);
                 } else {

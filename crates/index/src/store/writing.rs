@@ -81,10 +81,10 @@ impl<W: Width> Index<W> {
                     shared.begin_memtable(&writing)?
                 }
             };
-            // Freezing does not change the stamp.
+            // Freezing does not change the stamp, so `now.stamp` is still the current one.
             let (stamp, view) = (now.stamp + 1, shared.now().view);
             view.kill(id, stamp);
-            // There is room, so the number of entries comes back.
+            // The memtable has room, so `push` returns the number of entries.
             let entries = active.push(id, fingerprint).unwrap_or(now.entries);
             shared.advance(&writing, |now| (now.stamp, now.entries) = (stamp, entries));
             return Ok(());
@@ -127,7 +127,7 @@ impl<W: Width> Index<W> {
     pub fn mark(&self, checkpoint: u64) -> Result<(), StoreError> {
         let mut writing = self.shared.writing()?;
         writing.checkpoint = checkpoint;
-        // A stamp of its own, so that a commit sees the change.
+        // The mark gets a stamp of its own, so that a commit detects the change.
         self.shared.advance(&writing, |now| now.stamp += 1);
         Ok(())
     }

@@ -177,7 +177,7 @@ impl<'a> Copy<'a> {
                         action: action(ordinal),
                         rank: order.map_or(0, |order| (order.rank)(ordinal)),
                     },
-                    // The range has no end.
+                    // Not reached, because the range has no end.
                     None => RankedAction {
                         action: RecordAction::Reject,
                         rank: 0,

@@ -213,7 +213,8 @@ impl OutputDir {
                     path: path.to_owned(),
                 });
             }
-            // A missing directory is created below. For any other error, creating it fails as well and returns the reason.
+            // A missing directory is created below. For any other error, creating the directory fails too and returns
+            // the reason.
             _ => {}
         }
         let dir = Self::on(path, Box::new(storage), None);
@@ -279,7 +280,7 @@ impl OutputDir {
         let number = self.state.next_temporary.fetch_add(1, Ordering::Relaxed);
         // Short, because the final name may be as long as the file system allows.
         let temporary = folder.join(format!("{TEMPORARY}{number}{PARTIAL}"));
-        // Tried first without creating the folder, which exists for most files.
+        // First tried without creating the folder, because it usually exists.
         let created = self.state.storage.create(&temporary).or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);

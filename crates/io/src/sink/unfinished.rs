@@ -118,7 +118,7 @@ impl Unfinished {
             return Ok(());
         };
         let (root, next) = (&self.root, self.root.join(REPLACEMENT));
-        // A foreign file may have been added during the run. Then the earlier result stays.
+        // If a foreign file was added during the run, this fails and the earlier result stays.
         let old = RunFiles::find_all(root, entries)?;
         let marker = next.join(UNFINISHED);
         let note_old = |name: &Vec<u8>| self.append(&[OLD, name].concat(), false);
@@ -177,7 +177,8 @@ impl Unfinished {
         if let Ok(mut marker) = self.marker.lock() {
             write_list(&self.root, &MarkerEntries::read(&mut marker)?)?;
         }
-        // Deleted in one step, because a marker must name all files. A process that has it open notices the deletion.
+        // The marker is deleted in one step, because it must name all files as long as it exists. A process that has it
+        // open notices the deletion.
         fs::remove_file(self.root.join(UNFINISHED))?;
         self.settled.store(true, Ordering::Relaxed);
         Ok(())

@@ -83,7 +83,7 @@ impl BatchReader {
                 };
                 let end = reading.all();
                 if let Some(end) = end {
-                    // The receiver may be gone; then nobody waits for the end.
+                    // Sending fails if the receiver is gone; then nobody waits for the end.
                     let _ = reading.sender.send(end);
                 }
             });
@@ -216,7 +216,7 @@ impl Reading {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
-        // Records of web archives go out with their own packed bytes.
+        // Records of web archives are written with their own packed bytes, so the positions of the members are noted.
         let read = Arc::new(match file.format {
             Format::Warc => ReadProgress::with_members(),
             _ => ReadProgress::default(),

@@ -45,7 +45,7 @@ pub(super) fn detect_stream(
     options: &SourceOptions,
 ) -> DetectedStream {
     if format == Format::Warc {
-        // Each of its records has a charset of its own.
+        // Each record of a web archive has its own charset.
         return DetectedStream {
             stream,
             charset: Charset::UTF_8,

@@ -46,7 +46,8 @@ impl Header {
     /// [`RejectReason::TooManyColumns`].
     pub fn new(row: &[u8], form: DelimitedFormat) -> Result<Self, RejectReason> {
         let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
-        // Bytes that are no text change a name, but not the number of fields; each row is judged by its own bytes.
+        // Bytes that cannot be decoded change a name, but not the number of fields. The other rows are decoded
+        // separately.
         let text = form.charset.decode_lossy(row);
         let mut fields = Fields::new(delimiter);
         fields.read(text.as_bytes(), MAX_COLUMNS);
@@ -122,7 +123,7 @@ impl Fields {
     /// Reads a row, its end included or not. Of more than `most` fields, one more is counted and no more.
     fn read(&mut self, row: &[u8], most: usize) {
         self.reader.reset();
-        // Resolving quotes makes fields no longer.
+        // Removing quotes never makes a field longer.
         self.bytes.resize(row.len(), 0);
         self.ends.resize(most + 1, 0);
         let (mut input, mut written) = (row, 0);
@@ -135,7 +136,7 @@ impl Fields {
             written += wrote;
             self.count += ended;
             match result {
-                // An empty input then ends the row.
+                // All input was read without a row end. The next call has empty input, which ends the row.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull
                 | ReadRecordResult::OutputEndsFull

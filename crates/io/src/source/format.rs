@@ -177,7 +177,7 @@ impl Codec {
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
             [0x04, 0x22, 0x4d, 0x18, ..] => Self::Lz4,
             [0x1f, 0x8b, ..] => Self::Gzip,
-            // A frame, or one that decoders skip, such as a dictionary.
+            // A frame with data, or a skippable frame, such as one with a dictionary.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::Plain,
         }

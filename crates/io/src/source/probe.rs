@@ -137,7 +137,7 @@ impl LackingRecords {
             if span.part != SpanKind::Record {
                 continue;
             }
-            // An undecodable character spoils the text of a record, but no name of a field.
+            // An undecodable character invalidates the text of the record, but does not change the field names.
             let text = charset.decode_lossy(content(record));
             match json::pick(&text, options) {
                 Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,

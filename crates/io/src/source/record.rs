@@ -89,7 +89,7 @@ impl SortValue {
             return Some(Self::Integer(n));
         }
         let x: f64 = raw.parse().ok()?;
-        // Whole reals become integers so that equal numbers have one form. 2^63 itself does not fit.
+        // Whole reals become integers, so that equal numbers have one representation. 2^63 itself does not fit.
         let fits = x.fract() == 0.0 && (-TWO_63..TWO_63).contains(&x);
         if fits {
             Some(Self::Integer(x as i64))

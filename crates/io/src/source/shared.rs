@@ -77,7 +77,8 @@ impl Shared {
     /// Notes the charset of a file.
     pub(super) fn set_charset(&self, source: u32, charset: Charset) {
         if let Some(slot) = self.charsets.get(source as usize) {
-            // Read again, a file that did not change has the same; one that did is found out by its time.
+            // If the file has not changed, a second reading sets the same charset. A changed file is detected by its
+            // modification time.
             let _ = slot.set(charset);
         }
     }

@@ -54,7 +54,7 @@ impl FileHead {
         };
         let valid = match from_utf8(bytes) {
             Ok(_) => true,
-            // The cut may go through a character.
+            // The bytes read may end within a character.
             Err(e) => e.error_len().is_none() && more,
         };
         valid && !bytes.contains(&0)
@@ -86,7 +86,8 @@ impl FileHead {
             Format::Warc => warc::has_record(bytes.strip_prefix(BOM).unwrap_or(bytes)),
             #[cfg(feature = "tables")]
             Format::Parquet => bytes.starts_with(b"PAR1") || bytes.starts_with(b"PARE"),
-            // A stream begins with a mark, or in old versions with a length whose high byte is 0.
+            // A stream begins with the continuation marker 0xffffffff or, in old versions, with a length whose highest
+            // byte is 0.
             #[cfg(feature = "tables")]
             Format::Arrow if ByteOrderMark::at_start(bytes).is_none() => {
                 bytes.starts_with(b"ARROW1")

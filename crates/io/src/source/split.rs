@@ -98,7 +98,7 @@ impl<R: Read> Splitter<R> {
             stream,
             scan,
             charset,
-            // The first reading must hold a whole mark.
+            // The first read must contain a complete byte order mark.
             block_bytes: block_bytes.max(BOM.len()),
             record_limits,
             left: limit,
@@ -198,7 +198,7 @@ impl<R: Read> Splitter<R> {
             StreamEnd::Open => None,
             StreamEnd::Reached => self.scan.finish(&self.data, &mut self.spans).err(),
             StreamEnd::StreamFailure(error) => match broken(error).reason {
-                // The bytes before it are a whole stream, whose last record may lack a line end.
+                // The bytes before the foreign ones are a complete stream, whose last record may lack a line end.
                 junk @ RejectReason::Junk => Some(
                     self.scan
                         .finish(&self.data, &mut self.spans)
@@ -264,7 +264,7 @@ impl<R: Read> Splitter<R> {
     /// Reads until `data` has grown by about a block, or the stream ends.
     fn fill(&mut self) {
         let held = self.data.len();
-        // A record that fills the piece grows by doubling, but never beyond what shows that it is too long.
+        // If a record fills the block, the block doubles, up to one byte more than a record may have.
         let most = usize::try_from(self.record_limits.max_bytes())
             .unwrap_or(usize::MAX)
             .saturating_add(1)
@@ -287,7 +287,7 @@ impl<R: Read> Splitter<R> {
         {
             Ok(read) if read == wanted => {}
             Ok(_) => self.end = StreamEnd::Reached,
-            // What came before the error has been appended.
+            // The bytes read before the error are in `data`.
             Err(error) => self.end = StreamEnd::StreamFailure(error),
         }
     }

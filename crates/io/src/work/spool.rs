@@ -201,7 +201,7 @@ impl Spool {
     /// [`WorkError::Spool`] for a file that cannot be read or has changed.
     pub fn text<'b>(&self, text: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
         if text.len == 0 {
-            // Its block may never have been written.
+            // The block of an empty text may never have been written.
             return Ok("");
         }
         if buffer.loaded != Some(text.block) {

@@ -53,7 +53,7 @@ impl<'l> LeaderSpace<'l> {
             .index
             .lookup_shingles(&shingle_prefix(self.item, leaders.threshold));
         out.extend(rows.into_iter().filter_map(|row| {
-            // The row of a leader that was removed has no point.
+            // The row of a removed leader has no point.
             let &GroupPoint::Leader(number) = leaders.points.get(&row)? else {
                 return None;
             };

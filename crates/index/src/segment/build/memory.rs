@@ -26,7 +26,7 @@ impl Options {
             .map(super::Order::address_bits)
             .max();
         let division = rows.div_ceil(1 << DIVISION_BITS);
-        // As it was read, and sorted.
+        // A division is held twice: as read and sorted.
         let sorted = 2 * division.saturating_mul(first + size_of::<(W, u64)>() as u64);
         let id_bits = rows.checked_ilog2().map_or(0, |log| u64::from(log) + 1);
         let ids = (rows.saturating_mul(id_bits) / 8).min(spool::SPOOL_MEMORY_BYTES as u64);

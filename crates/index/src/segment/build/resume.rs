@@ -171,7 +171,7 @@ impl<W: Width> Interrupted<W> {
             }
             options.report_and_check_stop(rows.len())?;
         }
-        // Before the file is written to.
+        // The mapping is dropped before the file is written to.
         drop(so_far);
         let file = SegmentWriter::cut(&path, &journal, options.storage.clone())?;
         let opened = path.clone();
@@ -198,7 +198,7 @@ fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, S
         return Ok(false);
     }
     let orders = orders::<W>(&plan, options, footer.ids);
-    // A whole table may have another codec than the requested one.
+    // A table that is complete may have another codec than the requested one.
     let asked = |table: &TableMeta| (table.spec, table.address_bits);
     let metas = metas(&plan, &orders, options.codec);
     let (whole, to_come) = footer.tables.split_at(journal.whole as usize);

@@ -110,7 +110,7 @@ impl Spill {
 
     /// The bytes of blocks, appended; room for them is free again when they have been forgotten.
     fn read(&self, blocks: &[SpillBlock]) -> Result<Vec<u8>, SegmentError> {
-        // With room for an open block and what decoding appends.
+        // The capacity includes one open block and the bytes that decoding appends.
         let mut out = Vec::with_capacity(blocks.iter().map(SpillBlock::len).sum::<usize>() + 2 * BLOCK_BYTES);
         for block in blocks {
             match block {
@@ -216,7 +216,7 @@ mod tests {
                     divided.forget(division, &mut spill);
                     assert_eq!(divided.len(division), 0);
                 }
-                // Room is used again.
+                // Freed space is reused: later rounds do not enlarge the file.
                 assert!(round == 0 || spill.on_disk() == largest);
                 largest = spill.on_disk();
             }

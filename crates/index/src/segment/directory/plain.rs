@@ -41,7 +41,7 @@ impl Bounds for Plain<'_> {
     #[inline]
     fn bucket(&self, address: u32) -> (u32, u32) {
         let x = address as usize;
-        // Both bounds are adjacent, and mostly in one group.
+        // The two bounds are adjacent, and mostly in the same group.
         let both = self.fine.get(2 * x..).and_then(<[u8]>::first_chunk);
         let both = both.map_or(0, |&b| u32::from_le_bytes(b));
         let group = self.group(x >> GROUP);

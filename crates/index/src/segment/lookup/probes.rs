@@ -153,7 +153,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 }
             }
         }
-        // The last block, and the two before it.
+        // Three more steps finish the last block and the two before it.
         for _ in 0..3 {
             if self.step(from, buffers, stats, receive)?.is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -133,7 +133,7 @@ impl<W: Width> Memtable<W> {
         let known = appending.by_fingerprint.get(&fingerprint).copied();
         let row = known.unwrap_or(appending.rows);
         let newest = &self.newest[row as usize];
-        // A row has no entry before its first; the array begins with zeros, which is END.
+        // The first entry of a row has no older one: `newest` begins with zeros, and 0 is END.
         self.older[at].store(newest.load(Ordering::Relaxed), Ordering::Relaxed);
         newest.store(entry + 1, Ordering::Release);
         if known.is_none() {
@@ -178,7 +178,8 @@ impl<W: Width> Memtable<W> {
         let mut matches = Vec::new();
         if k > self.k || !self.follow(query, k, entries, &mut stats, &mut matches) {
             matches.clear();
-            // There are no more rows than entries. Those added since have no entry among the first.
+            // There are at most as many rows as entries. A row added since then has none of the first `entries`
+            // entries.
             stats.candidates += u64::from(entries);
             matches.extend((0..entries).filter_map(|row| {
                 let distance = self.rows.get(row as usize).distance(query);
@@ -231,7 +232,7 @@ impl<W: Width> Memtable<W> {
                     next = table.older[row as usize].load(Ordering::Relaxed);
                 }
                 stats.probes += 1;
-                // Not at every link, so a chain is followed to its end, which is never more than all rows.
+                // Checked once a chain instead of at every link: a chain has at most as many links as there are rows.
                 if links > 64 + entries / SCAN_LINK_RATIO {
                     stats.candidates += u64::from(links);
                     return false;

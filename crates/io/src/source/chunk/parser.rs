@@ -45,7 +45,8 @@ pub(super) enum Fields<'o> {
 impl Parser<'_> {
     /// Yields line, length and kind of every record and blank line.
     pub(super) fn each(&mut self, block: &RecordBlock, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
-        // One check of all the bytes is much faster than one a record; only a block that fails is checked by record.
+        // One check of all bytes is much faster than one check for each record. Only a block that fails is checked
+        // record by record.
         let valid = simdutf8::basic::from_utf8(&block.data).ok();
         let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;
@@ -57,7 +58,7 @@ impl Parser<'_> {
                     }
                 }
                 SpanKind::Record => {
-                    // Records of valid text begin and end at characters, so that this is valid text.
+                    // Records begin and end at character boundaries, so each record of a valid block is valid.
                     let text = valid.and_then(|v| v.get(start..start + self.content(raw).len()));
                     let line = self.line(raw, text);
                     self.record(&line, &mut |kind, _| f(span.line, line.bytes.len() as u64, kind));
@@ -122,7 +123,7 @@ impl Parser<'_> {
             }),
         };
         let (picked, is_page) = match &mut self.pages {
-            // The text of a page takes the place of its markup.
+            // The text of a page replaces its markup.
             Some(pages) if has_fields => {
                 let page = picked.and_then(|picked| {
                     let text = pages.of_markup(picked.text)?;

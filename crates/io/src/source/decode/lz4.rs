@@ -52,7 +52,7 @@ impl<R: Read> Read for Lz4Frames<R> {
             }
             let file = self.decoder.get_ref();
             if file.met == met {
-                // A frame ended by its own mark; another may follow.
+                // The frame ended with its end mark, before the end of the file. Another frame may follow.
                 self.over = file.read;
             } else if file.read == self.over {
                 return Ok(0);

@@ -47,9 +47,9 @@ impl ReadProgress {
     /// The number of bytes of a file of `bytes` bytes that yielded nothing, when reading ended for `reason`.
     pub fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
         let gave = match reason.cause() {
-            // Only the beginning was read.
+            // Only the beginning of the file was read, and none of it was used.
             RejectReason::NotCuttable { .. } => 0,
-            // The stream before it was whole, its end included.
+            // The stream before the foreign bytes was complete, including its end mark.
             RejectReason::Junk => self.used.load(Ordering::Relaxed),
             _ => self.productive.load(Ordering::Relaxed),
         };

@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
                 });
             }
             Err(error) => {
-                // It is there, or may be: one reject, as in a folder.
+                // The file exists or may exist, so it becomes a reject, like an unreadable file in a folder.
                 found.files.push(unreadable_file(path, last_name(path), &error));
                 return Ok(());
             }
@@ -184,7 +184,7 @@ impl<'a> Search<'a> {
     }
 
     fn take(&self, found: &mut Discovered, met: Vec<WalkEntry>, pattern: Option<&Pattern>) {
-        // Looking at sizes and first bytes waits for the disk, which serves several at once.
+        // Reading sizes and first bytes waits for the disk, which can serve several requests at once.
         let decisions: Vec<Decision> = met.into_par_iter().map(|met| self.decide(met, pattern)).collect();
         for decision in decisions {
             match decision {

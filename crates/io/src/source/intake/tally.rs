@@ -120,7 +120,7 @@ impl Tally {
     /// Counts a document, counted before or after, as rejected.
     pub(in crate::source) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
-        // The largest position: after the other rejects of the line.
+        // The largest position sorts this reject after the others of the same line.
         let position = RejectOrder {
             file: source,
             chunk: self.chunk,

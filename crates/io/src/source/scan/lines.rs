@@ -63,7 +63,7 @@ impl LineScan {
         (self.seen, self.blank) = (0, true);
         self.line += 1;
         match spans.last_mut() {
-            // Neighbours become one span, so that a file of blank lines takes no more memory than another.
+            // Adjacent blank lines become one span, so that a file of blank lines takes no more memory than another.
             Some(last) if blank && last.part == SpanKind::Blank => last.end = end,
             _ => spans.push(Span { end, line, part }),
         }

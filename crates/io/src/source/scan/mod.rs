@@ -108,7 +108,7 @@ pub(super) fn scanner(format: Format, charset: Charset, options: &SourceOptions)
         Format::Csv => rows(b','),
         Format::Tsv => rows(b'\t'),
         Format::Warc => Box::new(warc::WarcScan::new(record_limits, options.any_status)),
-        // Tables are planned, not scanned, so that this is never asked for.
+        // Not reached: tables are planned, not scanned.
         #[cfg(feature = "tables")]
         Format::Arrow | Format::Parquet => Box::new(LineScan::new(record_limits)),
     }

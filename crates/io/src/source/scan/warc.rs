@@ -113,7 +113,7 @@ impl WarcScan {
             Some(WarcKind::Document) => SpanKind::Record,
             Some(WarcKind::Other(kind)) => SpanKind::Other(Some(kind)),
         };
-        // Of the content, what came with earlier bytes has been taken.
+        // The part of the content that arrived with earlier bytes was consumed with them.
         let before = held
             .saturating_sub(header.length)
             .min(usize::try_from(length).unwrap_or(usize::MAX));
@@ -136,7 +136,7 @@ impl WarcScan {
     fn lose(&mut self, taken: usize) {
         let (content, before) = match Header::read(&self.head) {
             Begun::Record(header) => (header.length, b'\n'),
-            // Another record can begin behind the first byte of this one.
+            // Another record can begin after the first byte of this one.
             Begun::Open | Begun::Not(_) => (blank_before(&self.head) + 1, b' '),
         };
         self.content = content as u64;
@@ -229,7 +229,7 @@ impl WarcScan {
                             Some(back) => at = back,
                             None => self.state = State::Lost,
                         },
-                        // Bytes wait as long as those before them are held.
+                        // Undecided bytes wait only while the record before them is held.
                         None if self.seen + UNDECIDED_BYTES as u64 <= self.max => {
                             self.waiting = bytes.len();
                             return;

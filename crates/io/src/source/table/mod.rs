@@ -69,7 +69,7 @@ impl Table {
     /// Reads the frame of `file`.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         if file.codec != Codec::Plain {
-            // Tables are read at random places, and pack their columns themselves.
+            // Tables need random access, and compress their columns themselves.
             return Err(unreadable(
                 file.format,
                 format_args!(

@@ -46,7 +46,7 @@ pub(super) fn record<'a>(
         Cell::Json(json) => json.len() as u64,
     };
     let raw_len = length + id.as_ref().map_or(0, |id| id.len() as u64);
-    // Known before the parts are joined: one long value may be named many times by a list.
+    // The length is checked before the parts are joined, because a list may name one long value many times.
     let kind = match record_limits.check(length).and_then(|()| text(cell, text_key)) {
         Ok(text) => RecordKind::document(text, id, sort_value),
         Err(reason) => RecordKind::Rejected { reason },

@@ -40,7 +40,7 @@ pub(super) fn decoded<'a>(
             Ok(decoder) => unpacked(decoder, "zstd", record_limits),
             Err(error) => Err(damaged("zstd", &error)),
         },
-        // Nothing marks brotli, but what it packs does not read as text.
+        // Brotli has no magic number, but compressed bytes do not read as text.
         "br" if !reads_as_text(&body) => {
             unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", record_limits)
         }

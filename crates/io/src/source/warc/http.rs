@@ -157,7 +157,7 @@ mod tests {
     fn read(content: &str) -> Message {
         let message = Message::read(content.as_bytes(), true);
         for cut in 0..content.len() {
-            // A head that is read is the same however many bytes have arrived.
+            // Once a head is complete, its result does not depend on the number of bytes that follow.
             match Message::read(&content.as_bytes()[..cut], false) {
                 Message::Open => {}
                 early => assert_eq!(early, message, "{:?}", &content[..cut]),

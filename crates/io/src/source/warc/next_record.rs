@@ -83,7 +83,7 @@ impl NextRecord {
         let held = self.held.len();
         let joint = bytes.get(..HELD).unwrap_or(bytes);
         self.held.extend_from_slice(joint);
-        // The first byte held is there for what follows it.
+        // Position 0 is excluded: the first held byte is only the context of the bytes after it.
         let mut across = starts(&self.held, b' ').filter(|&at| at > 0);
         let found = if let Some(at) = across.next().filter(|&at| at < held) {
             Some(at as isize - held as isize)

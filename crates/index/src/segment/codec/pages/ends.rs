@@ -42,7 +42,7 @@ impl Ends {
         }
         let ends = Self { pages, lasts, starts };
         let read = ends.read::<W>(data);
-        // The first row of a page is whole.
+        // The first row of a page is stored uncompressed.
         let whole = u64::from(W::BITS / 8);
         if !(0..pages).all(|page| read.start(page).saturating_add(whole) <= read.start(page + 1)) {
             return Err(Mismatch(of, "the starts of pages do not ascend"));
@@ -113,7 +113,7 @@ impl<W: Width> EndsReader<'_, W> {
         } else {
             (row >> (W::BITS - 32)).low_u64()
         };
-        // Below the number of pages, since the leading bits are below 2^32.
+        // The product is below the number of pages, because the leading bits are below 2^32.
         (((leading & u64::from(u32::MAX)) * u64::from(self.pages)) >> 32) as u32
     }
 
@@ -126,7 +126,7 @@ impl<W: Width> EndsReader<'_, W> {
     /// The first page whose last row is not below `row`, the only one that can have it; their number if there is none. O(log of what an
     /// even spread is wrong by).
     pub(super) fn page_of(&self, row: W) -> u32 {
-        // What is sought lies from `low` up to `high`; steps away from the guess double.
+        // The page is in `low..=high`. The step away from the guess doubles each time.
         let guess = self.guess(row);
         let (mut low, mut high, mut step) = (0, self.pages, GUESS_STEP);
         if guess < self.pages && self.last(guess) < row {

@@ -21,7 +21,7 @@ pub(in crate::segment) fn lengths(counts: &[u64]) -> Vec<u8> {
             (counts[symbol], one)
         })
         .collect();
-    // Equal counts keep the order of their symbols, so the code depends on nothing else.
+    // Symbols with equal counts keep their order, so the code depends on the counts alone.
     leaves.sort_by_key(|&(count, _)| count);
     if let [(_, one)] = &leaves[..] {
         return one.clone();
@@ -147,7 +147,7 @@ mod tests {
             let best = unbounded(&counts);
             prop_assert!(cost(&counts, &lengths) >= best);
             if counts.iter().filter(|&&count| count > 0).count() <= 12 {
-                // No code of so few symbols is longer than the bound.
+                // With this few symbols the bound on the code length has no effect.
                 prop_assert_eq!(cost(&counts, &lengths), best);
             }
         }

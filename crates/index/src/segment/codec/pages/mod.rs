@@ -87,7 +87,7 @@ impl Pages {
         let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its code is none"))?;
         let pages = footer.rows.div_ceil(page_rows.into());
         let ends = Ends::open::<W>(pages as u32, lasts, starts, data)?;
-        // The first page follows the code, the padding the last.
+        // The section consists of the code, the pages and the padding.
         let bytes = ends.bytes(data, W::BITS.into());
         if bytes != Some((rows.len() - PADDING) as u64) {
             return Err(Mismatch(at, "pages are missing"));
@@ -169,7 +169,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
     fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let mut rows = self.page(page);
         out.extend(&mut rows);
-        // All bytes of a valid page are consumed; its last row is also stored with the ends of pages.
+        // A valid page is consumed to its last byte, and its last row equals the one stored with the ends of pages.
         let last = out.last().copied();
         if rows.is_whole() && last == Some(self.ends.last(page)) {
             Ok(())
@@ -212,7 +212,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     }
 
     fn verify_bounds(&self, _: u32) -> Result<(), SegmentError> {
-        // They were when the file was opened.
+        // The bounds were verified when the file was opened.
         Ok(())
     }
 

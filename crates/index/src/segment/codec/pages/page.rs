@@ -110,7 +110,8 @@ impl<'s, W: Width> Page<'s, W> {
             number_at(self.bytes, self.bit + u64::from(length), h)
         };
         self.bit += u64::from(length + h);
-        // A symbol is below the width, because the code has no more lengths; the shift is of the bits from h up.
+        // The symbol is less than the number of bits, because the code has no further lengths. The bits from `h` up are
+        // shifted out.
         let row = (before >> h | W::truncate(1)) << h | below;
         (length > 0 && row > before).then_some(row)
     }
@@ -155,7 +156,7 @@ mod tests {
                 .rev()
                 .find(|&b| row.bit(b) != rows[i - 1].bit(b))
                 .unwrap();
-            // Codes in the order of (length, symbol), each one more than the last.
+            // Canonical codes are assigned in the order of (length, symbol), each one more than the one before.
             let mut symbols: Vec<(u8, usize)> =
                 lengths.iter().copied().zip(0..).filter(|c| c.0 > 0).collect();
             symbols.sort_unstable();
@@ -208,7 +209,7 @@ mod tests {
         let mut page = Page::new(&bytes, 0..end, &decoder, rows.len() as u32);
         assert_eq!((&mut page).collect::<Vec<W>>(), rows);
         assert!(page.is_whole());
-        // Whatever the bytes are, what comes ascends and ends.
+        // For any bytes, decoding ends and yields ascending rows.
         if end > 0 {
             bytes[flip % end as usize] ^= 1 << (flip % 8);
             let read: Vec<W> = Page::new(&bytes, 0..end, &decoder, rows.len() as u32).collect();

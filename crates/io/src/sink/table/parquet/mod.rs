@@ -84,7 +84,7 @@ fn merged(job: &TableJob<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
             continue;
         }
         match merged.last_mut() {
-            // There may be groups without a wanted row in between.
+            // Groups without a wanted row may be in between.
             Some(last) if filled + wanted <= largest => {
                 last.end = group + 1;
                 filled += wanted;
@@ -113,7 +113,7 @@ fn properties(table: &ParquetTable, added: Option<&AddedColumns<'_>>) -> WriterP
     };
     properties = properties.set_sorting_columns(group.sorting_columns().cloned());
     if let Some(column) = group.columns().first() {
-        // For the added columns.
+        // The compression of the added columns.
         properties = properties.set_compression(column.compression());
     }
     for column in group.columns() {
@@ -218,7 +218,7 @@ impl Pump<'_> {
             if read != rows {
                 return Err(self.job.fewer_rows());
             }
-            // The reader does not check levels, and the writer relies on them.
+            // The reader does not check levels, but the writer relies on valid ones.
             let beyond = |levels: &[i16], most| levels.iter().any(|level| !(0..=most).contains(level));
             if beyond(&batch.def, max_def) || beyond(&batch.rep, max_rep) {
                 return Err(damaged("a level is beyond those of its column".to_owned()));

@@ -71,7 +71,8 @@ impl Frame {
                     .ok_or_else(|| broken("a record batch has no header"))?;
                 let rows = u64::try_from(batch.length())
                     .map_err(|_| broken("a record batch claims fewer than no rows"))?;
-                // Every column is as long as the batch; a batch that claims fewer rows would lose them without a trace.
+                // Every column must be as long as the batch. Rows beyond the claimed length would be lost without
+                // notice.
                 let column = batch.nodes().and_then(|columns| columns.iter().next());
                 let is_as_long = match column {
                     Some(column) => column.length() == batch.length(),
@@ -130,7 +131,7 @@ fn file(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
         metadata.push((key.to_owned(), value.to_owned()));
     }
     frame.file_metadata = Some(metadata);
-    // All dictionaries count before the first batch.
+    // In a file, all dictionaries apply before the first batch.
     let dictionaries = footer.dictionaries().into_iter().flatten();
     for &block in dictionaries.chain(footer.recordBatches().into_iter().flatten()) {
         let inside = u64::try_from(block.offset())
@@ -185,7 +186,7 @@ fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
             Ok(None) => broken("a message is neither a record batch nor a dictionary"),
             Err(reason) => reason,
         };
-        // The messages before it are taken.
+        // The messages before this one are used.
         frame.lost = Some(lost.losing(Loss::unread(bytes - at.min(bytes))));
         return Ok(frame);
     }

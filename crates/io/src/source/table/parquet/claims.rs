@@ -52,7 +52,7 @@ impl Walk<'_> {
         let (mut field, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut field)? {
             if field == NUM_CHILDREN && kind == 5 {
-                // A count below zero is odd in zigzag form; as a large number it is refused like one.
+                // A negative count is odd in zigzag form. It becomes the largest number, which is refused as too many.
                 let coded = self.varint()?;
                 children = if coded & 1 == 0 { coded / 2 } else { u64::MAX };
             } else {
@@ -85,7 +85,7 @@ impl Walk<'_> {
             15 => self.varint()?,
             short => u64::from(short),
         };
-        // Every element takes a byte or more.
+        // Every element takes at least one byte.
         if length > self.rest.len() as u64 {
             return Err("the footer claims more entries than it has bytes");
         }
@@ -97,7 +97,7 @@ impl Walk<'_> {
             return Err("the footer is nested too deeply");
         }
         match kind {
-            // Booleans among fields are in the header.
+            // The value of a boolean field is part of its header.
             1 | 2 => Ok(()),
             3 => self.take(1),
             4..=6 => self.varint().map(|_| ()),
@@ -110,7 +110,7 @@ impl Walk<'_> {
                 let (length, kind) = self.list()?;
                 for _ in 0..length {
                     match kind {
-                        // Among elements a boolean is a byte of its own.
+                        // A boolean in a list takes one byte.
                         1 | 2 => self.take(1)?,
                         kind => self.skip(kind, depth + 1)?,
                     }
@@ -155,7 +155,7 @@ impl Walk<'_> {
 
 /// Checks that the elements, each followed by its children, make one tree that is not too deep.
 fn depth(children: &[u64]) -> Result<(), &'static str> {
-    // Children still to come at each level.
+    // The number of children still expected at each level.
     let mut open: Vec<u64> = Vec::new();
     for &count in children {
         if count > children.len() as u64 {

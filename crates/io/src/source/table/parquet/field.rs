@@ -218,7 +218,7 @@ fn through_list<'t>(field: &'t Type, path: &mut Vec<String>) -> &'t Type {
             return at;
         }
         path.push(repeated.name().to_owned());
-        // Three levels as the standard has it; older writers leave the inner one out.
+        // Lists have three levels in the standard; older writers omit the inner one.
         let inner = children(repeated);
         let old = repeated.name() == "array" || repeated.name() == format!("{}_tuple", at.name());
         at = match inner {

@@ -119,7 +119,7 @@ impl ParquetTable {
             if left == 0 {
                 break;
             }
-            // A decoder that panics here has read a row group of this file: it costs that group.
+            // If the decoder panics here, only this row group is lost.
             let cuts = super::guarded(Format::Parquet, || self.cuts(&input, metadata, group, &text));
             let cuts = match cuts {
                 Ok(cuts) => cuts,

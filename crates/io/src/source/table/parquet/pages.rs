@@ -110,7 +110,7 @@ fn needs_dictionary(page: &Page) -> bool {
 
 fn checked(page: Page) -> Result<Page> {
     let values = page.num_values();
-    // A dictionary writes every value out, in a byte at the least.
+    // A dictionary page contains every value, each in at least one byte.
     if values > MAX_VALUES || page.is_dictionary_page() && values as usize > page.buffer().len() {
         return Err(ParquetError::General(format!(
             "a page of {} bytes claims {values} values",
