@@ -87,7 +87,7 @@ impl IntakeArgs {
         ExitCode::from(INCOMPLETE)
     }
 
-    /// As [`end`](Self::end), of a command whose output does not count the rejected records.
+    /// Like [`end`](Self::end), of a command whose output does not count the rejected records.
     pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool) -> ExitCode {
         if let (false, Some(first)) = (quiet, intake.first_reject()) {
             terminal::note(&format!(

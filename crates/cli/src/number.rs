@@ -44,7 +44,7 @@ pub(crate) fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     N::try_from(count).map_err(|_| format!("{} is too large here", self::count(count)))
 }
 
-/// As [`parse_count`] for a count that has bounds.
+/// Like [`parse_count`] for a count that has bounds.
 pub(crate) fn parse_count_in<N: TryFrom<u64> + PartialOrd + Display>(
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone

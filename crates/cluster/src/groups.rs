@@ -39,7 +39,7 @@ pub use space::{GroupPoint, GroupSpace};
 
 use centre::Centre;
 
-/// The most leaders of a group. Above that, items unlike their leader become ordinary followers.
+/// The maximum number of leaders of a group. Above that, items unlike their leader become ordinary followers.
 pub const MAX_LEADERS: usize = 64;
 /// The fewest members of a group whose centre is searched.
 const MIN_CENTRE_MEMBERS: u64 = 3;

@@ -22,7 +22,7 @@ pub use neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 
 use block::{Block, Duplicate};
 
-/// The most items of a block.
+/// The maximum number of items of a block.
 const MAX_BLOCK_ITEMS: usize = 8192;
 
 /// The group of an item.

@@ -40,9 +40,9 @@ use centres::{Centres, fingerprint};
 use exact::ln;
 use vector::{keep_heaviest, norm};
 
-/// The most terms of an item's vector, the heaviest.
+/// The maximum number of terms of an item's vector, the heaviest.
 const MAX_ITEM_TERMS: usize = 128;
-/// The most words of an item's opening.
+/// The maximum number of words of an item's opening.
 pub const MAX_OPENING_WORDS: usize = 96;
 /// The place in an opening that separates two words of different sentences.
 pub const SENTENCE_BREAK: u32 = u32::MAX;

@@ -23,7 +23,7 @@ pub struct Evaluation {
     pub truth: String,
     /// The agreement of the list of pairs with the Jaccards measured on the texts.
     pub agreement: Option<ListAgreement>,
-    /// The least Jaccards of a duplicate, ascending.
+    /// The minimum Jaccards of a duplicate, ascending.
     pub thresholds: Vec<f64>,
     /// The number of true pairs at each threshold.
     pub true_pairs: Vec<u64>,
@@ -56,7 +56,7 @@ pub struct EvaluatedMethod {
     pub results: Vec<MethodResult>,
 }
 
-/// Memory of a method, in bytes a document.
+/// Memory of a method, in bytes per document.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct BytesPerDocument {
     /// The fingerprint, signature or vector.
@@ -105,7 +105,7 @@ pub enum MethodSetting {
     },
     /// Similarity at least `least`.
     Similarity {
-        /// The least similarity of a pair that is called a duplicate.
+        /// The minimum similarity of a pair that is called a duplicate.
         least: f64,
     },
     /// MinHash bands with `rows` slots each.
@@ -138,7 +138,7 @@ pub struct Quality {
     pub recall: f64,
     /// The harmonic mean of precision and recall, 2PR / (P + R).
     pub f1: f64,
-    /// Verified pairs a document; 0 for a method without verification.
+    /// Verified pairs per document; 0 for a method without verification.
     pub candidates: f64,
 }
 

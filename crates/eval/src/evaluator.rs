@@ -186,7 +186,7 @@ impl Evaluator<'_> {
         self.push_results(name, results);
     }
 
-    /// Adds a method by its results, one a threshold.
+    /// Adds a method by its results, one per threshold.
     pub(super) fn push_results(&mut self, name: &str, results: Vec<MethodResult>) {
         self.evaluation.methods.push(EvaluatedMethod {
             name: name.to_owned(),

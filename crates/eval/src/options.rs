@@ -24,7 +24,7 @@ pub struct EvalJob<'j> {
 pub struct EvalOptions {
     /// The options with which the engine is run. Its threshold is set to each of [`thresholds`](Self::thresholds) in turn.
     pub dedup: DedupOptions,
-    /// The least Jaccards of a duplicate, in (0, 1]. Each is evaluated separately.
+    /// The minimum Jaccards of a duplicate, in (0, 1]. Each is evaluated separately.
     pub thresholds: Vec<f64>,
     /// A list of labelled pairs: JSON lines `{a, b, jaccard}`, where `a` and `b` are ids of documents.
     pub pairs: Option<PathBuf>,

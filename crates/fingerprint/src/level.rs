@@ -139,7 +139,7 @@ impl fmt::Display for Level {
 /// The level in use: the best that this CPU has, or the best up to the one that the environment variable
 /// `TWINPRINT_SIMD` names (`scalar`, `neon`, `avx2`, `avx512`, `auto`; an unknown name counts as `auto`).
 ///
-/// The variable is read once a process.
+/// The variable is read once per process.
 #[must_use]
 #[inline]
 pub fn level() -> Level {

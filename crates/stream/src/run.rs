@@ -26,7 +26,7 @@ use twinprint_io::work::WorkDir;
 /// output then holds what belongs to this run: its documents, and the groups and stories that ended in it or are live. If documents have
 /// labels, `agreement.json` holds the agreement of groups and stories with them.
 ///
-/// The result does not depend on the number of threads. Memory is bounded by the live groups and stories, 16 bytes a document of the run,
+/// The result does not depend on the number of threads. Memory is bounded by the live groups and stories, 16 bytes per document of the run,
 /// and the documents that are counted ahead.
 ///
 /// # Errors

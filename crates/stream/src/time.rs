@@ -4,7 +4,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
 
 use twinprint_io::source::SortValue;
 
-/// The least number that is read as milliseconds; as seconds it would be in the year 5138. From a thousand times that number, microseconds
+/// The smallest number that is read as milliseconds; as seconds it would be in the year 5138. From a thousand times that number, microseconds
 /// are assumed, and then nanoseconds.
 const MIN_MILLISECONDS: u64 = 100_000_000_000;
 

@@ -26,7 +26,7 @@ pub fn canonical(text: &str) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Canonicaliser {
     text: String,
-    /// Whether the text ends within a word.
+    /// True if the text ends within a word.
     in_word: bool,
 }
 

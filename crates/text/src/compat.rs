@@ -169,7 +169,7 @@ impl Recipe {
         crate::checksum::checksum(parts.as_bytes())
     }
 
-    /// Whether fingerprints depend on cppjieba's dictionaries.
+    /// Returns `true` if fingerprints depend on cppjieba's dictionaries.
     pub fn needs_dictionaries(self) -> bool {
         matches!(self, Self::Cppjieba(_) | Self::HaoyuhuGosimhash(_))
     }

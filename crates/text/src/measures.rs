@@ -40,7 +40,7 @@ impl TermVector {
         self.0.len()
     }
 
-    /// Whether the document has no terms.
+    /// Returns `true` if the document has no terms.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -270,7 +270,7 @@ impl Profile {
         checksum(self.parts().as_bytes())
     }
 
-    /// Whether fingerprints of the two profiles may be compared.
+    /// Returns `true` if fingerprints of the two profiles may be compared.
     ///
     /// # Errors
     /// [`ProfileMismatch`] if the profiles have different checksums.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most sites of a group that have a canonical member; members on further sites are dropped.
+/// The maximum number of sites of a group that have a canonical member; members on further sites are dropped.
 const MAX_SITES: usize = 256;
 
 /// A criterion by which one member is better than another.

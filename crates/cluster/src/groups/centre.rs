@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use twinprint_fingerprint::Width;
 
-/// The most members that a centre counts.
+/// The maximum number of members that a centre counts.
 const MAX_COUNTED_MEMBERS: u8 = 64;
 
 /// For each bit, the number of counted members that have it set.

@@ -21,11 +21,11 @@ use super::vocabulary::{Vocabulary, WordRole};
 
 /// The fewest members of a story whose words are scored by shares.
 const MIN_SHARE_MEMBERS: u32 = 10;
-/// The most names of a topic.
+/// The maximum number of names of a topic.
 const MAX_NAMES: usize = 8;
-/// The most words of a name.
+/// The maximum number of words of a name.
 const MAX_NAME_WORDS: usize = 4;
-/// The least share of a name's occurrences that continue with the same word, for that word to join the name:
+/// The minimum share of a name's occurrences that continue with the same word, for that word to join the name:
 /// numerator and denominator.
 const MIN_CONTINUATION: [usize; 2] = [3, 5];
 /// The largest ratio of the best word's score to that of a chosen word.

@@ -3,7 +3,7 @@
 //! Distances between unrelated documents are not those of random bits, because pages share common words. So the distances of the pairs of the
 //! sample are counted, and the *background*, the distribution for unrelated documents, is fitted to them ([`Background`]). Pairs in excess
 //! of the background are similar documents. The number of unrelated documents within a radius grows with the corpus; that of similar
-//! documents does not. Their sum is the expected number of candidates a document at the size of the corpus. The recall of a radius is
+//! documents does not. Their sum is the expected number of candidates per document at the size of the corpus. The recall of a radius is
 //! measured on the sample if it has enough duplicates, and estimated from the threshold otherwise.
 
 mod background;
@@ -36,7 +36,7 @@ use twinprint_text::MIN_FEATURES;
 const MAX_COMPARED: usize = 4096;
 /// The largest number of pairs within the widest radius that are verified.
 const MAX_VERIFIED: usize = 1_000_000;
-/// The least number of true pairs for which a recall is reported.
+/// The smallest number of true pairs for which a recall is reported.
 const MIN_TRUE_PAIRS: usize = 30;
 /// Characters of an example.
 const EXAMPLE_CHARS: usize = 90;
@@ -56,7 +56,7 @@ pub struct Calibration {
     pub texts: usize,
     /// The number of documents in the corpus that the figures are for.
     pub n: u64,
-    /// The least Jaccard of a duplicate.
+    /// The minimum Jaccard of a duplicate.
     pub threshold: f64,
     /// The number of pairs of the sample at the threshold and within the widest radius.
     pub true_pairs: usize,
@@ -109,7 +109,7 @@ pub struct RadiusCalibration {
 }
 
 impl RadiusCalibration {
-    /// The expected candidates a document of the corpus.
+    /// The expected candidates per document of the corpus.
     pub fn candidates(&self) -> f64 {
         self.similar + self.unrelated
     }

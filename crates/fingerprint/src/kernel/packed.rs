@@ -33,7 +33,7 @@ pub struct RowRange {
 /// ```
 /// use twinprint_fingerprint::kernel::{PackedRows, RowRange};
 ///
-/// // Rows of 8 bits, one a byte.
+/// // Rows of 8 bits, one per byte.
 /// let packed = [0b0000_0000, 0b0000_0001, 0b0000_0011, 0b1111_1111];
 /// let ranges = [
 ///     RowRange { start: 0, end: 3, query: 0 },

@@ -20,7 +20,7 @@ const LANE_MAX: u32 = 65_535;
 
 /// Binary digits of a sum.
 const PLANES: usize = 12;
-/// The most lanes of a vector at any level.
+/// The maximum number of lanes of a vector at any level.
 const MAX_LANES: usize = 8;
 /// Vectors added up between two carries into the upper planes.
 const VECTORS_PER_CARRY: usize = 16;

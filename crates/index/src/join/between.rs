@@ -59,7 +59,7 @@ impl<W: Width> Between<W> {
         Self::with(rows, &plan.0, plan.1)
     }
 
-    /// As [`Between::new`] by a given plan, tables addressed by `bits` bits at most.
+    /// Like [`Between::new`] by a given plan, tables addressed by `bits` bits at most.
     ///
     /// # Errors
     /// A plan that is not exact.
@@ -105,7 +105,7 @@ impl<W: Width> Between<W> {
         compared
     }
 
-    /// As [`Between::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
+    /// Like [`Between::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
     ///
     /// # Panics
     /// With 2³² rows or more in the chunk.
@@ -189,7 +189,7 @@ pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {
     cost_of(&plan, bits, rows, chunk)
 }
 
-/// The plan and the address width for joining `rows` rows with chunks: each row of a chunk is ordered once a table, each run meets the buckets of its
+/// The plan and the address width for joining `rows` rows with chunks: each row of a chunk is ordered once per table, each run meets the buckets of its
 /// flips, and rows are compared in those.
 fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     let mut best: Option<(f64, Plan, u32)> = None;

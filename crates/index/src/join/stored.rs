@@ -60,7 +60,7 @@ impl std::fmt::Debug for StoredJoin<'_> {
 }
 
 impl StoredJoin<'_> {
-    /// The least memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
+    /// The minimum memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
         let in_memory_bytes = match rows {
             [rows] => in_memory_bytes::<W>(*rows),
@@ -81,7 +81,7 @@ impl StoredJoin<'_> {
         (0..rows.div_ceil(chunk)).map(|c| rows - c * chunk).sum()
     }
 
-    /// As [`StoredJoin::work_with_itself`] for segments of `a` and `b` rows.
+    /// Like [`StoredJoin::work_with_itself`] for segments of `a` and `b` rows.
     pub fn work_between<W: Width>(&self, a: u64, b: u64) -> u64 {
         let (few, many) = (a.min(b), a.max(b));
         many * few.div_ceil(self.chunk::<W>(few) as u64)
@@ -126,7 +126,7 @@ impl StoredJoin<'_> {
     /// Joins two segments. `sink` gets pairs of a row number of `a` and one of `b`, as [`StoredJoin::with_itself`] gives them.
     ///
     /// # Errors
-    /// As [`StoredJoin::with_itself`].
+    /// The same as for [`StoredJoin::with_itself`].
     pub fn between<W: Width>(
         &self,
         a: &Segment<W>,

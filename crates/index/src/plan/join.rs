@@ -41,7 +41,7 @@ impl JoinPlan {
         Ok(Self::from_exact(plan, address_bits))
     }
 
-    /// As [`JoinPlan::from_plan`] for a plan known to be exact.
+    /// Like [`JoinPlan::from_plan`] for a plan known to be exact.
     pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
         let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
         let tables = plan

@@ -27,12 +27,12 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
     choose(n, bits, k, memory, None)
 }
 
-/// As [`plan_lookup`] for given rows, of which a sample shows how many share an address: fingerprints of texts in one language are
+/// Like [`plan_lookup`] for given rows, of which a sample shows how many share an address: fingerprints of texts in one language are
 /// nearer to one another than uniform ones, by the words that all texts have, and fewer, wider tables suit them better. Queries are taken
 /// to be like the rows. O(1) in their number.
 ///
 /// # Errors
-/// As [`plan_lookup`].
+/// The same as for [`plan_lookup`].
 pub fn plan_lookup_of<W: Width>(rows: &[W], k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
     choose(rows.len(), W::BITS, k, memory, Some(&Differences::of(rows)))
 }

@@ -1,7 +1,7 @@
 //! Chooses among plans by estimated cost, and reports why the others were not chosen.
 //!
 //! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
-//! each table the address width with the least cost is found; the scan is a candidate like any other. The model
+//! each table the address width with the lowest cost is found; the scan is a candidate like any other. The model
 //! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
 
 mod cost;
@@ -117,7 +117,7 @@ pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
 
-/// As [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
+/// Like [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -263,7 +263,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Opti
     Some(plan)
 }
 
-/// The address width up to `width` with the least cost, and that cost.
+/// The address width up to `width` with the lowest cost, and that cost.
 fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
     (1..=width.clamp(1, MAX_ADDRESS_BITS))
         .map(|u| (u, cost(u)))

@@ -4,7 +4,7 @@
 //! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
 //! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
-//! disk, where space is cheap, it is the least cost.
+//! disk, where space is cheap, it is the lowest cost.
 //!
 //! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both smaller and faster:
 //! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.

@@ -41,7 +41,7 @@ pub(super) fn online_factor(codec: Codec) -> f64 {
     }
 }
 
-/// As [`online_factor`] for a query among very many, of which several probe one page.
+/// Like [`online_factor`] for a query among very many, of which several probe one page.
 pub(super) fn batch_factor(codec: Codec) -> f64 {
     match codec.bounded() {
         Codec::Packed(DirectoryForm::Plain) => 1.0,

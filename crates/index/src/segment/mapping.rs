@@ -46,7 +46,7 @@ impl Mapping {
         Ok(Self(map))
     }
 
-    /// As [`Mapping::map`] for a file that will be read from its beginning to its end.
+    /// Like [`Mapping::map`] for a file that will be read from its beginning to its end.
     pub(crate) fn map_in_order(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Self::map(path)?;
         let _ = mapping.0.advise(Advice::Sequential);

@@ -79,7 +79,7 @@ impl<W: Width> Segment<W> {
     /// file, whose pages are small.
     ///
     /// # Errors
-    /// As [`Segment::open`].
+    /// The same as for [`Segment::open`].
     pub fn load(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::load(path)?)?;
         segment.check()?;

@@ -223,7 +223,7 @@ impl PrefixIndex {
         self.finish(sizes, out);
     }
 
-    /// As [`PrefixIndex::probe_sealed`], of the sets inserted since the last seal.
+    /// Like [`PrefixIndex::probe_sealed`], of the sets inserted since the last seal.
     pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
@@ -236,7 +236,7 @@ impl PrefixIndex {
         self.finish(self.sizes(size), out);
     }
 
-    /// As [`PrefixIndex::probe_sealed`], of all sets inserted.
+    /// Like [`PrefixIndex::probe_sealed`], of all sets inserted.
     pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         let mut young = Vec::new();
         self.probe_sealed(size, prefix, out);

@@ -26,7 +26,7 @@ impl<W: Width> Index<W> {
     /// an earlier version is replaced by one with digests, even if there is nothing to merge.
     ///
     /// # Errors
-    /// As [`Index::commit`].
+    /// The same as for [`Index::commit`].
     pub fn compact(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
         let _one = lock(&self.shared.compacting);

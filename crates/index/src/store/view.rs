@@ -164,7 +164,7 @@ impl<W: Width> Snapshot<W> {
     /// order. For batches of some thousand queries or more, several times as fast per query as [`Snapshot::lookup`].
     ///
     /// # Errors
-    /// As [`Snapshot::lookup`].
+    /// The same as for [`Snapshot::lookup`].
     pub fn lookup_batch(
         &self,
         queries: &[W],
@@ -203,7 +203,7 @@ impl<W: Width> Snapshot<W> {
     /// Some id within `k` of `query` with its fingerprint and distance. Recent additions are searched first.
     ///
     /// # Errors
-    /// As [`Snapshot::lookup`].
+    /// The same as for [`Snapshot::lookup`].
     pub fn any(
         &self,
         query: W,

@@ -108,7 +108,7 @@ impl<W: Width> Index<W> {
     /// changes wait for that.
     ///
     /// # Errors
-    /// As [`Index::delete`]; a file is damaged.
+    /// The same as for [`Index::delete`]; a file is damaged.
     pub fn delete_known(&self, ids: impl IntoIterator<Item = u64>) -> Result<u64, StoreError> {
         let ids = ids.into_iter().collect();
         let writing = self.shared.writing()?;

@@ -5,7 +5,7 @@
 //!
 //! Only the first table holds ids; the others hold fingerprints alone. A match in another table is a fingerprint, whose
 //! ids are in the first table at the fingerprint's own address. Matches are few and tables several, so this saves four
-//! bytes a row and table for one more probe a match. It also makes the results distinct: fingerprints are made distinct
+//! bytes per row and table for one more probe a match. It also makes the results distinct: fingerprints are made distinct
 //! first, and each names its rows once.
 
 #[cfg(test)]

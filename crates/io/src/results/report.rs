@@ -31,7 +31,7 @@ pub struct Report {
     pub intake: Intake,
     /// Width and radius.
     pub radius: RadiusReport,
-    /// The least Jaccard of a duplicate; absent if nothing was verified.
+    /// The minimum Jaccard of a duplicate; absent if nothing was verified.
     pub threshold: Option<f64>,
     /// Counts of the search and the verification.
     pub search: SearchCounts,
@@ -166,7 +166,7 @@ pub struct RadiusReport {
     pub reason: String,
     /// The number of fingerprints sampled for the choice. Each was compared with all fingerprints.
     pub sampled: Option<u64>,
-    /// Expected candidates a document.
+    /// Expected candidates per document.
     pub expected_candidates: Option<f64>,
     /// The expected recall: the share of the pairs just at the threshold that are within the radius. Pairs above the threshold are closer.
     /// Absent if nothing was verified.

@@ -81,17 +81,17 @@ impl OutputDir {
     /// is deleted once the new one is whole.
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
+    /// The same as for [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
     pub fn begin(path: &Path, existing: Existing) -> Result<Self, SinkError> {
         match Self::begin_or_resume(path, existing, |open| Err(open.undecided(path)))? {
             RunStart::New(dir) | RunStart::Ended(dir, _) => Ok(dir),
         }
     }
 
-    /// As [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
+    /// Like [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
     ///
     /// # Errors
-    /// As [`begin`](Self::begin), without [`SinkError::Undecided`]; the error of `has_ended`.
+    /// The same as for [`begin`](Self::begin), without [`SinkError::Undecided`]; the error of `has_ended`.
     pub fn begin_or_resume<E: From<SinkError>>(
         path: &Path,
         existing: Existing,
@@ -196,10 +196,10 @@ impl OutputDir {
             .is_some_and(|unfinished| unfinished.replaced)
     }
 
-    /// As [`create`](Self::create), on a given storage.
+    /// Like [`create`](Self::create), on a given storage.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The same as for [`create`](Self::create).
     pub fn create_on(path: &Path, storage: impl Storage + 'static) -> Result<Self, SinkError> {
         let first = fs::read_dir(path).map(|mut entries| entries.next());
         match first {

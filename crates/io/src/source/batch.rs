@@ -24,7 +24,7 @@ use super::table::{Planned, Table};
 
 /// The most whole files of a chunk: small files cost time per file, not per byte.
 const MAX_FILES_PER_CHUNK: usize = 64;
-/// The most chunks of a batch, so that many tiny files do not accumulate.
+/// The maximum number of chunks of a batch, so that many tiny files do not accumulate.
 const MAX_CHUNKS_PER_BATCH: usize = 1024;
 
 /// Consecutive chunks of the input, together about as large as requested.

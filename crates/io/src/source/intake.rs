@@ -14,7 +14,7 @@ use super::loss::Loss;
 use crate::number;
 pub(super) use tally::Tally;
 
-/// The most examples of each kind of reason.
+/// The maximum number of examples of each kind of reason.
 const MAX_EXAMPLES: usize = 3;
 
 /// The account of an input.

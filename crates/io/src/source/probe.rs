@@ -19,7 +19,7 @@ use super::table::Table;
 
 /// The most unpacked bytes of a file that are read.
 const BYTES: u64 = 1 << 20;
-/// The most records of a file that are parsed.
+/// The maximum number of records of a file that are parsed.
 const RECORDS: u64 = 100;
 
 /// The presence of a field in the first records of a file.

@@ -176,7 +176,7 @@ pub enum RejectReason {
     /// A header with more columns than any table has.
     #[error("the header has more than {limit} columns; name the delimiter with --delimiter if it is another")]
     TooManyColumns {
-        /// The most columns taken.
+        /// The maximum number of columns taken.
         limit: usize,
     },
     /// A row with more or fewer fields than the header.

@@ -76,11 +76,11 @@ impl Sources {
         Self::discover_cancellable(inputs, options, work_dir, Arc::default())
     }
 
-    /// As [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
+    /// Like [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
     /// [`SourceError::Cancelled`].
     ///
     /// # Errors
-    /// As [`discover`](Self::discover).
+    /// The same as for [`discover`](Self::discover).
     pub fn discover_cancellable(
         inputs: &[String],
         options: &SourceOptions,

@@ -153,7 +153,7 @@ impl SpoolWriter {
     /// Writes the remaining texts and opens the spool for reading.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// The same as for [`flush`](Self::flush).
     pub fn finish(mut self) -> Result<Spool, WorkError> {
         if !self.pending.is_empty() {
             self.seal();

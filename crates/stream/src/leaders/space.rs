@@ -15,9 +15,9 @@ use crate::leader_index::SHORT_TEXT_FEATURES;
 
 /// Rows read for each leader that may be compared, the nearest first. In a crowd of similar texts the others are not even sorted.
 const ROWS_PER_LEADER: usize = 4;
-/// The least Jaccard of a related leader, for the diameter guard.
+/// The minimum Jaccard of a related leader, for the diameter guard.
 const MIN_RELATED_JACCARD: f64 = 0.3;
-/// The least containment of a related leader, whatever its Jaccard.
+/// The minimum containment of a related leader, whatever its Jaccard.
 const MIN_RELATED_CONTAINMENT: f64 = 0.8;
 
 /// The leaders and centres around one item.

@@ -106,7 +106,7 @@ impl Element {
         }
     }
 
-    /// Whether the element is on lines of its own. Its start ends an open paragraph.
+    /// Returns `true` if the element is on lines of its own. Its start ends an open paragraph.
     pub(super) fn is_block(self) -> bool {
         matches!(
             self,

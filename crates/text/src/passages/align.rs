@@ -49,7 +49,7 @@ struct EqualRun {
 }
 
 impl EqualRun {
-    /// Whether `next` follows in both texts after at most `gap` units.
+    /// Returns `true` if `next` follows in both texts after at most `gap` units.
     fn is_followed_by(&self, next: &Self, gap: usize) -> bool {
         next.a.start - self.a.end <= gap && (self.b.end..=self.b.end + gap).contains(&next.b.start)
     }

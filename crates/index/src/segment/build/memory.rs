@@ -11,10 +11,10 @@ use super::{Options, records, spool};
 use crate::segment::{Codec, MAX_ADDRESS_BITS, SegmentError};
 
 impl Options {
-    /// The least memory of a build of `rows` distinct fingerprints, in bytes, about. [`Options::memory`] may allow less.
+    /// The minimum memory of a build of `rows` distinct fingerprints, in bytes, about. [`Options::memory`] may allow less.
     ///
     /// # Errors
-    /// As [`super::Builder::new`].
+    /// The same as for [`super::Builder::new`].
     pub fn least_memory<W: Width>(&self, rows: u64) -> Result<u64, SegmentError> {
         let plan = self.plan::<W>()?;
         let fingerprint = records::bytes::<W>() as u64;

@@ -37,7 +37,7 @@ pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64
         .collect()
 }
 
-/// As [`read`] for fingerprints alone.
+/// Like [`read`] for fingerprints alone.
 pub(super) fn read_alone<W: Width>(from: &mut Vec<u8>) -> Vec<W> {
     let of = bytes::<W>();
     let count = from.len() / of;

@@ -149,7 +149,7 @@ impl<W: Width> Interrupted<W> {
     /// Writes the other tables and opens the segment.
     ///
     /// # Errors
-    /// As [`super::Builder::finish`].
+    /// The same as for [`super::Builder::finish`].
     pub fn finish(self) -> Result<Segment<W>, SegmentError> {
         let whole = self.whole();
         let Self {

@@ -232,7 +232,7 @@ impl<W: Width> Memtable<W> {
                     next = table.older[row as usize].load(Ordering::Relaxed);
                 }
                 stats.probes += 1;
-                // Checked once a chain instead of at every link: a chain has at most as many links as there are rows.
+                // Checked once per chain instead of at every link: a chain has at most as many links as there are rows.
                 if links > 64 + entries / SCAN_LINK_RATIO {
                     stats.candidates += u64::from(links);
                     return false;

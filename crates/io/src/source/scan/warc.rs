@@ -14,7 +14,7 @@ use crate::source::warc::{
 #[cfg(test)]
 mod tests;
 
-/// The most bytes of the start of a record that are held to decide its kind.
+/// The maximum number of bytes of the start of a record that are held to decide its kind.
 const MAX_HEAD_BYTES: usize = MAX_HEADER_BYTES + MAX_KIND_BYTES + 8;
 /// Records that are no documents are held whole up to here, since their length may be wrong.
 const MAX_OTHER_BYTES: u64 = 1 << 20;

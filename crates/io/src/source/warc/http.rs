@@ -8,7 +8,7 @@
 
 use super::fields::{end_of_header, fields};
 
-/// The most bytes of an HTTP head that are read.
+/// The maximum number of bytes of an HTTP head that are read.
 pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The first bytes of a status line.
 const PROTOCOL: &[u8] = b"HTTP/";

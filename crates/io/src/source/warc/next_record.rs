@@ -9,7 +9,7 @@ use memchr::memmem;
 pub(super) const MAGIC: &[u8] = b"WARC/";
 /// The beginning of the first field behind a version.
 const FIELD: &[u8] = b"WARC-";
-/// The most bytes that are needed to decide if a record begins.
+/// The maximum number of bytes that are needed to decide if a record begins.
 pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
 /// Bytes kept from earlier parts: the longest unfinished beginning, and the byte before it.
 const HELD: usize = MAX_BEGINNING_BYTES;
@@ -30,7 +30,7 @@ pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
 /// The largest number of bytes for which [`begins_record`] may return `None`.
 pub(crate) const UNDECIDED_BYTES: usize = MAGIC.len() + 1;
 
-/// As [`begins_record`], for bytes within a line.
+/// Like [`begins_record`], for bytes within a line.
 fn begins_record_in_line(bytes: &[u8]) -> Option<bool> {
     if !begins_record(bytes)? {
         return Some(false);

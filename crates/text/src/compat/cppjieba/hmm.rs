@@ -26,7 +26,7 @@ pub(super) struct Hmm {
 pub(super) struct Trellis {
     /// The best state before each state.
     previous: Vec<[u8; STATES]>,
-    /// Whether a word ends with the character.
+    /// True if a word ends with the character.
     ends: Vec<bool>,
 }
 

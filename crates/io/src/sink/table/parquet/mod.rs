@@ -25,7 +25,7 @@ use crate::source::{Format, ParquetTable, guarded, open_table as open};
 
 /// The number of rows copied at a time.
 const BATCH_ROWS: usize = 1024;
-/// The least number of consecutive unwanted rows that are skipped, with the pages they fill, instead of being read and dropped.
+/// The smallest number of consecutive unwanted rows that are skipped, with the pages they fill, instead of being read and dropped.
 const MIN_SKIPPED_ROWS: usize = 64;
 
 /// Writes the wanted rows. Returns the size of the file in bytes.
