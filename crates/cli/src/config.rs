@@ -22,10 +22,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the file that `given` names, if it does.
+    /// Reads the `--config` file that `given` names, if it names one.
     ///
     /// # Errors
-    /// A file that cannot be read or is not TOML, a key that is no option of the command, a value of a kind no option has.
+    /// A file that cannot be read or is not TOML, a key that is not an option of the command, or a value whose type no
+    /// option accepts.
     pub(crate) fn read(command: &Command, given: Vec<OsString>) -> anyhow::Result<Self> {
         // Required options may be in the file, so none is missed here. Invalid options are reported when all arguments
         // are parsed.

@@ -253,7 +253,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(args.intake.end(&report.intake))
 }
 
-/// Warnings about options that have no effect. They are no errors, because they may come from a file that the command line overrides.
+/// Warnings about options that have no effect. They are not errors, because they may come from a file that the command line overrides.
 fn idle(args: &Args, options: &DedupOptions) -> Vec<&'static str> {
     let mut idle = Vec::new();
     if args.keep_key.is_some() && options.keep != Keep::Newest {

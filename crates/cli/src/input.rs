@@ -138,7 +138,7 @@ impl InputArgs {
 fn input(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| {
         format!(
-            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is none",
+            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is not UTF-8",
             name.display()
         )
     })

@@ -43,7 +43,7 @@ impl PartArgs {
     }
 }
 
-/// The method for the profile of this name. `vector`: it reads a vector of numbers, not a text.
+/// The method for the profile of this name. It reads a vector of numbers if `vector` is true, else a text.
 pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool) -> anyhow::Result<Subject> {
     let refuse = |error: &str| UsageError(format!("--profile {name}: {error}"));
     if let Ok(recipe) = Recipe::parse(name) {

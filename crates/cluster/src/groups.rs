@@ -137,7 +137,7 @@ struct Duplicate {
 }
 
 impl Groups {
-    /// No groups.
+    /// Creates a value without groups.
     pub fn new(options: GroupOptions) -> Self {
         Self {
             options,

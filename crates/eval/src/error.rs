@@ -63,7 +63,7 @@ pub enum EvalError {
     #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
     /// The list of pairs is not complete at the lowest threshold.
-    #[error("threshold {lowest}: the list of pairs is complete only from {complete}")]
+    #[error("threshold {lowest}: the list of pairs is complete only for a Jaccard of at least {complete}")]
     Incomplete {
         /// The lowest threshold asked for.
         lowest: f64,

@@ -30,7 +30,8 @@ pub struct EvalOptions {
     pub pairs: Option<PathBuf>,
     /// The field of those rows that holds the Jaccard.
     pub truth_field: String,
-    /// The Jaccard from which on the list names every pair. If `None`, pairs that are not listed are measured on the texts.
+    /// The list contains every pair of at least this Jaccard. If `None`, the Jaccard of pairs that are not listed is
+    /// measured on the texts.
     pub complete: Option<f64>,
     /// Further profiles whose fingerprints are evaluated, after the profile of [`dedup`](Self::dedup).
     pub profiles: Vec<FurtherProfile>,

@@ -33,7 +33,7 @@ struct ByteTable {
 }
 
 impl Address {
-    /// An address over the bits of `mask`, at most [`MAX_ADDRESS_BITS`] of them: its highest ones when there are more.
+    /// An address made of the bits of `mask`: of all of them, or of the highest [`MAX_ADDRESS_BITS`] if there are more.
     pub(crate) fn new(mask: u128) -> Self {
         let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
         let (bits, lowest) = (mask.count_ones(), mask.trailing_zeros() % 128);

@@ -22,7 +22,7 @@ const MAX_DIVIDING_BITS: u32 = 11;
 /// Smallest chunk of the first pass.
 const MIN_CHUNK: usize = 1 << 16;
 
-/// Rows in address order; see the module.
+/// Rows sorted by address, with the bounds of every bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets<W> {
     /// Fingerprints in address order.

@@ -58,7 +58,8 @@ pub struct Sorter {
 const MIN_READ_BYTES: u64 = 1 << 12;
 
 impl Sorter {
-    /// The minimum memory for sorting `count` numbers, in bytes, about: a run in memory, and then a buffer for each run.
+    /// The approximate minimum memory in bytes for sorting `count` numbers: first for a run, then for a buffer for each
+    /// run.
     pub fn least_memory(count: u64) -> u64 {
         // With runs of m / (2 · NUMBER_BYTES) numbers, all buffers fit into m where m² ≥ 2 · NUMBER_BYTES · MIN_READ_BYTES · count.
         let all = count.saturating_mul(2 * NUMBER_BYTES);

@@ -61,7 +61,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// The file cannot be written.
-    #[error("{}: the state cannot be written ({source}); it is as before", .path.display())]
+    #[error("{}: the state cannot be written ({source}); the file is unchanged", .path.display())]
     Write {
         /// The file.
         path: PathBuf,

@@ -39,7 +39,7 @@ pub struct LeaderIndexOptions {
     pub radius: u32,
     /// The minimum Jaccard at which short texts are duplicates.
     pub threshold: f64,
-    /// When rows are merged into larger tables.
+    /// The policy for merging rows into larger tables.
     pub merge_policy: MergePolicy,
 }
 

@@ -39,7 +39,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Returns `true` if the text has no features. Such a document is no duplicate of anything and founds a group of its own.
+    /// Returns `true` if the text has no features. Such a document is not a duplicate of anything and founds a group of its own.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

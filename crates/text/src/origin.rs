@@ -18,7 +18,7 @@ pub struct Origin {
     pub byte: usize,
 }
 
-/// The boundaries of several parts of a canonical text, in the order of the requested positions.
+/// The boundaries that [`origins`] found, in the order of the requested positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     /// The starts; `None` if no word begins at the position or after it.

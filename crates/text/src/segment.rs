@@ -21,7 +21,8 @@ pub(crate) mod dictionary;
 use cache::{BucketRef, SegmentationCache};
 use dictionary::{JIEBA, JiebaRs, Path};
 
-/// Name and version of the segmenter, part of every profile: the crate with the same dictionary and the same cuts.
+/// Name and version of the segmenter, part of every profile: those of the crate that has the same dictionary and makes
+/// the same cuts.
 pub(crate) const SEGMENTER: &str =
     "jieba-rs 0.11.0 embedded dictionary, no hmm; pairs in other unspaced scripts";
 

@@ -56,7 +56,7 @@ impl NoteFile {
         Self { path: dir.join(NOTE) }
     }
 
-    /// The add that is noted. A note that is not whole belongs to an add that committed nothing.
+    /// The add that is noted. An incomplete note belongs to an add that committed nothing.
     pub(super) fn read(&self) -> anyhow::Result<Option<Add>> {
         match fs::read_to_string(&self.path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),

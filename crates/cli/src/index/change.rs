@@ -171,7 +171,9 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
             .filter(|(_, line)| !line.trim().is_empty())
         {
             let parsed = number::parse_count(id);
-            ids.push(parsed.map_err(|error| anyhow!("{}:{line}: {id:?} is no id; {error}", path.display()))?);
+            ids.push(
+                parsed.map_err(|error| anyhow!("{}:{line}: {id:?} is not an id; {error}", path.display()))?,
+            );
         }
     }
     let index = args.directory.open()?;

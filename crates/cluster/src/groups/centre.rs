@@ -10,7 +10,7 @@ use twinprint_fingerprint::Width;
 /// The maximum number of members that a centre counts.
 const MAX_COUNTED_MEMBERS: u8 = 64;
 
-/// For each bit, the number of counted members that have it set.
+/// For each bit, the number of counted members in which it is set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Centre {
     members: u8,

@@ -68,7 +68,7 @@ pub trait Verify {
     fn begin_block(&mut self, items: &[u32]);
     /// Loads the items of these pairs for verification.
     fn load(&mut self, pairs: &[(u32, Candidate)]);
-    /// The similarity of two items; `None` if they are no duplicates or their Jaccard is below `at_least`.
+    /// The similarity of two items; `None` if they are not duplicates or their Jaccard is below `at_least`.
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity>;
 }
 

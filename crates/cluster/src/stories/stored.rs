@@ -151,8 +151,8 @@ impl Stories {
         out.0
     }
 
-    /// The stories of the bytes of [`encode`](Self::encode), with the given options; `None` if the bytes are not of
-    /// that form.
+    /// Decodes stories from the bytes of [`encode`](Self::encode), with the given options; `None` if the bytes are
+    /// invalid.
     pub fn decode(bytes: &[u8], options: StoryOptions) -> Option<Self> {
         let input = &mut Decoder(bytes);
         let vocabulary = Vocabulary::read(input)?;

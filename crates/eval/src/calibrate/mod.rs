@@ -50,7 +50,7 @@ pub struct Calibration {
     pub profile: String,
     /// The number of documents in the sample.
     pub documents: usize,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub intake: Intake,
     /// The number of distinct texts among them that are long enough for a fingerprint.
     pub texts: usize,
@@ -62,7 +62,7 @@ pub struct Calibration {
     pub true_pairs: usize,
     /// The figures for 64 and 128 bits.
     pub widths: Vec<WidthCalibration>,
-    /// A pair at each distance, where the sample has one.
+    /// A pair at each distance, if the sample has one.
     pub examples: Vec<Example>,
     /// The width chosen.
     pub bits: u32,
@@ -96,20 +96,20 @@ pub struct RadiusCalibration {
     pub recall: Option<f64>,
     /// The expected share of pairs just at the threshold that are within the radius.
     pub recall_at_threshold: f64,
-    /// Similar documents within the radius, a document, as in the sample.
+    /// The number of similar documents within the radius per document, as in the sample.
     #[serde(rename = "relatives")]
     pub similar: f64,
-    /// Unrelated documents within the radius, a document, estimated for the corpus.
+    /// The number of unrelated documents within the radius per document, estimated for the corpus.
     #[serde(rename = "strangers")]
     pub unrelated: f64,
-    /// Bytes a document of an index of the fingerprints of the corpus.
+    /// The size of an index of the corpus, in bytes per document.
     pub index_bytes: f64,
     /// Estimated seconds in which one core finds all pairs of the corpus.
     pub join_seconds: f64,
 }
 
 impl RadiusCalibration {
-    /// The expected candidates per document of the corpus.
+    /// The expected number of candidates per document of the corpus.
     pub fn candidates(&self) -> f64 {
         self.similar + self.unrelated
     }

@@ -77,7 +77,7 @@ impl WordVector for U64s {
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self) {
         let words = from.cast::<u64>();
         // SAFETY: the caller vouches for AVX2, for n < 4 and for `n` 128-bit values, which are 2n words. The
-        // first load reads words 0..4, or 0..2n where that is less; the second reads words 4..2n.
+        // first load reads words 0..4, or 0..2n if that is less; the second reads words 4..2n.
         let (first, second) = unsafe {
             let first = Self::load_masked(words, 2 * n.min(2));
             let second = if n > 2 {

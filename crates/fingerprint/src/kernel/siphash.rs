@@ -111,7 +111,7 @@ impl Batch {
         hash::<false>(level, key, self, messages);
     }
 
-    /// Computes `low` and `high`.
+    /// Computes `low` and `high` of the first `messages` messages, rounded up to whole vectors.
     #[inline]
     pub(crate) fn hash_full(&mut self, level: Level, key: [u64; 2], messages: usize) {
         hash::<true>(level, key, self, messages);

@@ -28,7 +28,7 @@ use twinprint_fingerprint::Width;
 use self::background::{MergeThread, Progress};
 use self::level::{IdRows, Level};
 
-/// When rows of a [`GrowingIndex`] are merged into larger tables. It decides speed only, never results.
+/// The policy for merging rows of a [`GrowingIndex`] into larger tables. It affects speed only, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergePolicy {
     /// Rows that are scanned before they are put into tables.

@@ -59,7 +59,7 @@ impl<W: Width> Between<W> {
         Self::with(rows, &plan.0, plan.1)
     }
 
-    /// Like [`Between::new`] by a given plan, tables addressed by `bits` bits at most.
+    /// Like [`Between::new`], but by a given plan, with tables addressed by at most `bits` bits.
     ///
     /// # Errors
     /// A plan that is not exact.
@@ -183,7 +183,7 @@ impl<W: Width> Between<W> {
 /// Rows of a chunk that one thread joins at a time.
 const TILE: usize = 1 << 13;
 
-/// Nanoseconds of one core to join a chunk with tables over `rows` rows.
+/// The estimated nanoseconds that one core takes to join a chunk with tables over `rows` rows.
 pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {
     let (plan, bits) = plan::<W>(rows, chunk, k);
     cost_of(&plan, bits, rows, chunk)

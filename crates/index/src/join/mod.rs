@@ -82,8 +82,8 @@ pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync))
     self_join_with(rows, k, &plan, sink)
 }
 
-/// Like [`self_join`], by a given plan. A plan made for other widths or for a smaller radius cannot be followed; the scan
-/// takes its place, and the statistics say so.
+/// Like [`self_join`], but by a given plan. If the plan was made for another width or a smaller radius, all rows are
+/// compared instead, and the statistics say so.
 ///
 /// # Panics
 /// With 2³² rows or more.

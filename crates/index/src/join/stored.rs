@@ -44,7 +44,7 @@ const MIN_CHUNK_ROWS: usize = 1 << 12;
 pub struct StoredJoin<'j> {
     /// The radius.
     pub k: u32,
-    /// Bytes of memory to stay within, about; the rows that [`Segment::stretches`] maps are not counted.
+    /// The approximate limit of memory in bytes. Rows that [`Segment::stretches`] maps are not counted.
     pub memory: u64,
     /// Once this returns `true`, the join ends with [`SegmentError::Stopped`].
     pub stop: &'j (dyn Fn() -> bool + Sync),
@@ -60,7 +60,8 @@ impl std::fmt::Debug for StoredJoin<'_> {
 }
 
 impl StoredJoin<'_> {
-    /// The minimum memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
+    /// The approximate minimum memory in bytes of a join within `k`. `rows` has one number of rows for the join of a
+    /// segment with itself, or one for each of two segments.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
         let in_memory_bytes = match rows {
             [rows] => in_memory_bytes::<W>(*rows),
@@ -227,7 +228,7 @@ impl<W: Width> Chunk<W> {
 
 /// A buffer of consecutive rows to be joined with the tables of a chunk.
 struct PassingRows<W> {
-    /// Made with the first rows, when the chunk is whole.
+    /// Made with the first rows, when the chunk is complete.
     tables: Option<Between<W>>,
     rows: Vec<W>,
     /// The number of the first of them.

@@ -148,7 +148,7 @@ impl Plan {
     }
 
     /// Disjoint parts of equal width with the given radii; −1 skips a part. Exact iff Σρ ≥ k − s + 1 over s parts
-    /// (were every part to hold ρ + 1 errors or more, there would be more than k): the general pigeonhole of Qin et
+    /// (if every part had ρ + 1 errors or more, there would be more than k): the general pigeonhole of Qin et
     /// al. 2018. A larger sum only costs more, so it is refused too.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ pub(crate) struct JoinTable {
 
 impl JoinPlan {
     /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
-    /// them, up to 28, where the list is short). Correct for any address widths; they decide the cost.
+    /// them, up to 28, if the list is short). Correct for any address widths; they decide the cost.
     ///
     /// # Errors
     /// A plan that is not exact is refused with an error set it would miss.

@@ -8,8 +8,8 @@ use super::{CHOSEN, Choice, CostedPlan, alternative, catalogue, memory};
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
-/// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes; without bound where `memory` is
-/// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
+/// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes (`None` for any size). A
+/// scan needs no more than the rows and is chosen when nothing else fits.
 ///
 /// ```
 /// use twinprint_index::planner::plan_lookup;
@@ -27,9 +27,9 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
     choose(n, bits, k, memory, None)
 }
 
-/// Like [`plan_lookup`] for given rows, of which a sample shows how many share an address: fingerprints of texts in one language are
-/// nearer to one another than uniform ones, by the words that all texts have, and fewer, wider tables suit them better. Queries are taken
-/// to be like the rows. O(1) in their number.
+/// Like [`plan_lookup`], but for given rows, whose skew is estimated from a sample. Texts of one language share
+/// frequent words, so their fingerprints are nearer to one another than uniform ones, and fewer, wider tables suit them
+/// better. Queries are assumed to have the same distribution as the rows. O(1) in the number of rows.
 ///
 /// # Errors
 /// The same as for [`plan_lookup`].

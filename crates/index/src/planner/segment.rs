@@ -1,7 +1,7 @@
 //! The choice of a segment's tables: for lookups of one query or of many, in memory or on disk.
 //!
 //! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ) probes and
-//! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
+//! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u if nothing is known of the rows). On disk
 //! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
 //! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
 //! disk, where space is cheap, it is the lowest cost.
@@ -62,7 +62,8 @@ pub enum LookupMode {
 /// Nanoseconds of the steps of a lookup on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupCosts {
-    /// A probe of packed rows with plain directories for a single query, other probes being under way. Prices of other codecs are multiples of it.
+    /// One probe of packed rows with plain directories for a single query, while other probes are in flight. The costs
+    /// of other codecs are multiples of it.
     pub online: f64,
     /// A probe of a query among many that are ordered by address.
     pub batch: f64,
@@ -70,7 +71,7 @@ pub struct LookupCosts {
     pub candidate: f64,
     /// Comparing a row of a scan.
     pub scanned: f64,
-    /// A read from disk, others being under way.
+    /// A read from disk while others are in flight.
     pub read: f64,
 }
 

@@ -19,7 +19,7 @@ pub enum SegmentError {
         source: io::Error,
     },
     /// The file is not a segment, or its end is missing.
-    #[error("{} is not a whole segment: {what}; build it again", path.display())]
+    #[error("{} is not a complete segment: {what}; build it again", path.display())]
     NotSegment {
         /// The file.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum SegmentError {
         allowed: u64,
     },
     /// An interrupted build was made from other input or with other settings than the one that should resume it.
-    #[error("{} is of a build from other input or with other settings", path.display())]
+    #[error("{} belongs to a build from other input or with other settings", path.display())]
     OtherWork {
         /// The journal of the build.
         path: PathBuf,

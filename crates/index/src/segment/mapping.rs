@@ -1,7 +1,7 @@
 //! The bytes of a file in memory: mapped, or read into large pages.
 //!
 //! The one place with unsafe code in this crate. A mapped file that another program writes to would change under us; segments
-//! are written under another name, renamed, and never touched again, which is what the argument below rests on. One that is not whole
+//! are written under another name, renamed, and never touched again, which is what the argument below rests on. One that is not complete
 //! yet is mapped only by the build that will continue it, and not while that writes.
 
 use std::fs::File;

@@ -66,7 +66,7 @@ impl<W: Width> Segment<W> {
     /// Opens a segment by mapping its file: the system reads pages as lookups touch them.
     ///
     /// # Errors
-    /// The file cannot be read, is no whole segment, is of another version or width, or the part that opening reads is damaged.
+    /// The file cannot be read, is not a complete segment, is of another version or width, or the part that opening reads is damaged.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::map(path)?)?;
         if segment.data.len() <= VERIFIED_AT_ONCE {

@@ -14,15 +14,15 @@ use crate::storage::{Disk, RawFile, Storage, folder};
 /// Bytes gathered before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file of which only the beginning is there.
+/// A segment file that is being written.
 pub(crate) struct SegmentWriter {
     path: PathBuf,
     temporary: PathBuf,
     storage: Arc<dyn Storage>,
     file: Box<dyn RawFile>,
-    /// It has its name.
+    /// True once the file has its final name.
     named: bool,
-    /// There is a journal of it.
+    /// True if a journal describes the file.
     kept: bool,
     buffer: Vec<u8>,
     at: u64,
@@ -58,8 +58,8 @@ impl SegmentWriter {
         Ok(unfinished)
     }
 
-    /// Continues a file that has a journal. The bytes before the length that the journal names must have been verified; the bytes
-    /// behind is cut off.
+    /// Continues a file that has a journal. The file is cut to the length that the journal names; the bytes up to there
+    /// must have been verified.
     pub(crate) fn cut(
         path: &Path,
         journal: &Journal,
@@ -104,7 +104,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Appends to the section begun last.
+    /// Appends to the section that was started last.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
         if let Some(section) = self.sections.last_mut() {
             section.length += bytes.len() as u64;
@@ -149,7 +149,8 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Makes what is there durable, and then a journal of it: `whole` tables, and what the footer would say of them.
+    /// Makes the file so far durable, and then a journal that describes it: `whole` complete tables, with their part of
+    /// the footer.
     pub(crate) fn keep(
         &mut self,
         whole: u32,
@@ -228,7 +229,7 @@ impl SegmentWriter {
     }
 }
 
-/// The name of a file until it is whole.
+/// The name of a file until it is complete.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     journal::with_ending(path, ".tmp")
 }

@@ -18,7 +18,7 @@ pub(super) struct PostingPlace {
 }
 
 impl PostingPlace {
-    /// From a mixture of all bits of the token.
+    /// The place of a token, computed from a hash of all its bits.
     pub(super) fn of(token: u64) -> Self {
         let mut x = token;
         x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);

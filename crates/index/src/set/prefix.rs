@@ -64,7 +64,7 @@ struct Sizes {
 }
 
 impl PrefixIndex {
-    /// An empty index for a Jaccard threshold. Values outside (0, 1] are taken to the nearest end: at or below 0 (and for
+    /// An empty index for a Jaccard threshold. Values outside (0, 1] are clamped: at or below 0 (and for
     /// NaN) every set sharing any token is a candidate, above 1 only sets of equal size.
     pub fn new(threshold: f64) -> Self {
         let threshold = if threshold > 0.0 { threshold.min(1.0) } else { 0.0 };
@@ -186,7 +186,7 @@ impl PrefixIndex {
         }
     }
 
-    /// Makes all sets inserted so far sealed. Amortised O(log entries) for each entry, on all threads of the pool.
+    /// Seals all sets inserted so far. Amortised O(log entries) for each entry, on all threads of the pool.
     pub fn seal(&mut self) {
         self.sealed = self.documents.len() as u32;
         if self.young.len() < self.least_run.max(1) {
@@ -223,7 +223,7 @@ impl PrefixIndex {
         self.finish(sizes, out);
     }
 
-    /// Like [`PrefixIndex::probe_sealed`], of the sets inserted since the last seal.
+    /// Like [`PrefixIndex::probe_sealed`], but for the sets inserted since the last seal.
     pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
@@ -236,7 +236,7 @@ impl PrefixIndex {
         self.finish(self.sizes(size), out);
     }
 
-    /// Like [`PrefixIndex::probe_sealed`], of all sets inserted.
+    /// Like [`PrefixIndex::probe_sealed`], but for all sets inserted.
     pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         let mut young = Vec::new();
         self.probe_sealed(size, prefix, out);
@@ -246,7 +246,7 @@ impl PrefixIndex {
         out.dedup();
     }
 
-    /// From document numbers to the ids of those of fitting size, distinct and ascending.
+    /// Replaces document numbers by the ids of the documents of fitting size, distinct and ascending.
     fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
         // Sorted by document number first, so that each size is looked up once and in memory order.
         out.sort_unstable();
@@ -258,7 +258,7 @@ impl PrefixIndex {
             *document = id;
             (sizes.low..=sizes.high).contains(&size)
         });
-        // Ids mostly come in insertion order. An id that was inserted twice is there twice.
+        // Ids mostly come in insertion order. An id that was inserted twice occurs twice.
         if !out.is_sorted_by(|a, b| a < b) {
             out.sort_unstable();
             out.dedup();

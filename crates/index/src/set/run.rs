@@ -70,7 +70,7 @@ fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
 }
 
 impl RunPart {
-    /// From entries ascending within each section, and the sections' ends.
+    /// Creates a run from entries that ascend within each section, and the ends of the sections.
     fn new(entries: Vec<u64>, ends: [usize; SECTIONS]) -> Self {
         if entries.is_empty() {
             return Self::default();

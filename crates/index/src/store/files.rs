@@ -6,7 +6,7 @@
 //! 00000009.del         ids deleted from one
 //! lock                 locked by the process that writes
 //! writing              the marker of that process
-//! *.tmp                a file that is not whole
+//! *.tmp                a file that is not complete
 //! 00000001.seg.new     the only segment of an index that has no manifest yet
 //! *.resume             the journal of a segment that is being built
 //! ```
@@ -46,7 +46,7 @@ pub(super) const FIRST_GENERATION: u64 = 1;
 pub(super) struct DeletedIds {
     /// Ascending.
     pub(super) ids: Vec<u64>,
-    /// Of the whole file.
+    /// The digest of the whole file.
     pub(super) digest: Digest,
 }
 

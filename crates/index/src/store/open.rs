@@ -109,7 +109,7 @@ impl<W: Width> Index<W> {
 /// use are removed at the end.
 ///
 /// # Errors
-/// The same as for [`Index::create`], and any error of `build`.
+/// The errors of [`Index::create`] and of `build`.
 pub fn create_from<W: Width, E: From<StoreError>>(
     directory: &Path,
     settings: &Settings,
@@ -135,7 +135,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
 /// Opens the last commit of an index for reading; a writer may continue meanwhile. Files are mapped, and read as lookups touch them.
 ///
 /// # Errors
-/// The same as for [`Index::open`], `InUse` aside.
+/// The same as for [`Index::open`], except `InUse`.
 pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let mut manifest = required(&files)?;

@@ -29,7 +29,7 @@ pub(super) struct Shared<W> {
     pub(super) files: Files,
     pub(super) settings: Settings,
     pub(super) options: Options,
-    /// For memtables.
+    /// The plan of memtables.
     pub(super) plan: Plan,
     pub(super) structure: Mutex<CommittedState>,
     pub(super) writing: Mutex<WriteState>,
@@ -158,7 +158,7 @@ impl<W: Width> Index<W> {
         self.shared.now()
     }
 
-    /// The last committed mark. After a reopen, the caller repeats its changes after it.
+    /// The last committed mark. After reopening the index, the caller repeats its changes from there on.
     pub fn checkpoint(&self) -> u64 {
         lock(&self.shared.structure).manifest.checkpoint
     }

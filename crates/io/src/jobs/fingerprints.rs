@@ -65,7 +65,7 @@ pub enum Subject {
     },
 }
 
-/// Calls `row` for every record in input order, and returns the account of the input. Linear time; memory for a few batches.
+/// Calls `row` for every record in input order, and returns the intake. Linear time; memory for a few batches.
 ///
 /// # Errors
 /// An input without a record that can be fingerprinted; a recipe without the dictionaries it needs; an error of reading; the error of `row`,

@@ -26,7 +26,7 @@ pub struct Report {
     pub rejects: Vec<RejectExample>,
     /// Counts of the files and of input that is not a record.
     pub input: InputCounts,
-    /// The account of the input, from which `records`, `rejects` and `input` are written.
+    /// The intake of the input, from which `records`, `rejects` and `input` are written.
     #[serde(skip)]
     pub intake: Intake,
     /// Width and radius.

@@ -1,6 +1,6 @@
 //! The output directory of a run.
 //!
-//! Invariant: a file has its final name only once it is whole. Until [`OutputFile::finish`] it has a temporary name in the same
+//! Invariant: a file has its final name only once it is complete. Until [`OutputFile::finish`] it has a temporary name in the same
 //! directory. A file that is dropped before that, or whose write failed, is deleted.
 
 use std::fs;
@@ -25,7 +25,7 @@ pub enum Existing {
     /// The result stays and the run is refused.
     #[default]
     Refuse,
-    /// The new result replaces the earlier one once the new one is whole, provided that twinprint wrote every file in the directory.
+    /// The new result replaces the earlier one once the new one is complete, provided that twinprint wrote every file in the directory.
     Replace,
 }
 
@@ -78,7 +78,7 @@ impl OutputDir {
     /// last clone is dropped.
     ///
     /// Files of a killed run are deleted first, see [`replaced`](Self::replaced). With [`Existing::Replace`] the result of a finished run
-    /// is deleted once the new one is whole.
+    /// is deleted once the new one is complete.
     ///
     /// # Errors
     /// The same as for [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
@@ -126,7 +126,7 @@ impl OutputDir {
         self.mark("name the run in it", |unfinished| unfinished.claim(claim))
     }
 
-    /// Makes all files durable and records that the output is whole. After this call only the store of the claim shows whether the run
+    /// Makes all files durable and records that the output is complete. After this call only the store of the claim shows whether the run
     /// has ended, so the output stays in place even if the run fails. The next run in the directory asks the store.
     ///
     /// # Errors

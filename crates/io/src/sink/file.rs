@@ -1,4 +1,4 @@
-//! One file of the output, which has its final name only once it is whole.
+//! One file of the output, which has its final name only once it is complete.
 
 use std::fmt;
 use std::io::{self, Write};

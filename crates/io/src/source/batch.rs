@@ -145,7 +145,7 @@ struct Reading {
     sender: SyncSender<Message>,
     batch_bytes: usize,
     batch: Batch,
-    /// The size of the batch in bytes, unpacked where they are held unpacked.
+    /// The size of the batch in bytes, unpacked if they are held unpacked.
     bytes: usize,
     /// Records so far.
     ordinal: u64,

@@ -18,20 +18,20 @@ const MAX_COLUMNS: usize = 1 << 16;
 pub struct Header {
     /// The delimiter of the fields.
     pub delimiter: u8,
-    /// The names of the columns; their numbers, from 1, where no row names them.
+    /// The names of the columns; their numbers, from 1, if no row names them.
     names: Vec<String>,
 }
 
-/// The format of a delimited file, as far as its header depends on it.
+/// The properties of a delimited file on which its header depends.
 #[derive(Debug, Clone, Copy)]
 pub struct DelimitedFormat {
-    /// The delimiter of the format, unless the header shows another.
+    /// The default delimiter of the format. The header may show another.
     pub usual: u8,
-    /// The delimiter, where it is given.
+    /// The delimiter that the user gave, if any.
     pub given: Option<u8>,
     /// The charset of the file.
     pub charset: Charset,
-    /// The first row is a record.
+    /// True if the first row is a record.
     pub headless: bool,
 }
 
@@ -75,7 +75,7 @@ impl Header {
         self.column(name).is_some()
     }
 
-    /// The column of a name; the last one where there are several.
+    /// The column of a name; the last one if there are several.
     fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().rposition(|n| n == name)
     }

@@ -145,7 +145,7 @@ impl Codec {
     pub const MAGIC: usize = 10;
 
     /// Detects the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
-    /// ten letters that are no words, so a plain stream is never mistaken.
+    /// ten letters that are not a word, so a plain stream is never mistaken.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [

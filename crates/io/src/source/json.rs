@@ -262,7 +262,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A string, borrowed where it has no escapes (a plain `Cow` would always be owned).
+/// A string, borrowed if it has no escapes (a plain `Cow` would always be owned).
 #[derive(serde::Deserialize)]
 struct Unescaped<'a>(#[serde(borrow)] Cow<'a, str>);
 

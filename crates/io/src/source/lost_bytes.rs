@@ -9,9 +9,9 @@ use super::loss::Loss;
 /// Bytes that were read and are not yielded.
 #[derive(Default)]
 pub(super) struct LostBytes {
-    /// Of the stream, which may be recoded.
+    /// Bytes of the stream, which may be recoded.
     pub(super) bytes: u64,
-    /// Of the file, unpacked.
+    /// Bytes of the unpacked file.
     stored: u64,
     newlines: u64,
     /// A line is begun.

@@ -119,7 +119,7 @@ struct LackingRecords {
     records: u64,
     /// The fields of the first.
     fields: Vec<String>,
-    /// Records that are no objects.
+    /// Records that are not objects.
     others: u64,
 }
 

@@ -10,7 +10,7 @@ use twinprint_text::charset::{Charset, Undecodable};
 use self::wording::{columns_there, fields, fields_there, longer, readable};
 use super::loss::Loss;
 
-/// The message of [`RejectReason::BrokenArray`] where nothing else is wrong with the array.
+/// The message of [`RejectReason::BrokenArray`] if nothing else is wrong with the array.
 pub(super) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
 
 /// The reason why a record is rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
@@ -105,7 +105,7 @@ pub enum RejectReason {
         /// The field asked for.
         key: String,
     },
-    /// The field named by `--text-key` is no string.
+    /// The field named by `--text-key` is not a string.
     #[error("field {key:?} is {found}, not a string; name the field that holds the text with --text-key")]
     FieldNotText {
         /// The field asked for.
@@ -121,7 +121,7 @@ pub enum RejectReason {
     #[cfg(not(feature = "html"))]
     #[error("it is an HTML page, and this build of twinprint reads none (feature html)")]
     NoMarkup,
-    /// Bytes of a web archive that are no record.
+    /// Bytes of a web archive that are not a record.
     #[error("this is no WARC record: {found}; reading goes on at the next record")]
     NotWarc {
         /// The fault.
@@ -239,15 +239,15 @@ pub enum RejectReason {
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
-        /// Length in bytes where it is known.
+        /// Length in bytes if it is known.
         bytes: Option<u64>,
         /// The limit in bytes.
         limit: u64,
     },
-    /// The record is longer than there is memory for. A run with a limit of memory ends with it.
-    #[error("{} {limit} bytes, the record_limits that the memory allowed is enough for", longer(*.bytes))]
+    /// The record is longer than the available memory allows. A run with a limit of memory ends with this error.
+    #[error("{} {limit} bytes, the longest that the memory allowed is enough for", longer(*.bytes))]
     BeyondMemory {
-        /// Length in bytes where it is known.
+        /// Length in bytes if it is known.
         bytes: Option<u64>,
         /// The longest record that there is memory for, in bytes.
         limit: u64,
@@ -311,7 +311,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// The reject of a part of a file, for this reason.
+    /// The reason to reject a part of a file, of the size `loss`.
     pub fn losing(self, loss: Loss) -> Self {
         match self {
             lost @ Self::Lost { .. } => lost,
@@ -322,7 +322,7 @@ impl RejectReason {
         }
     }
 
-    /// The reason itself, where it is given with the part of the file that is lost for it.
+    /// The reason without the size of the part that is lost.
     pub fn cause(&self) -> &Self {
         match self {
             Self::Lost { cause, .. } => cause,
@@ -330,7 +330,7 @@ impl RejectReason {
         }
     }
 
-    /// The part of the file that is lost with the record, where that is more than the record.
+    /// The size of the part of the file that is lost, if more than this record is.
     pub fn loss(&self) -> Option<Loss> {
         match self {
             Self::Lost { loss, .. } => Some(*loss),

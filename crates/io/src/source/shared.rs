@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) cut_short: AtomicBool,
     /// The charset of each file, once its beginning was read.
     pub(super) charsets: Vec<OnceLock<Charset>>,
-    /// The account of the records parsed so far.
+    /// The intake of the records parsed so far.
     pub(super) tally: Mutex<Tally>,
     pub(super) skipped: BTreeMap<String, u64>,
     pub(super) as_text: BTreeMap<String, u64>,
@@ -37,7 +37,7 @@ pub(super) struct Shared {
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
 impl Shared {
-    /// The counts; a panic elsewhere leaves them whole.
+    /// The counts. A panic of another thread leaves them consistent.
     pub(super) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }

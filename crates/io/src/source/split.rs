@@ -21,7 +21,7 @@ pub(super) const BLOCK_BYTES: usize = 1 << 20;
 /// The meaning of an error of a stream.
 pub(super) struct StreamFailure {
     pub reason: RejectReason,
-    /// Bytes of the file, as it is stored, that gave nothing.
+    /// Bytes of the file, as it is stored, from which no record was read.
     pub unread_bytes: u64,
 }
 

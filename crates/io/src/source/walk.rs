@@ -47,7 +47,7 @@ pub(super) struct Pattern {
     /// The components before the first one with a wildcard.
     pub root: PathBuf,
     matcher: GlobMatcher,
-    /// Components below `root` a match may have; `None` where `**` crosses folders.
+    /// Components below `root` a match may have; `None` if `**` crosses folders.
     depth: Option<usize>,
 }
 

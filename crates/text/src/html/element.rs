@@ -36,7 +36,7 @@ pub(super) enum Element {
     RawUnseen(Raw),
 }
 
-/// Elements whose content is no markup. Each ends only at an end tag of its own name.
+/// Elements whose content is not markup. Each ends only at an end tag of its own name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Raw {
     Script,

@@ -62,7 +62,7 @@ impl Adding<'_> {
         let mut places = Vec::new();
         let mut documents = Vec::new();
         for record in fed {
-            // A record that is no document is among the rejected ones.
+            // A record that is not a document is among the rejected ones.
             let Ok(document) = record.document else { continue };
             let place = record.place.to_string();
             for what in record.left_out {

@@ -36,7 +36,7 @@ pub(super) enum Encoder<W> {
 }
 
 impl<W: Width> Encoder<W> {
-    /// Of table `t`; what cannot be written at once waits in the folder `work`.
+    /// Begins to encode table `t`. Data that cannot be written immediately waits in the folder `work`.
     pub(super) fn begin(
         order: &Order<W>,
         t: usize,
@@ -123,7 +123,7 @@ pub(super) struct SortedPages<W> {
     /// Rows of the page so far, and the last of them.
     filled: u32,
     before: W,
-    /// Of the pages.
+    /// The last rows and the starts of the pages.
     lasts: Spool,
     starts: Spool,
 }

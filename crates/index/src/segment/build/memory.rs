@@ -11,7 +11,8 @@ use super::{Options, records, spool};
 use crate::segment::{Codec, MAX_ADDRESS_BITS, SegmentError};
 
 impl Options {
-    /// The minimum memory of a build of `rows` distinct fingerprints, in bytes, about. [`Options::memory`] may allow less.
+    /// The approximate memory in bytes that a build of `rows` distinct fingerprints needs, even if [`Options::memory`]
+    /// is less.
     ///
     /// # Errors
     /// The same as for [`super::Builder::new`].

@@ -1,6 +1,6 @@
 //! Resumes an interrupted build.
 //!
-//! The journal names the tables that are whole. All their bytes are verified; the rows of the last whole table are read back and divided for
+//! The journal names the tables that are complete. All their bytes are verified; the rows of the last complete table are read back and divided for
 //! the remaining tables, and the build continues as if it had just written that table. A table depends on the set of rows only, so
 //! the finished file is, byte for byte, that of an uninterrupted build. Input is not read again.
 
@@ -35,7 +35,7 @@ pub enum Resumable<W> {
     Tables(Box<Interrupted<W>>),
 }
 
-/// An interrupted build with at least one whole table, which can be resumed.
+/// An interrupted build with at least one complete table, which can be resumed.
 ///
 /// ```
 /// use twinprint_index::segment::{Builder, Interrupted, Options, Resumable};
@@ -62,13 +62,13 @@ pub struct Interrupted<W> {
     path: PathBuf,
     options: Options,
     journal: Journal,
-    /// The tables that are whole.
+    /// The tables that are complete.
     so_far: Segment<W>,
 }
 
 impl<W: Width> Interrupted<W> {
     /// Looks for an interrupted build of a file at `path`. It must have been built with the same plan, address bits, codec and
-    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all whole tables.
+    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all complete tables.
     ///
     /// # Errors
     /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Resumable::Unusable`].
@@ -121,7 +121,7 @@ impl<W: Width> Interrupted<W> {
         })
     }
 
-    /// The number of whole tables.
+    /// The number of complete tables.
     pub fn whole(&self) -> usize {
         self.journal.whole as usize
     }

@@ -64,7 +64,7 @@ impl Spool {
         out.write(&[0; PADDING])
     }
 
-    /// Calls `each` with the bytes of everything in stretches. Numbers of 1, 2, 4, 8 or 16 whole bytes are whole in each stretch.
+    /// Calls `each` with the bytes of everything in stretches. Numbers of 1, 2, 4, 8 or 16 whole bytes are complete in each stretch.
     pub(super) fn each(
         mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), SegmentError>,

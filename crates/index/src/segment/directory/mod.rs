@@ -64,7 +64,7 @@ pub(crate) struct Encoded {
     pub(crate) fine: Vec<u8>,
 }
 
-/// Takes addresses in ascending order and makes a directory of them.
+/// Builds a directory from addresses in ascending order.
 #[derive(Debug)]
 pub(crate) struct Counter {
     /// Rows of each address so far.
@@ -82,7 +82,7 @@ impl Counter {
         }
     }
 
-    /// The next row has this address, not below the last one's.
+    /// Adds the address of the next row, which must not be below that of the row before.
     #[inline]
     pub(crate) fn push(&mut self, address: u32) {
         while self.next <= address as usize {
@@ -92,7 +92,7 @@ impl Counter {
         self.rows += 1;
     }
 
-    /// The directory; Elias–Fano if a plain one cannot hold the counts.
+    /// Finishes the directory, in Elias–Fano form if a plain one cannot hold the counts.
     pub(crate) fn finish(mut self, form: DirectoryForm) -> Encoded {
         let rows = self.rows;
         for bound in &mut self.bounds[self.next..] {

@@ -60,7 +60,7 @@ impl Bounds for Plain<'_> {
     }
 }
 
-/// The directory for ascending bounds; `None` where a group has more than 65,535 rows.
+/// The directory for ascending bounds; `None` if a group has more than 65,535 rows.
 pub(super) fn encode(bounds: &[u32]) -> Option<Encoded> {
     let (mut coarse, mut fine) = (Vec::new(), Vec::with_capacity(2 * bounds.len()));
     for group in bounds.chunks(1 << GROUP) {

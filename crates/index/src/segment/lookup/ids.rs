@@ -13,7 +13,7 @@ use crate::segment::{Segment, SegmentError};
 /// In place of a row that is not known yet. Rows are fewer.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
-/// A fingerprint found: for which query, how far, and its row in the first table.
+/// A fingerprint found for a query, with its distance and its row in the first table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowMatch<W> {
     pub(super) query: u32,
@@ -51,7 +51,7 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none for a row that is not there.
+    /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none if the row does not exist.
     ///
     /// # Errors
     /// `Damaged` if the ids are damaged.

@@ -25,12 +25,12 @@ const MIN_ORDERED_QUERIES: usize = 2048;
 /// log₂ of the stretches of address space that queries are ordered by.
 const ORDER_BITS: u32 = 12;
 
-/// Memory used again from one table to the next.
+/// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
     /// Queries in the order in which they are probed, with their permuted forms.
     order: Vec<(u32, W)>,
-    /// Of the queries together: address, bits below.
+    /// The address of each query, and in `rests` the bits below it.
     addresses: Vec<u32>,
     rests: Vec<W>,
     /// The block that is filled, the one whose bounds are prefetched, and the one whose rows are.

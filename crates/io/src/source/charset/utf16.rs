@@ -1,9 +1,9 @@
 //! UTF-16 recoded to bytes that records can be cut in, and back.
 //!
-//! Text becomes UTF-8. What is no text becomes bytes that are no UTF-8, so that only the record they stand in is rejected: a unit that is
-//! one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd last byte becomes [`ODD`] and
-//! its two halves. Every stream of bytes is recoded to one that gives it back, and no byte that records are cut at comes from
-//! anything but its own character.
+//! Text becomes UTF-8. Invalid units become bytes that are not UTF-8, so that only the record with them is rejected: a
+//! unit that is one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd
+//! last byte becomes [`ODD`] and its two halves. Every stream of bytes is recoded to one that gives it back, and no
+//! byte that records are cut at comes from anything but its own character.
 
 use std::io::{self, Read};
 
@@ -13,7 +13,7 @@ use crate::source::reject::RejectReason;
 
 /// Bytes read at a time.
 const BUFFER: usize = 64 << 10;
-/// The mark of a byte that is no unit; the two bytes after it hold four bits each.
+/// The mark of a byte that is not a unit; the two bytes after it hold four bits each.
 const ODD: u8 = 0xff;
 /// The first byte of a recoded half of a pair.
 const HALF: u8 = 0xed;
@@ -115,7 +115,7 @@ fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>)
     used
 }
 
-/// The source of recoded bytes that are no UTF-8.
+/// The source of recoded bytes that are not UTF-8.
 enum NoText {
     Half(u16),
     Odd(u8),
@@ -136,7 +136,7 @@ impl NoText {
     }
 }
 
-/// Appends recoded bytes as the UTF-16 they were read from. Bytes that nothing is recoded to are left out.
+/// Appends recoded bytes as the UTF-16 they were read from. Bytes that recoding never yields are left out.
 pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     let bytes = if charset == Charset::UTF_16BE {
         u16::to_be_bytes
@@ -156,7 +156,7 @@ pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of UTF-16 that recoded bytes stand for. Where these are cut within a character, it counts with its first byte.
+/// The number of bytes of UTF-16 that recoded bytes stand for. A character counts with its first byte.
 pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     let bytes = |&byte: &u8| match byte {
         CONTINUED..=0xbf => 0,
@@ -167,7 +167,7 @@ pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     recoded.iter().map(bytes).sum()
 }
 
-/// The reason for which a recoded record is no text. None if it is one.
+/// The reason why a recoded record is not text; `None` if it is text.
 pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
     let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
     let (before, rest) = recoded.split_at(valid);

@@ -23,7 +23,7 @@ pub(super) struct Parser<'o> {
     pub(super) fields: Fields<'o>,
     /// The charset of the bytes.
     pub(super) charset: Charset,
-    /// The charset of the file, another one where the bytes are recoded.
+    /// The charset of the file, another one if the bytes are recoded.
     pub(super) stored: Charset,
     /// True if a line end follows every record but perhaps the last.
     pub(super) by_line: bool,
@@ -141,7 +141,7 @@ impl Parser<'_> {
         f(kind, is_page);
     }
 
-    /// Why the bytes of a record are no text, where decoding them says `reason`.
+    /// The reason why the bytes of a record are not text; `reason` is the error of decoding them.
     fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
         if is_recoded(self.stored) {
             return match no_text(line.bytes, self.stored).unwrap_or(reason) {
@@ -178,7 +178,7 @@ impl Parser<'_> {
 /// The bytes of a record, without its line feed.
 pub(super) struct Line<'a> {
     bytes: &'a [u8],
-    /// The same, where they are known to be UTF-8.
+    /// The same, if they are known to be UTF-8.
     text: Option<&'a str>,
     /// True if a line end follows, as after every record except perhaps the last one of a file.
     ended: bool,

@@ -12,7 +12,7 @@ use flate2::bufread::GzDecoder;
 
 use super::progress::{GzipMember, ReadProgress};
 
-/// The error that bytes after the last member are no gzip.
+/// The error for bytes after the last member that are not gzip.
 #[derive(Debug)]
 pub(super) struct Junk;
 

@@ -1,4 +1,4 @@
-//! The account of a file while it is read: bytes taken from disk, used by the decoder, and unpacked.
+//! Byte counts of a file while it is read: read from disk, used by the decoder, and unpacked.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};

@@ -29,7 +29,8 @@ pub const EXCLUDED_FOLDER: &str = "(excluded folder)";
 pub const NOT_INCLUDED: &str = "(not included)";
 /// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that do not begin like text.
 const NOT_TEXT: &str = "(not text)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files whose records lack the field with the text, and which are no texts.
+/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that are not texts and whose records
+/// lack the field with the text.
 const NO_TEXT_FIELD: &str = "(no text field)";
 
 /// The rules that resolve an input; threads share them while a folder is walked.

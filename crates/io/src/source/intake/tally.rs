@@ -209,7 +209,7 @@ impl Tally {
         }
     }
 
-    /// The account, with the names of the files.
+    /// The intake, with the names of the files.
     pub(in crate::source) fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files

@@ -26,7 +26,7 @@ enum RowState {
     Return,
 }
 
-/// The first row is the header, every other one per record; without a header the first is a record as well.
+/// The first row is the header, every other row is a record; without a header the first is a record as well.
 pub(super) struct RowScan {
     place: RowState,
     form: DelimitedFormat,

@@ -5,7 +5,7 @@ use memchr::memchr;
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
 
-/// An iterator over lines, each with its line feed where it has one.
+/// An iterator over lines, each with its line feed if it has one.
 pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {

@@ -34,7 +34,7 @@ pub enum SpanKind {
     Separator,
     /// Lines of white space. Copied with the kept records.
     Blank,
-    /// A record that is no document, with the name under which it is counted, or `None` for a further part of it. Copied with the kept
+    /// A record that is not a document, with the name under which it is counted, or `None` for a further part of it. Copied with the kept
     /// records.
     Other(Option<&'static str>),
     /// The end of the file. Copied to the end of each output.

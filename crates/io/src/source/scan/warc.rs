@@ -16,7 +16,7 @@ mod tests;
 
 /// The maximum number of bytes of the start of a record that are held to decide its kind.
 const MAX_HEAD_BYTES: usize = MAX_HEADER_BYTES + MAX_KIND_BYTES + 8;
-/// Records that are no documents are held whole up to here, since their length may be wrong.
+/// Records that are not documents are held whole up to here, since their length may be wrong.
 const MAX_OTHER_BYTES: u64 = 1 << 20;
 /// The most line ends after a record that belong to it.
 const MAX_LINE_ENDS: u8 = 4;
@@ -169,7 +169,7 @@ impl WarcScan {
         Some(start)
     }
 
-    /// Bytes up to which a record that is no document is held whole.
+    /// Bytes up to which a record that is not a document is held whole.
     fn held_other(&self) -> u64 {
         let room = u64::from(MAX_LINE_ENDS) + UNDECIDED_BYTES as u64;
         self.max.min(MAX_OTHER_BYTES).saturating_sub(room)
@@ -249,7 +249,7 @@ impl WarcScan {
         }
     }
 
-    /// Yields the part read so far of a record that is no document and too long to be held.
+    /// Yields the part read so far of a record that is not a document and too long to be held.
     fn stream(&mut self, end: usize, spans: &mut Vec<Span>) {
         let held = self.held_other();
         if let State::Content { part, .. } | State::End { part, .. } = &mut self.state

@@ -73,7 +73,7 @@ impl Table {
             return Err(unreadable(
                 file.format,
                 format_args!(
-                    "it is packed as a whole ({}); open_unpacked it first",
+                    "it is packed as a whole ({}); unpack it first",
                     file.codec.suffix()
                 ),
             ));
@@ -226,9 +226,9 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
     ))
 }
 
-/// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
-/// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
-/// after a panic.
+/// Runs a third-party decoder and turns a panic into an error. The decoders of Parquet and Arrow do not check
+/// everything they read: slices and arithmetic on damaged pages can panic. A damaged file must not affect other files.
+/// No value of the decoder is used after a panic.
 pub fn guarded<T>(format: Format, f: impl FnOnce() -> Result<T, RejectReason>) -> Result<T, RejectReason> {
     crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder gave up on it")))
 }

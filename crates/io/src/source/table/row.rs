@@ -92,7 +92,7 @@ pub(super) fn numbers(numbers: impl Iterator<Item = String>) -> Cell<'static> {
     Cell::Json(json)
 }
 
-/// A moment, as nanoseconds since 1970 where they fit, so that columns of different units compare.
+/// A moment, as nanoseconds since 1970 if they fit, so that columns of different units compare.
 pub(super) fn moment(value: i64, nanoseconds: i64) -> SortValue {
     match value.checked_mul(nanoseconds) {
         Some(exact) => SortValue::Integer(exact),

@@ -57,7 +57,7 @@ fn reads_as_text(body: &[u8]) -> bool {
     start.starts_with(b"<") || !is_binary(start)
 }
 
-/// Reads a packed body, as much of it as is whole; no more than the longest record has bytes.
+/// Reads a packed body, as much of it as is complete; no more than the longest record has bytes.
 fn unpacked(
     stream: impl Read,
     encoding: &'static str,

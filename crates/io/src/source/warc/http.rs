@@ -30,17 +30,17 @@ pub(super) struct Http {
 pub(super) enum Message {
     /// A head that does not end within the bytes given.
     Open,
-    /// A whole head.
+    /// A complete head.
     Response(Http),
-    /// A line that begins like a status line and is none.
+    /// A line that begins like a status line but is not one.
     Broken,
     /// Bytes that are not HTTP.
     NotHttp,
 }
 
 impl Message {
-    /// Reads the head at the start of `content`, of which the first [`MAX_HEAD_BYTES`] bytes count. `whole`: these are all the
-    /// bytes there are.
+    /// Reads the head at the start of `content`, of which the first [`MAX_HEAD_BYTES`] bytes count. `whole` is true if
+    /// `content` is complete.
     pub(super) fn read(content: &[u8], whole: bool) -> Self {
         let whole = whole || content.len() >= MAX_HEAD_BYTES;
         let content = content.get(..MAX_HEAD_BYTES).unwrap_or(content);

@@ -77,8 +77,8 @@ impl NextRecord {
         Self { held: vec![before] }
     }
 
-    /// The first record that begins in `bytes`, or began in those before and is only known now: its distance from the start of
-    /// `bytes`, which is then negative.
+    /// The offset in `bytes` of the first record that begins there. It is negative if the record began in earlier bytes
+    /// and could not be recognised before.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<isize> {
         let held = self.held.len();
         let joint = bytes.get(..HELD).unwrap_or(bytes);

@@ -80,7 +80,8 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Of codes with these lengths, if they are some; symbols below 2¹².
+    /// Creates a decoder from the lengths of the codes; `None` if the lengths do not form a code. Symbols are below
+    /// 2¹².
     pub(super) fn new(lengths: &[u8]) -> Option<Self> {
         let codes = codes(lengths)?;
         let mut table = Box::new([0; 1 << MAX_LENGTH]);

@@ -26,7 +26,7 @@ pub(in crate::segment) struct Encoder {
 }
 
 impl Encoder {
-    /// For bits that rows first differ in so often.
+    /// Creates an encoder. `counts` has, for each bit, the number of rows whose highest differing bit it is.
     pub(in crate::segment) fn new(counts: &[u64]) -> Self {
         let lengths = huffman::lengths(counts);
         Self {
@@ -55,7 +55,7 @@ impl Encoder {
     }
 }
 
-/// The rows of a page, from the first on; they end early where the bytes are no page.
+/// The rows of a page, from the first on; they end early if the bytes are not a page.
 pub(super) struct Page<'s, W> {
     bytes: &'s [u8],
     bit: u64,

@@ -94,7 +94,8 @@ impl ParquetTable {
 }
 
 impl IntegerReader {
-    /// Appends the next `rows` numbers, negative ones as the bits of 64; or tells which of them is null.
+    /// Appends the next `rows` numbers, negative ones as 64-bit two's complement. If one of them is null, returns the
+    /// position of the first null instead.
     pub fn fill(&mut self, rows: usize, out: &mut Vec<u64>) -> Result<Option<usize>, RejectReason> {
         self.levels.clear();
         let (levels, optional) = (&mut self.levels, self.max_def > 0);

@@ -161,7 +161,7 @@ impl ParquetTable {
         Ok(planned)
     }
 
-    /// The ends of the parts of a row group, in rows. They are ends of pages where these are known without unpacking, so that no page is
+    /// The ends of the parts of a row group, in rows. They are ends of pages if these are known without unpacking, so that no page is
     /// unpacked twice.
     fn cuts(
         &self,

@@ -38,7 +38,7 @@ struct Column {
 
 #[derive(Default)]
 struct Cells {
-    /// Definition and repetition levels; empty where the column has none.
+    /// Definition and repetition levels; empty if the column has none.
     def: Vec<i16>,
     rep: Vec<i16>,
     values: Values,
