@@ -312,6 +312,7 @@ pub enum RejectReason {
 
 impl RejectReason {
     /// The reason to reject a part of a file, of the size `loss`.
+    #[must_use]
     pub fn losing(self, loss: Loss) -> Self {
         match self {
             lost @ Self::Lost { .. } => lost,
