@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
     labels: Option<String>,
 
-    /// Least Jaccard similarity of a duplicate and its leader
+    /// Minimum Jaccard similarity of a duplicate and its leader
     #[arg(
         long,
         default_value_t = 0.8,

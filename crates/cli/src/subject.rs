@@ -14,7 +14,7 @@ use crate::usage::UsageError;
 /// Parts of a profile that its id does not contain.
 #[derive(clap::Args)]
 pub(crate) struct PartArgs {
-    /// File of words to leave out of the features, one a line
+    /// File of words to leave out of the features, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     stop_words: Option<PathBuf>,
 

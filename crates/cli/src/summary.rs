@@ -302,7 +302,7 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
     )];
     if parts.passages > 0 {
         sentences.push(format!(
-            "{} that more than {many} texts share in passages.jsonl, in {}: one for each text that holds a passage; the most frequent passage has {}",
+            "{} in passages.jsonl, each shared by more than {many} texts, in {}: one for each text that holds a passage; the most frequent passage has {}",
             counted(parts.passages, "passage"),
             counted(parts.holders, "row"),
             counted(parts.most_holders, "holder"),

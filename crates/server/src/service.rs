@@ -125,7 +125,7 @@ impl Service {
     fn shut_down(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // The log has a panic of the thread already.
+            // A panic of the thread was logged when it happened.
             let _panicked = thread.join();
         }
     }

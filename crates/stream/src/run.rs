@@ -91,7 +91,8 @@ pub fn cluster(
         let (dir, found) = match OutputDir::begin_or_resume(out, run.existing, has_ended)? {
             RunStart::New(dir) => (dir, None),
             RunStart::Ended(dir, open) => {
-                // Not in the output directory, which may be emptied before the inputs are read a second time.
+                // The work directory is not in the output directory, because that may be emptied before the inputs are
+                // read a second time.
                 let (work, sources) = discover(folder(out))?;
                 let ended = history::finish_ended(job, &dir, &open, &sources, progress)?;
                 // Before the directory is begun again.
@@ -102,7 +103,7 @@ pub fn cluster(
                 (OutputDir::begin(out, run.existing)?, Some((work, sources)))
             }
         };
-        // Only now, because the state file may be inside the output directory.
+        // The state is opened only now, because its file may be inside the output directory.
         let state = job.state.map(StateFile::hold).transpose()?;
         let stream = history::load(state.as_ref().map(StateFile::path), job.stream)?;
         let claim = state

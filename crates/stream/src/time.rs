@@ -54,8 +54,8 @@ pub fn day(seconds: i64) -> Option<String> {
     Some(stamp)
 }
 
-/// Parses a time as documents have it, to seconds since 1970: RFC 3339, a date with or without a time (UTC), or a number of seconds,
-/// milliseconds, microseconds or nanoseconds since 1970.
+/// Parses the time of a document to seconds since 1970: RFC 3339, a date with or without a time (UTC), or a number of
+/// seconds, milliseconds, microseconds or nanoseconds since 1970.
 ///
 /// # Errors
 /// A text that is not a time. The message shows the forms that are read.

@@ -97,7 +97,7 @@ pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
 /// Euclidean distance between the count vectors.
 pub fn euclidean(a: &TermVector, b: &TermVector) -> f64 {
     let squares = a.pairs(b).map(|(x, y)| (x - y) * (x - y));
-    // Not `sum`, whose value for no terms is -0.
+    // `fold` instead of `sum`, because the `sum` of no terms is -0.
     squares.fold(0.0, |sum, square| sum + square).sqrt()
 }
 

@@ -334,7 +334,7 @@ impl Profile {
         self.idf.as_ref().map(|(table, power)| (table, *power))
     }
 
-    /// The features left out.
+    /// The features that are left out.
     pub fn stop_words(&self) -> &StopWords {
         &self.stop_words
     }

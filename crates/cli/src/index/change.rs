@@ -60,7 +60,7 @@ pub(super) struct DeleteArgs {
     #[arg(value_name = "ID", value_parser = number::parse_count::<u64>)]
     id: Vec<u64>,
 
-    /// File of ids, one a line
+    /// File of ids, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ids: Option<PathBuf>,
 }

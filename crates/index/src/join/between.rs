@@ -131,8 +131,8 @@ impl<W: Width> Between<W> {
     /// Bytes held for each row of the tables.
     pub(super) fn bytes_a_row(tables: usize) -> u64 {
         let ordered = u64::from(W::BITS / 8) + 4;
-        // For each table: its rows, ids and up to two bounds a row. In addition the first pass of the one table that is
-        // being sorted.
+        // For each table: its rows, ids and up to two bounds per row. In addition the first pass of the one table that
+        // is being sorted.
         tables as u64 * (ordered + 8) + ordered
     }
 

@@ -6,7 +6,7 @@ use std::{fmt, io};
 use crate::plan::PlanError;
 use crate::plan::check::Counterexample;
 
-/// The reason that a segment cannot be written or read.
+/// The reason why a segment cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {

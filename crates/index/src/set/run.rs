@@ -7,9 +7,9 @@
 //! section one of 16, by the leading 4 bits of the tag, which are not stored: the position gives them
 //! ```
 //!
-//! b is at least 4 and leaves 8 to 16 entries an address, so the directory costs at most half a byte an entry. Within a token
-//! the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The search for a
-//! token touches the directory and the entries, one miss each, both prefetched.
+//! b is at least 4 and leaves 8 to 16 entries per address, so the directory costs at most half a byte per entry. Within
+//! a token the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The
+//! search for a token touches the directory and the entries, one miss each, both prefetched.
 
 use std::ops::Range;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::PlanError;
 use crate::segment::SegmentError;
 
-/// The reason that an index cannot be read or changed.
+/// The reason why an index cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

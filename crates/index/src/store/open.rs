@@ -58,7 +58,7 @@ impl<W: Width> Index<W> {
     /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
-        // Before locking, which would create a file in a directory that may not be an index.
+        // Checked before locking, because locking would create a file in a directory that may not be an index.
         required(&files)?;
         let lock = files.lock()?;
         Self::start(files, lock, options)
@@ -203,7 +203,7 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
 /// # Errors
 /// `Bits` for a width that no plan has.
 fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
-    // The bytes of the tables' rows and ids, and of a directory with about one address a row.
+    // The bytes of the tables' rows and ids, and of a directory with about one address per row.
     let tables = 4;
     let bytes = tables * rows.max(1 << 10) * u64::from(W::BITS / 8 + 4) + 4 * rows;
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);

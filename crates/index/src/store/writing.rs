@@ -51,7 +51,7 @@ pub(super) struct Shared<W> {
 pub(super) struct WriteState {
     /// The caller's last mark.
     pub(super) checkpoint: u64,
-    /// The reason that changes are refused.
+    /// The reason why changes are refused.
     pub(super) refused: Option<String>,
 }
 
@@ -178,7 +178,7 @@ impl<W: Width> Index<W> {
         self.shared.files.root()
     }
 
-    /// The reason that changes are refused, if they are.
+    /// The reason why changes are refused, if they are.
     pub fn refused(&self) -> Option<String> {
         lock(&self.shared.writing).refused.clone()
     }

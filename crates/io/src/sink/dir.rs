@@ -278,7 +278,7 @@ impl OutputDir {
                 .map_err(|e| self.state.failed(e, &path, "record it in the marker"))?;
         }
         let number = self.state.next_temporary.fetch_add(1, Ordering::Relaxed);
-        // Short, because the final name may be as long as the file system allows.
+        // The temporary name is short, because the final name may be as long as the file system allows.
         let temporary = folder.join(format!("{TEMPORARY}{number}{PARTIAL}"));
         // First tried without creating the folder, because it usually exists.
         let created = self.state.storage.create(&temporary).or_else(|error| {

@@ -150,7 +150,7 @@ impl Unfinished {
 
     fn append(&self, entry: &[u8], durable: bool) -> io::Result<()> {
         let mut line = entry.to_owned();
-        // The only byte that no file name contains.
+        // The entry ends with a zero, the only byte that no file name contains.
         line.push(0);
         let Ok(mut marker) = self.marker.lock() else {
             return Ok(());

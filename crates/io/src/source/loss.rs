@@ -14,7 +14,7 @@ pub struct Loss {
     pub bytes: u64,
     /// Lines of these bytes, begun ones included. 0 in formats without lines.
     pub lines: u64,
-    /// Bytes of the file as it is stored that were not read, or gave nothing when they were unpacked.
+    /// Bytes of the file as it is stored that were not read, or from which unpacking yielded nothing.
     pub unread_bytes: u64,
     /// Rows, where a table says how many there are.
     pub rows: u64,

@@ -89,7 +89,7 @@ impl GroupSpace for LeaderSpace<'_> {
         if self.item.features() < SHORT_TEXT_FEATURES {
             self.append_by_shingles(out);
         }
-        // Not by row: a stored state does not keep the rows.
+        // Rows are not used for sorting, because a stored state does not keep them.
         out.sort_unstable_by_key(|&(point, distance)| match point {
             GroupPoint::Leader(leader) => (distance, false, u64::from(leader)),
             GroupPoint::Centre(group) => (distance, true, group),

@@ -192,7 +192,7 @@ impl<'t> Reference<'t> {
                 let equal = |(x, y): &(&u64, &u64)| x == y;
                 a[i..].iter().zip(&b[j as usize..]).take_while(equal).count()
             };
-            // The first of equally long runs, so that texts in the same order are aligned in order.
+            // Of equally long runs the first one is taken, so that texts in the same order are aligned in order.
             let positions = self.positions(*gram);
             let best = positions.map(|j| (length(j), Reverse(j))).max();
             match best {

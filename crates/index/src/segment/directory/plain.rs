@@ -1,4 +1,4 @@
-//! The plain directory: 16 bits an address, counted from the first row of each group of 256 addresses.
+//! The plain directory: 16 bits per address, counted from the first row of each group of 256 addresses.
 //!
 //! Coarse: for each group its first row, 4 bytes. Fine: for each of the 2^u + 1 bounds its offset from its group's first row,
 //! 2 bytes.

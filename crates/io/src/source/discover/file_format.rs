@@ -17,7 +17,7 @@ pub(super) struct FileFormat {
     pub as_text: Option<String>,
 }
 
-/// The reason for which a file is not read.
+/// The reason why a file is not read.
 pub(super) enum NotRead {
     LaterFormat(String),
     /// It does not begin like text.

@@ -201,7 +201,8 @@ impl WarcScan {
                     } else {
                         State::Content { left, part }
                     };
-                    // A record that is too long to be held is not believed to hold others.
+                    // If another record begins inside a record that is too long to be held, the length of the outer one
+                    // is taken to be wrong.
                     let too_long = match part {
                         SpanKind::Record => self.seen > self.max,
                         SpanKind::Other(Some(_)) => self.seen > self.held_other() && self.begins_early(),
