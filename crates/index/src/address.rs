@@ -19,9 +19,9 @@ pub(crate) struct Address {
 /// The positions of the chosen bits.
 #[derive(Clone, Debug)]
 enum Chosen {
-    /// In one run from this bit on.
+    /// One run of bits that begins at this bit.
     Run(u32),
-    /// Spread over these bytes.
+    /// Bits in several places, as tables for the bytes that have them.
     Bytes(Vec<ByteTable>),
 }
 

@@ -15,9 +15,9 @@ use twinprint_fingerprint::Width;
 
 use crate::address::Address;
 
-/// Rows of a division of the first pass, about: its rows and ids fit a second-level cache.
+/// The approximate number of rows of a division of the first pass: its rows and ids fit a second-level cache.
 const DIVISION_LOG: u32 = 14;
-/// More divisions than this and their write positions no longer fit the first-level cache.
+/// With more divisions than this, their write positions would not fit the first-level cache.
 const MAX_DIVIDING_BITS: u32 = 11;
 /// Smallest chunk of the first pass.
 const MIN_CHUNK: usize = 1 << 16;

@@ -14,11 +14,11 @@ use crate::segment::SegmentError;
 
 /// Bytes of a number in memory.
 const NUMBER_BYTES: u64 = size_of::<u128>() as u64;
-/// Numbers of a run, at least.
+/// The minimum number of numbers in a run.
 const MIN_RUN_NUMBERS: u64 = 1 << 12;
 /// Bytes read at once of all runs together while they are merged, at run_numbers; each has some kilobytes at least.
 const MAX_MERGE_BYTES: u64 = 64 << 20;
-/// Numbers given at once.
+/// Numbers passed to the caller at a time.
 const BATCH_NUMBERS: usize = 1 << 12;
 
 /// An external sorter of integers.
@@ -54,7 +54,7 @@ pub struct Sorter {
     merge_bytes: u64,
 }
 
-/// Bytes read at once of a run, at least.
+/// The minimum number of bytes read at a time from a run.
 const MIN_READ_BYTES: u64 = 1 << 12;
 
 impl Sorter {

@@ -124,7 +124,7 @@ pub struct Example {
     pub jaccard: f64,
     /// The ids of the documents.
     pub ids: [String; 2],
-    /// A part of either canonical text around their first difference.
+    /// The part of each canonical text around the first difference.
     pub texts: [String; 2],
 }
 

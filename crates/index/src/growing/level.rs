@@ -97,8 +97,8 @@ impl<W: Width> Level<W> {
             rows.append(&level.rows, dropped);
         }
         rows.append(tail, dropped);
-        // No plan covers some radii, and tables take fewer than 2^32 rows. In both cases the rows are scanned, which is
-        // exact too.
+        // There is no plan for some radii, and tables hold fewer than 2^32 rows. In both cases the rows are scanned,
+        // which is exact too.
         let plan = plan_lookup_of(&rows.fingerprints, k, None)
             .ok()
             .map(|choice| choice.plan)

@@ -89,7 +89,7 @@ struct Merge<W> {
     levels: usize,
     /// The number of rows of the tail being merged, from the first.
     tail_rows: usize,
-    /// The ids whose rows are not taken over.
+    /// The ids whose rows the merge drops.
     dropped: Arc<FxHashSet<u64>>,
     thread: MergeThread<W>,
 }

@@ -34,7 +34,7 @@ use crate::plan::{Plan, leading_bits};
 pub struct Between<W> {
     tables: Vec<JoinSide<W>>,
     k: u32,
-    /// The order of the chunk, used again.
+    /// The sorted chunk, in a buffer that is reused.
     chunk: Buckets<W>,
 }
 
@@ -150,7 +150,7 @@ impl<W: Width> Between<W> {
         self.chunk.order(chunk, address);
     }
 
-    /// Joins a range of the ordered chunk with table `t`; how many were compared.
+    /// Joins a range of the ordered chunk with table `t`. Returns the number of comparisons.
     fn meet(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
         let (side, earlier, theirs) = (&self.tables[t], &self.tables[..t], &self.chunk);
         let mut compared = 0;

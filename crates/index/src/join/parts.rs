@@ -85,7 +85,7 @@ struct PairEmitter<'p, W, S> {
 }
 
 impl<W: Width, S: Fn(&[Pair]) + Sync> PairEmitter<'_, W, S> {
-    /// The pair of the rows at two positions of the order.
+    /// Emits the pair of the rows at two positions of the order.
     #[inline]
     fn pair(&mut self, x: usize, y: usize, distance: u8) {
         let differing = self.buckets.rows[x] ^ self.buckets.rows[y];

@@ -15,7 +15,7 @@ use crate::segment::{Segment, SegmentError};
 
 /// The number of rows joined with the tables at a time.
 const PASS_ROWS: usize = 1 << 20;
-/// Rows of a chunk, at least.
+/// The minimum number of rows of a chunk.
 const MIN_CHUNK_ROWS: usize = 1 << 12;
 
 /// A join of segments on disk.
@@ -231,7 +231,7 @@ struct PassingRows<W> {
     /// Made with the first rows, when the chunk is complete.
     tables: Option<Between<W>>,
     rows: Vec<W>,
-    /// The number of the first of them.
+    /// The number of the first row.
     first: u32,
     /// True if the rows of the chunk are those of b.
     swapped: bool,
@@ -291,7 +291,7 @@ impl<W: Width> PassingRows<W> {
     }
 }
 
-/// Pairs with row numbers that begin elsewhere.
+/// Adds offsets to the row numbers of pairs.
 fn moved(pairs: &[Pair], a: u32, b: u32) -> Vec<Pair> {
     let moved = |pair: &Pair| Pair {
         a: pair.a + a,

@@ -97,7 +97,7 @@ pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
 struct Search {
     /// Errors each table still needs before it misses; zero or less once it does.
     deficit: Vec<i64>,
-    /// Atoms of each table.
+    /// The atoms in the mask of each table.
     members: Vec<Vec<usize>>,
     /// Tables of each atom.
     tables_of: Vec<Vec<u32>>,

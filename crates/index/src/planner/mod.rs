@@ -29,7 +29,7 @@ use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 const MAX_CONSIDERED_TABLES: usize = 64;
 /// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
 const MAX_SCANNED_ROWS: usize = 4096;
-/// Flips kept in memory for one table, at most.
+/// The maximum number of flips kept in memory for one table.
 const MAX_FLIPS: f64 = 4e6;
 
 /// A plan considered.

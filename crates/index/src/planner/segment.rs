@@ -76,8 +76,9 @@ pub struct LookupCosts {
 }
 
 impl Default for LookupCosts {
-    /// Constants fitted to the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
-    /// with AVX-512; a read as from a solid-state disk with 32 under way.
+    /// Constants that reproduce the lookups of `docs/scale.md` within a tenth: 10⁷ and 10⁸ rows in two, three and four
+    /// tables, on one core of an Intel Xeon with AVX-512. A read takes as long as from a solid-state disk with 32 reads
+    /// in flight.
     fn default() -> Self {
         Self {
             online: 60.0,

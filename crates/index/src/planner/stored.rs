@@ -5,9 +5,9 @@
 
 use crate::segment::{Codec, DirectoryForm};
 
-/// Bits of a coded row of a page beyond those of n rows in sorted order, f − log₂ n.
+/// Bits of a coded row of a page in addition to f − log₂ n, the bits per row of n sorted rows.
 const CODE_BITS: f64 = 3.45;
-/// Bits of the place where a page starts.
+/// Bits of the position at which a page starts.
 const START_BITS: f64 = 40.0;
 
 /// Bytes of a table of `n` rows of `bits` bits, addressed by `u` of them.

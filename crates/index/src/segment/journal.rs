@@ -24,9 +24,9 @@ pub(crate) struct Journal {
     pub(crate) work: Vec<u8>,
     /// Further notes of the caller.
     pub(crate) notes: Vec<u8>,
-    /// Tables that are complete, the first ones.
+    /// The number of complete tables, which are the first ones.
     pub(crate) whole: u32,
-    /// Bytes of the file that hold them.
+    /// The bytes of the file that hold these tables.
     pub(crate) length: u64,
     /// The footer of the file so far. It names all tables, unfinished ones with the requested codec.
     pub(crate) footer: Footer,

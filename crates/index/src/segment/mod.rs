@@ -43,7 +43,7 @@ pub(crate) use journal::with_ending;
 pub use lookup::{Scratch, Stats};
 pub(crate) use open::digest_of;
 
-/// The widest address of a table: its directory has that many bits' worth of entries.
+/// The widest address of a table, in bits. A directory has 2^bits entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
 /// The files that an interrupted build of the segment `path` may leave: the incomplete file, and the journal from which

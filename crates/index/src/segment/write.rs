@@ -112,7 +112,7 @@ impl SegmentWriter {
         self.put(bytes)
     }
 
-    /// Zeros up to a multiple of [`SECTION_ALIGN`], which belong to no section.
+    /// Appends zeros up to a multiple of [`SECTION_ALIGN`]. They belong to no section.
     fn align(&mut self) -> Result<(), SegmentError> {
         let gap = (SECTION_ALIGN - self.at % SECTION_ALIGN) % SECTION_ALIGN;
         self.put(&[0; SECTION_ALIGN as usize][..gap as usize])

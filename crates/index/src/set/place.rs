@@ -30,8 +30,8 @@ impl PostingPlace {
     }
 }
 
-/// The class of a size: its leading bit's place and the three bits after it. Never falls as the size grows; sizes of one
-/// class differ by less than an eighth.
+/// The class of a size: the position of its leading bit and the three bits after it. It never decreases as the size
+/// grows, and sizes of one class differ by less than an eighth.
 pub(super) fn class(size: u32) -> u8 {
     let exponent = size.max(1).ilog2();
     // The class is at most 31 * 8 + 7. The size is shifted up first, so that small sizes have three such bits too.

@@ -11,7 +11,7 @@ use super::place::{PostingPlace, class};
 use super::run::PostingRun;
 use super::young::YoungPostings;
 
-/// A run at least as long as this part of its elder is merged into it.
+/// A run is merged into the one before it if it is at least this fraction as long.
 const RUN_SIZE_RATIO: usize = 8;
 
 /// Fewest entries worth a run of their own.
@@ -49,7 +49,7 @@ pub struct PrefixIndex {
     documents: Vec<(u32, u32)>,
     /// Documents with numbers below this are sealed.
     sealed: u32,
-    /// All entries of young documents, and of sealed ones while too few for a run.
+    /// All entries of young documents, and those of sealed ones as long as they are too few for a run.
     young: YoungPostings,
     /// Oldest and longest first.
     runs: Vec<PostingRun>,
@@ -78,7 +78,7 @@ impl PrefixIndex {
         }
     }
 
-    /// With runs of `least_run` entries already, so that small tests have some.
+    /// Makes runs from `least_run` entries on, so that small tests have some.
     #[cfg(test)]
     pub(super) fn with_least_run(threshold: f64, least_run: usize) -> Self {
         Self {
@@ -93,7 +93,8 @@ impl PrefixIndex {
         self.runs.iter().map(PostingRun::len).collect()
     }
 
-    /// The least overlap a set of `size` tokens needs, ⌈t·size⌉, on the safe side of rounding.
+    /// The smallest overlap that a set of `size` tokens needs, ⌈t·size⌉, rounded down where rounding errors could
+    /// matter.
     fn least_overlap(&self, size: usize) -> usize {
         // The threshold and the product are each off by at most one part in 2⁵². One part in 10¹² more than covers the
         // rounding in a caller's own division.
@@ -106,7 +107,8 @@ impl PrefixIndex {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
     }
 
-    /// The sizes whose smaller one reaches the least overlap of the larger.
+    /// The sizes that can reach the threshold with a set of `size` tokens: the smaller set has at least the overlap
+    /// that the larger one needs.
     fn sizes(&self, size: u32) -> Sizes {
         let fits = |other: u32| self.least_overlap(other as usize) <= size as usize;
         let mut high = if self.threshold > 0.0 {

@@ -19,17 +19,17 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use super::place::{PostingPlace, SHARDS, TAG_BITS, class};
 use super::young::{Shard, YoungPostings};
 
-/// Bits of the tag that the position gives.
+/// Bits of the tag that follow from the position of an entry.
 const SECTION_BITS: u32 = 4;
 const SECTIONS: usize = 1 << SECTION_BITS;
 /// Bits of the tag in an entry.
 const STORED_BITS: u32 = TAG_BITS - SECTION_BITS;
-/// The intended least number of entries of an address.
+/// The intended minimum number of entries of an address.
 const ENTRIES_PER_ADDRESS: usize = 8;
 /// Tokens searched for together.
 const BATCH_LOOKUPS: usize = 32;
 
-/// Fewer than 2³² entries.
+/// A sorted run of fewer than 2³² entries.
 #[derive(Clone, Debug)]
 pub(super) struct PostingRun {
     /// [`SHARDS`] of them.
@@ -40,7 +40,7 @@ pub(super) struct PostingRun {
 #[derive(Clone, Debug, Default)]
 struct RunPart {
     entries: Box<[u64]>,
-    /// The begin of each address, and the end. Empty without entries.
+    /// The first entry of each address, and the end. Empty without entries.
     bounds: Box<[u32]>,
     /// Bits of the tag below its address.
     shift: u32,

@@ -8,7 +8,8 @@ use super::place::{PostingPlace, SHARDS};
 
 const NO_POSTING: u32 = u32::MAX;
 
-/// Emptied in place up to this many entries, so that blocks of similar size allocate once; larger ones are freed.
+/// Up to this number of entries, memory is kept when a shard is emptied, so that blocks of similar size allocate once.
+/// Larger shards are freed.
 const MAX_RETAINED_ENTRIES: usize = 1 << 20;
 
 #[derive(Clone, Debug)]

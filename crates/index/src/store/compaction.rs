@@ -18,7 +18,7 @@ use super::writing::Shared;
 use super::{Index, StoreError, segment_options};
 use crate::segment::{Options, SegmentError};
 
-/// A segment is due when one in this many of its ids is deleted.
+/// A segment is due for compaction if at least one of this number of its ids is deleted.
 const DELETED_SHARE: u64 = 4;
 
 impl<W: Width> Index<W> {
@@ -71,7 +71,7 @@ impl<W: Width> Shared<W> {
         }
     }
 
-    /// Writes the rows of `inputs` that were not deleted by the moment `stamp`, that of a commit, to a segment in their place.
+    /// Replaces the segments `inputs` by one with the rows that were not deleted at `stamp`, the stamp of a commit.
     fn merge(&self, inputs: &[Arc<LiveSegment<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
         let rows = inputs.iter().flat_map(|live| {
             let rows = live.segment.iter();

@@ -87,7 +87,7 @@ impl Files {
         [new, file, journal].iter().any(|path| path.exists()) || self.claimed().is_some()
     }
 
-    /// The only segment of a new index, where its build ended between the name of the segment and that of the manifest.
+    /// The only segment of a new index, if the build ended after the segment was renamed and before the manifest was.
     pub(super) fn claimed(&self) -> Option<PathBuf> {
         let manifest = fs::read(temporary(&self.manifest())).ok()?;
         let manifest = Manifest::decode(&manifest).ok()?;

@@ -40,13 +40,13 @@ pub(super) struct Shared<W> {
     /// Merges end early once this is set.
     pub(super) stop: Arc<AtomicBool>,
     pub(super) wakeup: Arc<Wakeup>,
-    /// Removed before the lock is.
+    /// Dropped before the lock is released.
     pub(super) _marker: MarkerGuard,
     /// Locked as long as this lives.
     pub(super) lock: File,
 }
 
-/// State guarded for changes.
+/// State that only a change in progress uses.
 #[derive(Debug)]
 pub(super) struct WriteState {
     /// The caller's last mark.
@@ -262,7 +262,7 @@ impl<W: Width> Shared<W> {
     }
 }
 
-/// An error with what caused it.
+/// The messages of an error and its causes.
 fn reasons(error: &StoreError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -22,7 +22,7 @@ use crate::plan::{Plan, leading_bits};
 
 /// Candidates gathered for one kernel call.
 const GATHER_ROWS: usize = 256;
-/// Candidates of one bucket from which on they are compared in place.
+/// From this number of candidates on, those of a bucket are compared in place.
 const DIRECT_ROWS: usize = 32;
 /// The number of probes by which a bucket's rows are prefetched; its bounds are prefetched twice as early.
 const PREFETCH_DISTANCE: usize = 8;

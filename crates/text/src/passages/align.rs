@@ -143,7 +143,7 @@ impl<'t> Reference<'t> {
             .collect()
     }
 
-    /// The same passages, each as its runs of equal units.
+    /// The passages of [`passages`](Self::passages), each as the list of its runs of equal units.
     pub fn aligned(&self, text: &str) -> Vec<Vec<Passage>> {
         let index = index(self.measure);
         let mut units = Units::default();

@@ -51,7 +51,8 @@ impl Options {
         }
     }
 
-    /// Bytes for records and their sorting in `tables` tables: what directory and open blocks leave, but a quarter in any case.
+    /// Bytes for the records of `tables` tables and for sorting them: the memory that directory and open blocks leave,
+    /// but at least a quarter.
     pub(super) fn for_records(&self, tables: usize) -> u64 {
         let bits = self.address_bits.iter().max().copied().unwrap_or_default();
         let held = self.directory(bits) + tables as u64 * OPEN_BLOCK_BYTES;

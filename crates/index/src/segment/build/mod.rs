@@ -95,7 +95,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The plan, if it is one for this width.
+    /// The plan, after checking that it is for this width.
     fn plan<W: Width>(&self) -> Result<Plan, SegmentError> {
         let plan = match &self.plan {
             Some(plan) => plan.clone(),
@@ -151,7 +151,7 @@ pub struct Builder<W> {
     gathered: DividedRecords,
     id_bytes: usize,
     count: u64,
-    /// All ids or-ed.
+    /// The bitwise or of all ids.
     ids: u64,
     notes: Vec<u8>,
 }

@@ -29,9 +29,10 @@ const VERIFIED_BYTES: usize = 64 << 20;
 pub enum Resumable<W> {
     /// There is no journal.
     Nothing,
-    /// The files are of other work, damaged, or of another version; the error says which. A new build removes them.
+    /// The files belong to other work, are damaged, or are of another version, as the error says. A new build removes
+    /// them.
     Unusable(SegmentError),
-    /// Whole tables.
+    /// The build has complete tables.
     Tables(Box<Interrupted<W>>),
 }
 

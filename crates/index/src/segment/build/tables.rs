@@ -17,7 +17,7 @@ use crate::segment::write::SegmentWriter;
 use crate::segment::{MAX_ADDRESS_BITS, SegmentError};
 use crate::storage::folder;
 
-/// Calls `each` with the sorted records of every division in turn, sorting the next ones meanwhile.
+/// Calls `each` with the sorted records of one division after the other, while the next ones are sorted.
 fn in_order<R: Ord + Send + Sync>(
     mut divided: DividedRecords,
     spill: &mut Spill,
@@ -126,12 +126,12 @@ pub(super) struct TableWriter<W> {
     pub(super) footer: Footer,
     pub(super) file: SegmentWriter,
     pub(super) spill: Spill,
-    /// The rows of the tables to come, divided.
+    /// The rows of the tables that are not written yet, in divisions.
     pub(super) others: Vec<DividedRecords>,
 }
 
 impl<W: Width> TableWriter<W> {
-    /// Room for the rows of tables of these orders.
+    /// Empty divisions for the tables of these orders.
     pub(super) fn none_divided(orders: &[Order<W>]) -> Vec<DividedRecords> {
         let none = |_| DividedRecords::new(records::bytes::<W>());
         orders.iter().map(none).collect()

@@ -37,7 +37,7 @@ pub(in crate::segment) struct Packed {
 }
 
 impl Packed {
-    /// Opens those of table `t`, whose sections are within the file.
+    /// Opens the rows of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,

@@ -29,7 +29,7 @@ impl<'a> EliasFano<'a> {
         word_at(self.coarse, 8 * group as usize)
     }
 
-    /// The position of the zero after `skip` more from `from` on; the end if there are too few.
+    /// The position of the zero after `skip` other zeros, from `from` on; the end if there are too few.
     #[inline]
     fn zero(&self, from: u64, mut skip: u32) -> u64 {
         let words = (self.fine.len() / 8) as u64;

@@ -30,10 +30,11 @@ impl DirectoryForm {
 
 /// Reads the bounds of buckets.
 pub(crate) trait Bounds {
-    /// Asks memory for what [`Bounds::bucket`] will read.
+    /// Prefetches the bytes that [`Bounds::bucket`] will read.
     fn prefetch(&self, address: u32);
 
-    /// The rows of an address below 2^u: from one up to before the other. Within the rows wherever checksums hold.
+    /// The first row of an address below 2^u, and the end of its rows. If the checksums match, both are within the rows
+    /// of the table.
     fn bucket(&self, address: u32) -> (u32, u32);
 
     /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.

@@ -17,7 +17,7 @@ use crate::segment::table::StoredTable;
 pub(crate) enum SearchPlan {
     /// Compare every row.
     Scan,
-    /// Probe these tables in turn.
+    /// Probe these tables one after the other.
     Probe(Vec<TableProbes>),
 }
 

@@ -32,7 +32,8 @@ use crate::segment::Stats;
 
 /// The stamp of an entry that is alive.
 pub(super) const ALIVE: u64 = u64::MAX;
-/// A lookup that has followed as many links as a quarter of the rows scans: a link costs several compared rows.
+/// A lookup scans all rows once it has followed as many links as a quarter of the rows, because a link costs as much as
+/// comparing several rows.
 const SCAN_LINK_RATIO: u32 = 4;
 /// The number of probes by which a bucket is prefetched.
 const PREFETCH_DISTANCE: usize = 8;
@@ -64,13 +65,13 @@ pub(super) struct ReadPoint {
     pub(super) stamp: u64,
 }
 
-/// State of the writer alone.
+/// State that only the writer uses.
 #[derive(Debug)]
 struct AppendState<W> {
     rows: u32,
     entries: u32,
     by_fingerprint: HashMap<W, u32>,
-    /// The entry of an id that was added last.
+    /// The latest entry of each id.
     by_id: HashMap<u64, u32>,
 }
 
@@ -118,7 +119,7 @@ impl<W: Width> Memtable<W> {
         })
     }
 
-    /// Entries there is room for, in all.
+    /// The total number of entries that fit.
     pub(super) fn capacity(&self) -> u32 {
         self.ids.len() as u32
     }

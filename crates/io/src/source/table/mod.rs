@@ -104,7 +104,7 @@ impl Table {
         })
     }
 
-    /// The rows that its frame claims.
+    /// The number of rows according to the table's metadata.
     pub fn rows(&self) -> u64 {
         match self {
             Self::Arrow(table) => table.row_count(),

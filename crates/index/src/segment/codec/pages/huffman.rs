@@ -6,7 +6,7 @@
 //!
 //! A set of lengths is a code when the codes fill all bit strings, or when it has one symbol, of length 1, or none.
 
-/// The longest code: the table of a decoder then takes 4 KiB, and the bound costs a few hundredths of a bit a row.
+/// The longest code: the table of a decoder then takes 4 KiB, and the bound costs a few hundredths of a bit per row.
 pub(in crate::segment) const MAX_LENGTH: u32 = 11;
 /// Bits of an entry of the table that hold the length.
 const LENGTH_BITS: u32 = 4;
@@ -75,7 +75,8 @@ pub(in crate::segment) fn codes(lengths: &[u8]) -> Option<Vec<u16>> {
 /// Reads codes.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    /// By the next bits: symbol and length of the code that they begin with, length 0 for none.
+    /// For each value of the next bits: the symbol and the length of the code that they begin with, or a length of 0
+    /// for none.
     table: Box<[u16; 1 << MAX_LENGTH]>,
 }
 
@@ -109,7 +110,8 @@ mod tests {
 
     use super::*;
 
-    /// Bits that a code of unbounded length takes: the twin, by joining the two rarest again and again.
+    /// The bits of a code of unbounded length, by repeatedly joining the two rarest symbols: the twin that the code is
+    /// tested against.
     fn unbounded(counts: &[u64]) -> u64 {
         let mut left: Vec<u64> = counts.iter().copied().filter(|&count| count > 0).collect();
         if left.len() == 1 {

@@ -10,10 +10,10 @@ use twinprint_fingerprint::Width;
 use super::huffman::{self, Decoder};
 use crate::segment::bits::{Packer, number_at, row_at, word_at};
 
-/// Bits that are there wherever a number of 64 of them begins within its first byte.
+/// The number of bits that a 64-bit word always has from any bit of its first byte on.
 const MAX_READ_BITS: u32 = 57;
 
-/// The most significant bit in which two rows differ, that is where the greater has a one; rows must differ.
+/// The most significant bit in which two different rows differ. The greater row has a one there.
 #[inline]
 pub(in crate::segment) fn differing<W: Width>(a: W, b: W) -> u32 {
     127 - (a ^ b).widen().leading_zeros().min(127)
@@ -45,7 +45,7 @@ impl Encoder {
         out.push(row.widen(), W::BITS);
     }
 
-    /// Appends a row after `before`, in a bit that was counted.
+    /// Appends a row after `before`. The highest bit in which they differ must have been counted.
     #[inline]
     pub(in crate::segment) fn next<W: Width>(&self, before: W, row: W, out: &mut Packer) {
         let h = differing(before, row);
@@ -68,7 +68,7 @@ pub(super) struct Page<'s, W> {
 }
 
 impl<'s, W: Width> Page<'s, W> {
-    /// The page of `rows` rows in a range of `bytes`, after which a few may be read.
+    /// Opens the page of `rows` rows in a range of `bytes`. A few bytes after the range may be read.
     #[inline]
     pub(super) fn new(bytes: &'s [u8], page: Range<u64>, decoder: &'s Decoder, rows: u32) -> Self {
         Self {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::samples::{rows, shape};
 
-    /// The twin: a string of ones and zeros as the format says it.
+    /// The twin: a string of ones and zeros as the format specifies it.
     fn naive<W: Width>(rows: &[W], lengths: &[u8]) -> String {
         let number = |n: u128, bits: u32| -> String { (0..bits).map(|i| bit(n >> i & 1 == 1)).collect() };
         let mut out = String::new();
