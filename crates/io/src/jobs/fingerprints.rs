@@ -41,8 +41,8 @@ pub struct FingerprintRow {
 /// The subject of fingerprints: texts or vectors, and the way in which they are fingerprinted.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// The text, by a profile and the key of its key id. If features are not counted, some profiles need a third of the time; see
-    /// [`Analyzer::fingerprint`].
+    /// The text, under a profile and the key that its key id stands for. If features are not counted, some profiles
+    /// take a third of the time; see [`Analyzer::fingerprint`].
     Text {
         /// The profile.
         profile: Profile,

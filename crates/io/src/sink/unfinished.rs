@@ -300,7 +300,7 @@ fn open_locked(root: &Path, name: &str) -> Result<File, SinkError> {
     Ok(file)
 }
 
-/// Locks the marker. On a file system without locks, the run of an existing marker is taken for dead.
+/// Locks the marker. On a file system without locks, the run of an existing marker is assumed to be dead.
 fn lock(marker: &File, root: &Path) -> Result<(), SinkError> {
     match marker.try_lock() {
         Err(TryLockError::WouldBlock) => Err(SinkError::InUse {

@@ -73,7 +73,7 @@ pub fn open(
     Ok(noted(bounded, progress))
 }
 
-/// A stream that must not grow beyond what its file is worth.
+/// A stream that fails if it exceeds the unpacked size allowed for its file.
 struct Bounded {
     stream: Box<dyn Read + Send>,
     left: u64,
@@ -97,7 +97,7 @@ impl Read for Bounded {
     }
 }
 
-/// A packed file holds more than it may.
+/// The error for a packed file that unpacks to more than is allowed.
 #[derive(Debug)]
 struct Swells {
     bytes: u64,

@@ -10,7 +10,7 @@ use super::options::SourceOptions;
 use super::record::SortValue;
 use super::reject::RejectReason;
 
-/// Columns of the widest table taken: what a header claims is held for the whole file.
+/// The maximum number of columns of a table, because the header is held in memory for the whole file.
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// The header of a delimited file: the delimiter and the names of the columns.
@@ -102,7 +102,7 @@ fn sniffed(row: &[u8], usual: u8) -> u8 {
     }
 }
 
-/// The fields of one row, their quotes resolved.
+/// The unquoted fields of one row.
 struct Fields {
     reader: Reader,
     bytes: Vec<u8>,
@@ -120,7 +120,7 @@ impl Fields {
         }
     }
 
-    /// Reads a row, its end included or not. Of more than `most` fields, one more is counted and no more.
+    /// Reads a row, with or without its line end. Stops after one more than `most` fields.
     fn read(&mut self, row: &[u8], most: usize) {
         self.reader.reset();
         // Removing quotes never makes a field longer.

@@ -26,7 +26,7 @@ pub enum SourceError {
         /// The input.
         path: PathBuf,
     },
-    /// A named file whose path cannot exist, or stdin that cannot be read.
+    /// A named file cannot be opened, or stdin cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {
         /// The file.

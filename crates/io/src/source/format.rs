@@ -126,7 +126,7 @@ impl FromStr for Format {
 /// A codec: the way in which a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// As they are.
+    /// The file is not packed.
     Plain,
     /// gzip, one member or many.
     Gzip,
@@ -222,13 +222,13 @@ pub enum NamedFormat {
     Unknown(Codec, Option<String>),
 }
 
-/// The names of text files, one document a file.
+/// The extensions of text files, which are one document each.
 const TEXT: [&str; 5] = ["txt", "md", "markdown", "rst", "text"];
-/// The names of HTML pages.
+/// The extensions of HTML pages.
 const HTML: [&str; 3] = ["html", "htm", "xhtml"];
-/// The names of files with one JSON object a line.
+/// The extensions of files with one JSON object per line.
 const JSONL: [&str; 2] = ["jsonl", "ndjson"];
-/// The names of web archives.
+/// The extensions of web archives.
 const WARC: [&str; 2] = ["warc", "wet"];
 /// Formats that belong to later versions.
 #[cfg(not(feature = "tables"))]

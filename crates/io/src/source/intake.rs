@@ -281,7 +281,7 @@ impl Intake {
         }
     }
 
-    /// Adds rejected records of a file to those that are there.
+    /// Adds rejected records of a file to those counted before.
     fn add_file(&mut self, other: FileIntake) {
         match self.files.binary_search_by_key(&other.file, |file| file.file) {
             Err(at) => self.files.insert(at, other),

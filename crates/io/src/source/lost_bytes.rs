@@ -6,7 +6,7 @@ use twinprint_text::charset::Charset;
 use super::charset::{is_recoded, utf16::stored_bytes};
 use super::loss::Loss;
 
-/// Bytes that were read and are not yielded.
+/// Bytes that were read but not yielded.
 #[derive(Default)]
 pub(super) struct LostBytes {
     /// Bytes of the stream, which may be recoded.
@@ -14,7 +14,7 @@ pub(super) struct LostBytes {
     /// Bytes of the unpacked file.
     stored: u64,
     newlines: u64,
-    /// A line is begun.
+    /// True if the last line has not ended.
     open: bool,
 }
 

@@ -17,7 +17,7 @@ use super::split::{SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::Table;
 
-/// The most unpacked bytes of a file that are read.
+/// The maximum number of unpacked bytes of a file that are read.
 const BYTES: u64 = 1 << 20;
 /// The maximum number of records of a file that are parsed.
 const RECORDS: u64 = 100;
@@ -27,7 +27,7 @@ const RECORDS: u64 = 100;
 pub(super) enum FieldPresence {
     /// Records have it.
     There,
-    /// No record has it, by the header or the schema of the file, which name these fields.
+    /// No record has it, according to the header or the schema of the file, which lists these fields.
     Missing(Vec<String>),
     /// None of the first records has it; these are their number and the fields of the first.
     NotAtFirst(u64, Vec<String>),
@@ -39,7 +39,7 @@ pub(super) enum FieldPresence {
     Unknown,
 }
 
-/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the frame of a table.
+/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the metadata of a table.
 pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str) -> FieldPresence {
     #[cfg(feature = "tables")]
     if file.format.is_table() {

@@ -27,7 +27,7 @@ pub enum RejectReason {
         /// The value of that byte.
         byte: u8,
     },
-    /// The bytes are not of the charset they were taken for.
+    /// The bytes are not valid in the assumed charset.
     #[error("byte {offset} ({byte:#04x}) is not {charset}; name the charset of the file with --charset")]
     Undecodable {
         /// The charset.
@@ -85,13 +85,13 @@ pub enum RejectReason {
         /// The position of its end, from 1.
         column: u64,
     },
-    /// The record is JSON, but no object.
+    /// The record is JSON, but not an object.
     #[error("the record is {found}, not an object with a field for the text")]
     NotAnObject {
         /// The type found, with its article.
         found: &'static str,
     },
-    /// The field named by `--text-key` is not there.
+    /// The record does not have the field named by `--text-key`.
     #[error("no field {key:?}; {}", fields_there(.present))]
     FieldMissing {
         /// The field asked for.
@@ -159,7 +159,7 @@ pub enum RejectReason {
         /// A description of its first value.
         found: String,
     },
-    /// An array of JSON objects that cannot be read on.
+    /// An array of JSON objects that cannot be read further.
     #[error("the array is broken: {message}")]
     BrokenArray {
         /// The fault.
@@ -195,7 +195,7 @@ pub enum RejectReason {
         /// The first columns.
         present: Vec<String>,
     },
-    /// The column named by `--text-key` holds no strings.
+    /// The column named by `--text-key` does not hold strings.
     #[error("column {key:?} is {found}, not a string; name the column that holds the text with --text-key")]
     ColumnNotText {
         /// The column asked for.
@@ -203,7 +203,7 @@ pub enum RejectReason {
         /// Its type.
         found: String,
     },
-    /// A file is not the table it is named as.
+    /// A file is not a table of the format that its name states.
     #[error("not a readable {format} file: {message}")]
     NotATable {
         /// The format's name.
@@ -219,7 +219,7 @@ pub enum RejectReason {
         /// The fault.
         message: String,
     },
-    /// No fingerprint can be made of what the field holds.
+    /// No fingerprint can be made of the field's value.
     #[error("{message}")]
     NoFingerprint {
         /// The reason.
@@ -228,10 +228,10 @@ pub enum RejectReason {
     /// The text has no features, and such texts are not wanted.
     #[error("the text has no words: it is empty, or holds punctuation or stop words alone")]
     EmptyText,
-    /// The record cannot be added where the run is to add it.
+    /// The record cannot be added to the collection.
     #[error("--append cannot add it to the collection ({why}); {fix}")]
     NotForCollection {
-        /// The collection's objection.
+        /// The reason why the collection refuses it.
         why: String,
         /// The fix.
         fix: &'static str,
@@ -249,10 +249,10 @@ pub enum RejectReason {
     BeyondMemory {
         /// Length in bytes if it is known.
         bytes: Option<u64>,
-        /// The longest record that there is memory for, in bytes.
+        /// The longest record that memory allows, in bytes.
         limit: u64,
     },
-    /// A compressed stream ends before its end.
+    /// A compressed stream is cut off.
     #[error("the {codec} stream is cut off: the file ends before the stream does")]
     Truncated {
         /// The codec.
@@ -276,14 +276,14 @@ pub enum RejectReason {
         "bytes that are no gzip follow the gzip stream, so that it may not be all of the document; cut them off to have it taken"
     )]
     JunkBehindDocument,
-    /// A packed file unpacks to more than its size lets expect.
+    /// A packed file unpacks to more than its packed size allows.
     #[error(
         "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size; raise --max-ratio if it is meant to"
     )]
     Swells {
         /// The largest unpacked size in bytes.
         bytes: u64,
-        /// The most for each byte of the file, above 1 GiB.
+        /// The largest ratio of unpacked to packed size, above 1 GiB.
         ratio: u64,
     },
     /// The file could not be opened or read.

@@ -18,7 +18,7 @@ pub(super) struct Shared {
     pub options: SourceOptions,
     /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
     pub(super) records: Vec<AtomicU64>,
-    /// Records follow the last one that the limit allowed.
+    /// ALL
     pub(super) cut_short: AtomicBool,
     /// The charset of each file, once its beginning was read.
     pub(super) charsets: Vec<OnceLock<Charset>>,
@@ -29,7 +29,7 @@ pub(super) struct Shared {
     pub(super) empty: Vec<String>,
     pub(super) repeated: u64,
     pub(super) cancel: Arc<AtomicBool>,
-    /// Deletes the copy of stdin with the last user.
+    /// The copy of stdin, which is deleted when the last user is dropped.
     pub(super) _spool: Option<TempPath>,
 }
 

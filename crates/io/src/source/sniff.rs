@@ -75,8 +75,9 @@ impl FileHead {
         !is_empty && self.may_be(format)
     }
 
-    /// True if the file begins like files of this format, for a format that has a mark of its own: an Arrow file or stream, a Parquet file,
-    /// a web archive. True as well for an empty or unreadable file; false for every other format.
+    /// True if the file begins like files of this format, for a format that has a magic number: an Arrow file or
+    /// stream, a Parquet file, a web archive. True as well for an empty or unreadable file; false for every other
+    /// format.
     pub(super) fn may_be(&self, format: Format) -> bool {
         let bytes = match self {
             Self::Bytes { bytes, .. } => bytes.as_slice(),

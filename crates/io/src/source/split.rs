@@ -18,7 +18,7 @@ use super::scan::{Scan, Span, SpanKind};
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
-/// The meaning of an error of a stream.
+/// The failure of a stream.
 pub(super) struct StreamFailure {
     pub reason: RejectReason,
     /// Bytes of the file, as it is stored, from which no record was read.
@@ -47,11 +47,11 @@ pub(super) struct Splitter<R> {
     record_limits: RecordLimits,
     /// Records that may still be yielded.
     left: u64,
-    /// The charset of the file. Where the stream is recoded from it, its bytes are not those of the file.
+    /// The charset of the file. If it is recoded, the bytes of the stream differ from those of the file.
     charset: Charset,
     /// The offset of `data` in the stream.
     start: u64,
-    /// The bytes that were read and scanned but not yielded, and the spans in them.
+    /// The bytes that were read and scanned but not yielded. Next, the spans in them.
     data: Vec<u8>,
     spans: Vec<Span>,
     /// The reason why nothing after the spans found can be read, until it is reported.
@@ -191,7 +191,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Ends the last record of a stream that is over; why there is none.
+    /// Ends the last record at the end of the stream. Returns the reason if it is not a record.
     fn fault_at_end(&mut self, broken: &impl Fn(&io::Error) -> StreamFailure) -> Option<RejectReason> {
         self.ended = !matches!(self.end, StreamEnd::Open);
         match &self.end {
@@ -331,7 +331,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads the stream to its end, to count it, and rejects it with what was `lost` of it before.
+    /// Reads the stream to its end to count its bytes, and rejects them together with those `lost` before.
     fn give_up(
         &mut self,
         reason: RejectReason,

@@ -17,17 +17,17 @@ const BUFFER: usize = 64 << 10;
 const ODD: u8 = 0xff;
 /// The first byte of a recoded half of a pair.
 const HALF: u8 = 0xed;
-/// The bits of a continuation byte besides those of the character.
+/// The fixed bits of a continuation byte.
 const CONTINUED: u8 = 0x80;
 
-/// A stream of UTF-16 read recoded. A byte order mark is recoded like other characters.
+/// A stream of UTF-16 that is recoded while it is read. A byte order mark is recoded like other characters.
 pub(super) struct FromUtf16<R> {
     stream: R,
     unit: fn([u8; 2]) -> u16,
-    /// Bytes that are not recoded yet: less than a character after a reading.
+    /// Bytes that are not recoded yet: after a read, less than one character.
     waiting: Vec<u8>,
     recoded: io::Cursor<Vec<u8>>,
-    /// The stream is over, or broke with this error, which is still to be returned.
+    /// `Some` at the end of the stream, with the error that is still to be returned, if there was one.
     end: Option<io::Result<()>>,
 }
 
@@ -46,7 +46,7 @@ impl<R: Read> FromUtf16<R> {
         }
     }
 
-    /// Recodes more. False at the end.
+    /// Recodes more bytes. Returns false at the end.
     fn refill(&mut self) -> io::Result<bool> {
         if let Some(end) = &mut self.end {
             return std::mem::replace(end, Ok(())).map(|()| false);
@@ -83,7 +83,8 @@ impl<R: Read> Read for FromUtf16<R> {
     }
 }
 
-/// Appends `bytes` recoded; how many of them. All where they are the `last`, else a character that is begun waits.
+/// Appends `bytes` in recoded form and returns their number. Unless they are the `last`, an incomplete character at the
+/// end is left out.
 fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>) -> usize {
     let (pairs, odd) = bytes.as_chunks::<2>();
     let mut used = 0;
@@ -202,7 +203,7 @@ mod tests {
         })
     }
 
-    /// Gives some bytes at a time.
+    /// Yields a few bytes at a time.
     struct Slowly<'a>(&'a [u8], usize);
 
     impl Read for Slowly<'_> {

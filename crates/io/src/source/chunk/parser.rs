@@ -23,7 +23,7 @@ pub(super) struct Parser<'o> {
     pub(super) fields: Fields<'o>,
     /// The charset of the bytes.
     pub(super) charset: Charset,
-    /// The charset of the file, another one if the bytes are recoded.
+    /// The charset of the file. It differs from `charset` if the bytes are recoded.
     pub(super) stored: Charset,
     /// True if a line end follows every record but perhaps the last.
     pub(super) by_line: bool,
@@ -34,11 +34,11 @@ pub(super) struct Parser<'o> {
 
 /// The way in which a record holds its fields.
 pub(super) enum Fields<'o> {
-    /// It has none: all of it is the text.
+    /// The record has no fields: all of it is the text.
     None,
     Json(&'o SourceOptions),
     Row(Box<RowParser<'o>>),
-    /// It is a record of a web archive, in its own charset.
+    /// The record is one of a web archive, in its own charset.
     Archive(&'o SourceOptions),
 }
 
@@ -158,7 +158,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
+    /// The reject of a record that is not complete. If nothing follows it, the file is cut off.
     fn cut_off(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
         if line.ended {
             return reason;
@@ -178,7 +178,7 @@ impl Parser<'_> {
 /// The bytes of a record, without its line feed.
 pub(super) struct Line<'a> {
     bytes: &'a [u8],
-    /// The same, if they are known to be UTF-8.
+    /// The same bytes as text, if they are known to be UTF-8.
     text: Option<&'a str>,
     /// True if a line end follows, as after every record except perhaps the last one of a file.
     ended: bool,

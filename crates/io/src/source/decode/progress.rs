@@ -22,7 +22,7 @@ pub struct GzipMember {
 pub struct ReadProgress {
     /// Bytes read from disk since the last [`take_bytes`](Self::take_bytes).
     taken: AtomicU64,
-    /// Bytes of the file that the decoder has consumed; for a plain file, that were read.
+    /// Bytes of the file that the decoder has consumed; for a plain file, all bytes read.
     used: AtomicU64,
     /// The value of `used` when the stream last yielded bytes.
     productive: AtomicU64,
@@ -93,7 +93,7 @@ impl Read for CountedFile {
     }
 }
 
-/// A reader that counts the bytes used of it.
+/// A reader that counts the bytes that its user has consumed.
 pub(super) struct UsedBytes<R> {
     reader: R,
     bytes: u64,

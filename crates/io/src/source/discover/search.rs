@@ -88,7 +88,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// A file, a folder or a glob. A path that exists is never taken for a glob.
+    /// Adds the files of an input, which is a file, a folder or a glob. A path that exists is never read as a glob.
     pub(super) fn input(&self, found: &mut Discovered, input: &str) -> Result<(), SourceError> {
         let path = Path::new(input);
         let metadata = match fs::metadata(path) {

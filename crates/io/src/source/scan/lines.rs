@@ -29,7 +29,7 @@ pub(crate) fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\n").unwrap_or(line)
 }
 
-/// Every line is a record, except lines of white space. A line beyond the limit counts as a record.
+/// Scans lines. Every line is a record, except lines of white space. A line beyond the limit counts as a record.
 pub(crate) struct LineScan {
     /// The line that is open.
     line: u64,

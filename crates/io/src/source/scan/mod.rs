@@ -63,7 +63,7 @@ pub(super) trait Scan: Send {
     /// the caller.
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
-    /// The stream ends with `data`, all of which was seen: adds the span up to its end, if one is open.
+    /// Ends the scan after the last byte of `data`, all of which was scanned. Adds the open span, if there is one.
     fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
     /// The line on which the open span begins.
@@ -84,8 +84,8 @@ pub(super) trait Scan: Send {
         None
     }
 
-    /// The bytes that close an output when no more is read. `_closed`: the output already has the closing span. The scanner may be ahead
-    /// of the output.
+    /// The bytes that close an output if reading ends early. `_closed` is true if the output already has the closing
+    /// span, since the scanner may be ahead of the output.
     fn closing(&self, _closed: bool) -> &'static [u8] {
         b""
     }

@@ -28,9 +28,9 @@ pub use self::arrow::ArrowTable;
 pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
 use self::row::Rows;
 
-/// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.
+/// The number of rows that a file of any size may claim, because runs of equal values take hardly any bytes.
 const ROWS_ANY_FILE: u64 = 1 << 20;
-/// Rows a file may claim for each of its bytes.
+/// The number of rows that a file may claim for each of its bytes.
 const ROWS_A_BYTE: u64 = 1 << 12;
 
 /// A table file whose frame has been read.
@@ -153,7 +153,7 @@ impl Table {
 }
 
 impl RowRange {
-    /// No rows: a table without any has its place in the output all the same.
+    /// An empty range: a table without rows is part of the output too.
     fn empty(table: &Arc<Table>) -> Self {
         Self {
             table: Arc::clone(table),

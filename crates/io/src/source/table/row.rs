@@ -28,7 +28,7 @@ pub(super) enum Cell<'a> {
     Json(String),
 }
 
-/// Makes a record of a row; also its length.
+/// Makes a record of a row. Returns its length too.
 pub(super) fn record<'a>(
     cell: Cell<'a>,
     id: Option<Cow<'a, str>>,

@@ -92,8 +92,8 @@ impl Http {
         http
     }
 
-    /// The kind to count a response by that is not a whole page its server meant to send: its status is not 2xx, or it is 206
-    /// and not all of the page.
+    /// The kind under which a response without a complete page is counted: its status is not 2xx, or it is 206 with a
+    /// part of the page. `None` for other responses.
     pub(super) fn without_page(&self) -> Option<&'static str> {
         match self.status {
             206 if !self.is_whole() => Some("status 206"),

@@ -7,11 +7,11 @@ use memchr::memmem;
 
 /// The first bytes of every record.
 pub(super) const MAGIC: &[u8] = b"WARC/";
-/// The beginning of the first field behind a version.
+/// The beginning of the first field after the version.
 const FIELD: &[u8] = b"WARC-";
 /// The maximum number of bytes that are needed to decide if a record begins.
 pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
-/// Bytes kept from earlier parts: the longest unfinished beginning, and the byte before it.
+/// The number of bytes kept from earlier parts: the longest incomplete beginning, and the byte before it.
 const HELD: usize = MAX_BEGINNING_BYTES;
 
 /// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.

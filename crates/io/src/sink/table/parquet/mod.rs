@@ -236,7 +236,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// The number of rows to read from row `first` on: at most a batch, and up to the next stretch that is skipped.
+    /// The number of rows to read from row `first` on: at most a batch, and up to the next rows that are skipped.
     fn batch_from(&self, first: u64) -> usize {
         let longest = (self.rows.end - first).min(BATCH_ROWS as u64) as usize;
         let mut unwanted = 0;

@@ -15,7 +15,7 @@ use crate::source::reject::RejectReason;
 const MAGIC: &[u8] = b"ARROW1";
 /// The magic number of Feather version 1.
 const FEATHER_1: &[u8] = b"FEA1";
-/// Comes before the length of a message since format version 0.15.
+/// The marker before the length of a message, since format version 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The largest message without its body in bytes. Schemas of a million columns stay below.
 const MAX_HEADER: u64 = 256 << 20;
@@ -97,7 +97,7 @@ impl Frame {
     }
 }
 
-/// The flatbuffer of a message, behind its length.
+/// The flatbuffer of a message, after its length.
 pub(super) fn message(header: &[u8]) -> Result<arrow_ipc::Message<'_>, RejectReason> {
     let start = if header.starts_with(&CONTINUATION) { 8 } else { 4 };
     let flat = header

@@ -4,7 +4,7 @@
 //! element; and it descends the schema by recursion. This walks the footer's Thrift (compact protocol) once, linear in its
 //! bytes, and refuses lists longer than the remaining bytes, schemas with more children than elements, and deep nesting.
 
-/// Structs within structs of the footer, and groups within groups of the schema.
+/// The maximum depth of structs in the footer and of groups in the schema.
 const MAX_DEPTH: usize = 64;
 
 /// `FileMetaData.schema`.
@@ -47,7 +47,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A schema element; the children it claims.
+    /// Reads a schema element. Returns the number of children that it claims.
     fn element(&mut self) -> Result<u64, &'static str> {
         let (mut field, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut field)? {

@@ -48,7 +48,7 @@ impl Field {
         Some(Ok(Self { leaf, descriptor }))
     }
 
-    /// The column of the text. `raw`: it may hold numbers instead.
+    /// The column of the text, or of numbers if `raw` is true.
     pub(super) fn text(schema: &SchemaDescriptor, key: &str, raw: bool) -> Result<Self, RejectReason> {
         let not_text = |found| RejectReason::ColumnNotText {
             key: key.to_owned(),
@@ -159,7 +159,7 @@ impl Field {
     }
 }
 
-/// Whole numbers as files before logical types annotate them.
+/// Whole numbers as annotated by files from before logical types.
 fn integer(converted: ConvertedType) -> Scalar {
     match converted {
         ConvertedType::TIMESTAMP_MILLIS => Scalar::Moment(1_000_000),

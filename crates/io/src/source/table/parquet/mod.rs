@@ -34,7 +34,7 @@ use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
-/// Bytes of text of one stretch, unpacked, if pages are not larger.
+/// The unpacked bytes of text of one range of rows, if pages are not larger.
 const PART: u64 = 2 << 20;
 /// The end of a file: the length of the footer and a magic number.
 const TAIL: u64 = 8;
@@ -164,8 +164,8 @@ impl ParquetTable {
         Ok(planned)
     }
 
-    /// The ends of the parts of a row group, in rows. They are ends of pages if these are known without unpacking, so that no page is
-    /// unpacked twice.
+    /// The ends of the parts of a row group, in rows. They are at ends of pages if these are known without unpacking,
+    /// so that no page is unpacked twice.
     fn cuts(
         &self,
         input: &Arc<File>,

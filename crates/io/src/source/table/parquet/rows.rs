@@ -15,7 +15,7 @@ use crate::source::record::{RecordKind, SortValue};
 use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// Rows decoded at a time. Values stay in their pages, so that this bounds little more than levels and slices.
+/// Rows decoded at a time. Values stay in their pages, so this number bounds little more than levels and slices.
 const BATCH: usize = 1024;
 
 /// The columns of one row group that are read.
@@ -169,7 +169,7 @@ impl Column {
         })
     }
 
-    /// Reads up to `rows` rows; how many there were.
+    /// Reads up to `rows` rows. Returns their number.
     fn read(&mut self, rows: usize) -> Result<usize, RejectReason> {
         let cells = &mut self.cells;
         cells.def.clear();
