@@ -102,7 +102,7 @@ impl RecordCounts {
 pub struct InputCounts {
     /// The given files, folders and globs.
     pub given: Vec<String>,
-    /// Files read.
+    /// The number of files read.
     pub files: u64,
     /// The size of these files in bytes.
     pub bytes: u64,
@@ -136,7 +136,7 @@ pub struct InputCounts {
 /// The parts of files that were not read.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NotTaken {
-    /// Files.
+    /// The number of files.
     pub files: u64,
     /// The total size of the parts.
     #[serde(flatten)]
