@@ -41,7 +41,7 @@ use centre::Centre;
 
 /// The maximum number of leaders of a group. Above that, items unlike their leader become ordinary followers.
 pub const MAX_LEADERS: usize = 64;
-/// The fewest members of a group whose centre is searched.
+/// The minimum number of members of a group whose centre is searched.
 const MIN_CENTRE_MEMBERS: u64 = 3;
 
 /// The groups of a stream.

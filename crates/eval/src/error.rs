@@ -67,7 +67,7 @@ pub enum EvalError {
     Incomplete {
         /// The lowest threshold asked for.
         lowest: f64,
-        /// The Jaccard from which on the list is complete.
+        /// The list is complete for pairs of at least this Jaccard.
         complete: f64,
     },
 }

@@ -83,8 +83,8 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Adds MinHash with 128 slots twice: called by its estimate, and banded with the engine's verification. `text_bytes` are the bytes a
-    /// document of the texts kept for verification.
+    /// Adds MinHash with 128 slots twice: with its estimate as the verdict, and in bands with the engine's
+    /// verification. `text_bytes` are the bytes per document of the texts kept for verification.
     pub(super) fn minhash(&mut self, text_bytes: f64) -> Result<(), EvalError> {
         let started = Instant::now();
         let signatures = Signatures::of(&self.documents.sets);

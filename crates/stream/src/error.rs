@@ -38,7 +38,7 @@ pub enum StateError {
         /// The version in the file.
         got: u32,
     },
-    /// The content of the file is not what was written.
+    /// The content of the file is damaged.
     #[error("{}: the state is damaged ({what}); restore a copy of it, or begin a new one", .path.display())]
     Damaged {
         /// The file.

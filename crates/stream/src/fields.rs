@@ -108,7 +108,7 @@ pub fn for_each_record(
     });
 }
 
-/// The fields of a chunk's records, except the time: one column a field, in the order of the records.
+/// The fields of a chunk's records, except the time: one column per field, in the order of the records.
 #[derive(Debug, Default)]
 pub(super) struct FieldColumns {
     titles: Vec<Option<SortValue>>,

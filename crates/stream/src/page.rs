@@ -84,7 +84,7 @@ impl StoriesPage {
         self.0.truncate(MAX_STORIES);
     }
 
-    /// The page as HTML. Times are shown if `timed`.
+    /// The page as HTML. Times are shown if `timed` is true.
     pub(super) fn html(mut self, summary: &ClusterSummary, timed: bool) -> String {
         self.drop_smallest();
         let page = Page {

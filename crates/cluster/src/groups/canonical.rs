@@ -34,7 +34,7 @@ pub enum Preference {
     Last,
     /// The longer text.
     Longest,
-    /// An address by https.
+    /// An address that begins with https.
     Https,
     /// The shorter address; a member without one comes last.
     UrlLength,

@@ -14,7 +14,7 @@ const MAX_COUNTED_MEMBERS: u8 = 64;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Centre {
     members: u8,
-    /// One count a bit.
+    /// One count per bit.
     ones: Vec<u8>,
 }
 

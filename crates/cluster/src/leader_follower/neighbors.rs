@@ -30,7 +30,7 @@ pub struct Similarity {
 /// and the other is `Core` or `Fringe`. Items with one of these two roles are *open*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JoinRole {
-    /// None: every candidate of the item is a link.
+    /// No role: every candidate of the item is a link.
     #[default]
     None,
     /// The item may have core items as further candidates.

@@ -44,7 +44,7 @@ pub(super) fn fingerprint(vector: impl Iterator<Item = TermWeight>, vocabulary: 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Centres {
     ids: Vec<u64>,
-    /// The words of the fingerprints, one column a word.
+    /// The words of the fingerprints, one column per word.
     words: [Vec<u64>; 2 * ROWS],
     /// The row of each story.
     rows: std::collections::HashMap<u64, usize>,
@@ -106,7 +106,7 @@ impl Centres {
     }
 }
 
-/// The distance that 98 of 100 vectors of a cosine are within.
+/// The distance within which 98 of 100 vectors with this cosine are.
 fn radius(cosine: f64) -> u32 {
     let differ = cosine.clamp(0.0, 1.0).acos() / std::f64::consts::PI;
     let deviation = (BITS * differ * (1.0 - differ)).sqrt();

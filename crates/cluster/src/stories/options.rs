@@ -5,8 +5,8 @@
 pub enum Method {
     /// The story whose centre has the highest cosine with the item.
     Nearest,
-    /// The story whose first item had the same leading bits of the fingerprint, as many as given: a cheap alternative
-    /// to a search, without threshold and merging.
+    /// The story whose first item had the same leading bits of the fingerprint, of the given number: a cheap
+    /// alternative to a search, without threshold and merging.
     EqualBits(u32),
 }
 

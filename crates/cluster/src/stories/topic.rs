@@ -19,7 +19,7 @@ use super::exact::ln;
 use super::story::{CentreTerm, Sites, Story};
 use super::vocabulary::{Vocabulary, WordRole};
 
-/// The fewest members of a story whose words are scored by shares.
+/// The minimum number of members of a story whose words are scored by shares.
 const MIN_SHARE_MEMBERS: u32 = 10;
 /// The maximum number of names of a topic.
 const MAX_NAMES: usize = 8;
@@ -145,7 +145,7 @@ fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 
     2.0 * (own - common)
 }
 
-/// Returns whether two English words are forms of one.
+/// Returns whether two English words are forms of the same word.
 fn same_word(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     short.len() >= 3

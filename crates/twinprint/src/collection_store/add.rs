@@ -48,7 +48,7 @@ pub(super) fn add(
     })
 }
 
-/// The addition under way.
+/// The state of adding records.
 struct Adding<'a> {
     store: &'a CollectionStore,
     progress: &'a dyn Progress,
@@ -112,7 +112,7 @@ impl Adding<'_> {
         Ok(())
     }
 
-    /// A document under an id that no other document of this input has in the collection.
+    /// Gives a document an id that no other document of this input has in the collection.
     fn named(&mut self, mut document: NewDocument) -> NewDocument {
         let collection = &self.store.collection;
         if !self.taken.insert(collection.id_hash(&document.id)) {

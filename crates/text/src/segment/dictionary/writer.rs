@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::node::{MAX_NODES, Node};
 
-/// The limit that a dictionary exceeds, in words.
+/// A description of the limit that a dictionary exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge(pub(super) &'static str);
 
