@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    /// The type of the column of ids, if that is one of whole numbers.
+    /// The type of the column of ids, if that is a column of integers.
     pub fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
         let key = options.id_key.as_deref()?;
         match self {

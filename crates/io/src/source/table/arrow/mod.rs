@@ -88,7 +88,7 @@ impl ArrowTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is one of whole numbers.
+    /// The type of the column that `key` names, if that is a column of integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         field::integer_type(&self.schema, key)
     }
