@@ -22,6 +22,7 @@ mod mapping;
 mod open;
 mod order;
 mod sectors;
+mod span;
 mod table;
 #[cfg(test)]
 mod tests;
