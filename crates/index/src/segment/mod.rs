@@ -41,7 +41,7 @@ pub use directory::DirectoryForm;
 pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
-pub use lookup::{Scratch, Stats};
+pub use lookup::{IdMatch, Scratch, Stats};
 pub(crate) use open::digest_of;
 
 /// The widest address of a table: its directory has that many bits' worth of entries.
