@@ -48,7 +48,7 @@ pub(super) fn add(
     })
 }
 
-/// The addition under way.
+/// The state of adding records.
 struct Adding<'a> {
     store: &'a CollectionStore,
     progress: &'a dyn Progress,
@@ -62,7 +62,7 @@ impl Adding<'_> {
         let mut places = Vec::new();
         let mut documents = Vec::new();
         for record in fed {
-            // A record that is no document is among the rejected ones.
+            // A record that is not a document is among the rejected ones.
             let Ok(document) = record.document else { continue };
             let place = record.place.to_string();
             for what in record.left_out {
@@ -112,7 +112,7 @@ impl Adding<'_> {
         Ok(())
     }
 
-    /// A document under an id that no other document of this input has in the collection.
+    /// Gives a document an id that no other document of this input has in the collection.
     fn named(&mut self, mut document: NewDocument) -> NewDocument {
         let collection = &self.store.collection;
         if !self.taken.insert(collection.id_hash(&document.id)) {
