@@ -11,6 +11,7 @@ use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::{Bounds, DirectoryForm, Encoded};
 use crate::segment::bits::word_at;
+use crate::segment::span::Span;
 
 /// Addresses between two positions.
 const GROUP: u32 = 64;
@@ -80,14 +81,17 @@ impl Bounds for EliasFano<'_> {
     }
 
     #[inline]
-    fn bucket(&self, address: u32) -> (u32, u32) {
+    fn bucket(&self, address: u32) -> Span {
         let (group, before) = (address / GROUP, address % GROUP);
         let mut from = self.position(group);
         if before > 0 {
             from = self.zero(from, before - 1) + 1;
         }
         let rows = |position: u64| position.saturating_sub(u64::from(address)) as u32;
-        (rows(from), rows(self.zero(from, 0)))
+        Span {
+            start: rows(from),
+            end: rows(self.zero(from, 0)),
+        }
     }
 
     fn touched(&self, address: u32) -> [Range<usize>; 2] {

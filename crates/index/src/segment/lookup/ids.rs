@@ -7,7 +7,8 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use crate::segment::codec::{Buckets, Span, each_codec};
+use crate::segment::codec::{Buckets, each_codec};
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// Stands for a row that is not known yet. No row has this number.

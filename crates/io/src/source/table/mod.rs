@@ -170,7 +170,7 @@ impl RowRange {
     }
 
     /// Yields each of its rows with its number from 1 and its length: text and id in bytes.
-    pub fn each(
+    pub(crate) fn each(
         &self,
         file: &SourceFile,
         options: &SourceOptions,

@@ -24,11 +24,12 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use self::ends::Ends;
 use self::huffman::Decoder;
 use self::page::Page;
-use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Span, Workspace, required};
+use super::{Buckets, Mismatch, Probe, ProbeCosts, Probed, RowCursor, Workspace, required};
 use crate::segment::bits::PADDING;
 use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
 use crate::segment::sectors::Sectors;
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// The minimum number of rows read at a time.
@@ -233,10 +234,10 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
                 prefetch_read(self.rows, at + ahead);
             }
         }
-        (start, end)
+        Span { start, end }
     }
 
-    fn verify_rows(&self, (start, end): Span) -> Result<(), SegmentError> {
+    fn verify_rows(&self, Span { start, end }: Span) -> Result<(), SegmentError> {
         if start >= end {
             return Ok(());
         }
@@ -254,26 +255,26 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     ) -> Result<u64, SegmentError> {
         let all = self.order.rest(!W::default());
         let mut candidates = 0;
-        for ((number, run), &(address, slot)) in (0..).zip(probed.runs).zip(probed.probes) {
+        for ((number, run), &Probe { address, slot }) in (0..).zip(probed.runs).zip(probed.probes) {
             let rest = probed.rests.get(slot as usize).copied().unwrap_or_default();
             let (first, last) = (
                 self.order.join(address, W::default()),
                 self.order.join(address, all),
             );
-            let asked = self.order.join(address, rest);
+            let wanted = self.order.join(address, rest);
             for page in run.start..run.end {
                 let before = page * self.stored.page_rows;
-                let mut look = |i: u32, row: W| {
+                let mut compare = |i: u32, row: W| {
                     candidates += 1;
-                    if (row ^ asked).distance(W::default()) <= k {
+                    if (row ^ wanted).distance(W::default()) <= k {
                         each(number, before + i, self.order.rest(row));
                     }
                 };
                 if let Some(rows) = self.remembered(page, &mut workspace.decoded)? {
                     let from = rows.partition_point(|&row| row < first);
-                    let of = rows[from..].iter().take_while(|&&row| row <= last);
-                    for (i, &row) in (from as u32..).zip(of) {
-                        look(i, row);
+                    let in_bucket = rows[from..].iter().take_while(|&&row| row <= last);
+                    for (i, &row) in (from as u32..).zip(in_bucket) {
+                        compare(i, row);
                     }
                     continue;
                 }
@@ -283,7 +284,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
                         break;
                     }
                     if row >= first {
-                        look(i, row);
+                        compare(i, row);
                     }
                 }
                 if rows.is_broken() {
@@ -299,7 +300,10 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
         if page == self.ends.pages() {
             return Ok(None);
         }
-        self.verify_rows((page, page + 1))?;
+        self.verify_rows(Span {
+            start: page,
+            end: page + 1,
+        })?;
         let mut rows = self.page(page);
         let found = (0..).zip(&mut rows).find(|&(_, row)| row >= permuted);
         if rows.is_broken() {
@@ -314,7 +318,10 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
         let upto = out.len() + STRETCH_ROWS;
         let mut page = place.row / self.stored.page_rows;
         while page < self.ends.pages() && out.len() < upto {
-            self.verify_rows((page, page + 1))?;
+            self.verify_rows(Span {
+                start: page,
+                end: page + 1,
+            })?;
             let before = out.last().copied();
             let at = out.len();
             self.decode(page, out)?;
