@@ -18,14 +18,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_text::Measure;
 use twinprint_text::overlap::ShingleSet;
 
-use super::document::{Answer, Best, Named, Verdict};
+use super::document::{Answer, BestMatch, DocumentRef, Verdict};
 use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::Prepared;
 use super::record::{Change, ChangeKind, DocumentRecord};
 use super::row::Row;
-use super::settings::{Settings, Store};
-use super::stories::Kept;
+use super::settings::{Settings, StoredContent};
+use super::stories::StoryEngine;
 use super::tables::Tables;
 use super::verify::{Asked, Found, Match, Rule, Shingles, find};
 
@@ -38,7 +38,7 @@ pub(crate) struct Commit<'a, 't, S> {
     pub(crate) shingles: &'a S,
     pub(crate) now: i64,
     /// The stories, where they are kept, ahead of what is committed.
-    pub(crate) stories: Option<&'a mut Kept>,
+    pub(crate) stories: Option<&'a mut StoryEngine>,
     /// Stories that became part of others.
     pub(crate) merged: Vec<(u64, u64)>,
     /// What the group has added or changed.
@@ -193,7 +193,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         };
         let best = decided.map(|decided| self.best(decided)).transpose()?;
         let joined = decided.and_then(|decided| self.row(decided.ordinal)).cloned();
-        let verified = prepared.text.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != StoredContent::None;
         if only_new && joined.is_some() && moved.is_none() {
             return Ok(Answer {
                 id: prepared.id.clone(),
@@ -298,7 +298,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.choose_canonical(old.group)?;
         }
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
-        let verified = prepared.text.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != StoredContent::None;
         Ok(Answer {
             id: prepared.id.clone(),
             verdict: Verdict::Updated,
@@ -360,7 +360,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.tables.put_row(row)?;
         self.tables.put_document(ordinal, record)?;
         self.tables.place(record, ordinal, true)?;
-        if self.settings.store != Store::None {
+        if self.settings.store != StoredContent::None {
             self.tables.put_text(ordinal, &prepared.stored)?;
         }
         self.enter_group(row, record)?;
@@ -381,16 +381,16 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(record)
     }
 
-    fn canonical(&self, group: u64) -> Result<Named, CollectionError> {
+    fn canonical(&self, group: u64) -> Result<DocumentRef, CollectionError> {
         let record = self.tables.document(self.tables.group(group)?.canonical)?;
-        Ok(Named {
+        Ok(DocumentRef {
             id: record.id,
             url: record.details.url,
         })
     }
 
-    fn best(&self, decided: Match) -> Result<Best, CollectionError> {
-        Ok(Best {
+    fn best(&self, decided: Match) -> Result<BestMatch, CollectionError> {
+        Ok(BestMatch {
             id: self.tables.document(decided.ordinal)?.id,
             hamming: decided.distance,
             jaccard: decided.similarity.map(|(jaccard, _)| jaccard),

@@ -22,7 +22,7 @@ const BYTES: usize = 4 << 20;
 
 /// One record of an input.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fed {
+pub struct InputRecord {
     /// Its number among the records of all inputs, documents and rejected ones, from 0.
     pub number: u64,
     /// The file and line of the record.
@@ -45,7 +45,7 @@ pub fn feed<E: From<JobError>>(
     keys: Option<&FieldKeys>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-    take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+    take: impl FnMut(Vec<InputRecord>) -> Result<(), E>,
 ) -> Result<Intake, E> {
     let work = WorkDir::temporary().map_err(JobError::from)?;
     let sources = Sources::discover_cancellable(inputs, options, work.path(), Arc::clone(cancel))
@@ -70,7 +70,7 @@ pub fn feed_from<E: From<JobError>>(
     keys: Option<&FieldKeys>,
     progress: &dyn Progress,
     wanted: &dyn Fn(u64) -> bool,
-    mut take: impl FnMut(Vec<Fed>) -> Result<(), E>,
+    mut take: impl FnMut(Vec<InputRecord>) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut number = 0;
     for batch in batches {
@@ -100,7 +100,7 @@ pub fn feed_from<E: From<JobError>>(
                         Ok(document)
                     }
                 };
-                waiting.push(Fed {
+                waiting.push(InputRecord {
                     number,
                     place: RecordPosition {
                         file: record.source,

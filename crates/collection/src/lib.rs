@@ -15,15 +15,14 @@
 //! on disk is checked when it is read.
 #![forbid(unsafe_code)]
 
-mod ask;
 mod begin;
 mod check;
 mod commit;
-mod copy;
+mod backup;
 mod document;
 mod error;
 mod feed;
-mod frozen;
+mod read_only_file;
 mod live;
 mod prepare;
 mod query;
@@ -35,7 +34,7 @@ mod runs;
 mod seal;
 mod settings;
 mod stats;
-mod store;
+mod database;
 mod stories;
 mod tables;
 #[cfg(test)]
@@ -57,21 +56,21 @@ use self::begin::{NewStore, configure, keys, load, stored_in};
 use self::commit::Effects;
 use self::live::Live;
 use self::prepare::DocumentPreparer;
-use self::store::Store as Disk;
-use self::stories::Kept;
+use self::database::Database;
+use self::stories::StoryEngine;
 use self::verify::SetCache;
-use self::writer::{Commitment, Done, Op, Request};
+use self::writer::{WriteDurability, WriteResult, WriteOp, Request};
 
-pub use ask::{Hit, Similar};
-pub use check::Checked;
-pub use document::{Answer, Best, Content, Details, Durability, MAX_TEXT, Named, NewDocument, Verdict};
+pub use check::{Hit, Similar};
+pub use integrity::IntegrityReport;
+pub use document::{Answer, BestMatch, Content, Details, Durability, MAX_TEXT, DocumentRef, NewDocument, Verdict};
 pub use error::CollectionError;
-pub use feed::{Fed, feed, feed_from};
+pub use feed::{InputRecord, feed, feed_from};
 pub use query::{Document, Group, GroupList};
-pub use record::{Change, ChangeKind, SourceRecord};
-pub use repair::Repaired;
+pub use record::{Change, ChangeKind, SourceCounts};
+pub use repair::RepairReport;
 pub use runs::Objection;
-pub use settings::{CanonicalBy, Settings, Store};
+pub use settings::{CanonicalBy, Settings, StoredContent};
 pub use stats::{SourceStats, Stats};
 pub use stories::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
 pub use twinprint_stream::parse_time;
@@ -87,19 +86,19 @@ const QUEUE: u64 = 20_000;
 /// An open collection. Cheap to clone; the last one closes it.
 #[derive(Clone)]
 pub struct Collection {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     writer: Arc<Writer>,
 }
 
 /// What all threads of a collection share.
-struct Inner {
-    store: Disk,
+struct Shared {
+    store: Database,
     settings: Settings,
-    workshop: DocumentPreparer,
+    preparer: DocumentPreparer,
     live: RwLock<Live>,
     /// None where none are kept; nothing inside once a write has failed and they could not be read again. Whoever holds this lock waits
     /// for no other but a reader's of `live`.
-    stories: Option<RwLock<Option<Kept>>>,
+    stories: Option<RwLock<Option<StoryEngine>>>,
     cache: SetCache,
     /// Odd while disk and memory may differ.
     version: AtomicU64,
@@ -135,7 +134,7 @@ impl std::fmt::Debug for Collection {
     /// Leaves out the keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Collection")
-            .field("path", &self.inner.store.path)
+            .field("path", &self.shared.store.path)
             .finish_non_exhaustive()
     }
 }
@@ -163,7 +162,7 @@ impl Collection {
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CollectionError> {
         settings.check()?;
         let new = NewStore::begin(dir)?;
-        configure(&Disk::create(new.unfinished())?, &settings)?;
+        configure(&Database::create(new.unfinished())?, &settings)?;
         new.publish()?;
         Self::open(dir)
     }
@@ -178,7 +177,7 @@ impl Collection {
     /// # Errors
     /// No collection there, one that is open elsewhere, or damage.
     pub fn open(dir: &Path) -> Result<Self, CollectionError> {
-        Self::over(stored_in(dir, Disk::open)?)
+        Self::over(stored_in(dir, Database::open)?)
     }
 
     /// Opens a collection for questions alone. Its file is not changed and need not be writable. Several processes may have it open so, and
@@ -187,7 +186,7 @@ impl Collection {
     /// # Errors
     /// No collection there, one that a process writes to, or damage.
     pub fn open_read_only(dir: &Path) -> Result<Self, CollectionError> {
-        Self::over(stored_in(dir, Disk::read)?)
+        Self::over(stored_in(dir, Database::read)?)
     }
 
     /// A collection over any storage, made where there is nothing in it: for tests that let storage fail.
@@ -198,14 +197,14 @@ impl Collection {
         settings: &Settings,
     ) -> Result<Self, CollectionError> {
         let new = backend.len().is_ok_and(|length| length == 0);
-        let store = Disk::with_backend(name, backend)?;
+        let store = Database::with_backend(name, backend)?;
         if new {
             configure(&store, settings)?;
         }
         Self::over(store)
     }
 
-    fn over(store: Disk) -> Result<Self, CollectionError> {
+    fn over(store: Database) -> Result<Self, CollectionError> {
         let config = store.config()?;
         let profile = config
             .settings
@@ -220,13 +219,13 @@ impl Collection {
             )));
         }
         let settings = config.settings.clone();
-        let workshop = DocumentPreparer::new(&settings, profile, keys(&config));
-        let (live, stories) = load(&store, workshop.profile(), &settings)?;
+        let preparer = DocumentPreparer::new(&settings, profile, keys(&config));
+        let (live, stories) = load(&store, preparer.profile(), &settings)?;
         let poisoned = store.unwritable.clone().map(OnceLock::from);
-        let inner = Arc::new(Inner {
+        let shared = Arc::new(Shared {
             store,
             settings,
-            workshop,
+            preparer,
             live: RwLock::new(live),
             stories: stories.map(|kept| RwLock::new(Some(kept))),
             cache: SetCache::default(),
@@ -237,19 +236,19 @@ impl Collection {
             clock: AtomicU64::new(0),
             opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         });
-        let (sender, thread) = if inner.store.is_read_only() {
+        let (sender, thread) = if shared.store.is_read_only() {
             (None, None)
         } else {
             let (sender, requests) = sync_channel(QUEUE as usize);
-            let shared = Arc::clone(&inner);
+            let shared = Arc::clone(&shared);
             let thread = std::thread::Builder::new()
                 .name("twinprint-writer".to_owned())
                 .spawn(move || writer::run(&shared, &requests))
-                .map_err(|error| CollectionError::io(&inner.store.path, &error))?;
+                .map_err(|error| CollectionError::io(&shared.store.path, &error))?;
             (Some(sender), Some(thread))
         };
         Ok(Self {
-            inner,
+            shared,
             writer: Arc::new(Writer {
                 requests: Mutex::new(sender),
                 thread: Mutex::new(thread),
@@ -259,7 +258,7 @@ impl Collection {
 
     /// A number that no other opening of a collection in this process has.
     pub fn opening(&self) -> u64 {
-        self.inner.opening
+        self.shared.opening
     }
 
     /// True if other handles of this opening are held. Dropping the last one closes the collection, which waits for the disk.
@@ -269,12 +268,12 @@ impl Collection {
 
     /// The settings it was made with.
     pub fn settings(&self) -> &Settings {
-        &self.inner.settings
+        &self.shared.settings
     }
 
     /// The profile of its fingerprints.
     pub fn profile(&self) -> &Profile {
-        self.inner.workshop.profile()
+        self.shared.preparer.profile()
     }
 
     /// Takes documents in, in order: document i sees the documents before it. They are committed together or not at all. One answer a
@@ -288,20 +287,20 @@ impl Collection {
         only_new: bool,
         durability: Durability,
     ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
-        self.put(documents, only_new, Commitment::Now(durability))
+        self.put(documents, only_new, WriteDurability::Chosen(durability))
     }
 
     fn put(
         &self,
         documents: Vec<NewDocument>,
         only_new: bool,
-        commitment: Commitment,
+        durability: WriteDurability,
     ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
-        let now = self.inner.now();
+        let now = self.shared.now();
         let prepare = |document: NewDocument| {
-            let whole = self.inner.settings.store == Store::None
+            let whole = self.shared.settings.store == StoredContent::None
                 || !matches!(document.content, Content::Fingerprint(_));
-            if self.inner.settings.stories && matches!(document.content, Content::Fingerprint(_)) {
+            if self.shared.settings.stories && matches!(document.content, Content::Fingerprint(_)) {
                 return Err(CollectionError::invalid(
                     "fingerprint: this collection keeps stories, so a document to be added needs a text; a check does not",
                 ));
@@ -311,24 +310,24 @@ impl Collection {
                     "fingerprint: this collection keeps texts, so a document to be added needs one; a check does not",
                 ));
             }
-            self.inner.workshop.prepare(document, now).map(Arc::new)
+            self.shared.preparer.prepare(document, now).map(Arc::new)
         };
         let prepared: Vec<_> = if documents.len() < 2 {
             documents.into_iter().map(prepare).collect()
         } else {
             documents.into_par_iter().map(prepare).collect()
         };
-        let ops = prepared.iter().flatten().map(|prepared| Op::Put {
+        let ops = prepared.iter().flatten().map(|prepared| WriteOp::Put {
             prepared: Arc::clone(prepared),
             only_new,
         });
-        let mut done = self.write(ops.collect(), commitment)?.into_iter();
+        let mut done = self.write(ops.collect(), durability)?.into_iter();
         Ok(prepared
             .into_iter()
             .map(|prepared| {
                 prepared?;
                 match done.next() {
-                    Some(Done::Answer(answer)) => Ok(*answer),
+                    Some(WriteResult::Answer(answer)) => Ok(*answer),
                     _ => Err(CollectionError::Closed),
                 }
             })
@@ -346,27 +345,27 @@ impl Collection {
     ) -> Result<Vec<Option<u64>>, CollectionError> {
         let ops = ids
             .iter()
-            .map(|id| Op::Delete(self.inner.workshop.id(id.as_ref())));
-        let done = self.write(ops.collect(), Commitment::Now(durability))?;
+            .map(|id| WriteOp::Delete(self.shared.preparer.id(id.as_ref())));
+        let done = self.write(ops.collect(), WriteDurability::Chosen(durability))?;
         let deleted = done.into_iter().map(|done| match done {
-            Done::Deleted(seq) => seq,
-            Done::Answer(_) | Done::Remembered => None,
+            WriteResult::Deleted(seq) => seq,
+            WriteResult::Answer(_) | WriteResult::RunRecorded => None,
         });
         Ok(deleted.collect())
     }
 
-    fn write(&self, ops: Vec<Op>, commitment: Commitment) -> Result<Vec<Done>, CollectionError> {
-        if let Some(error) = self.inner.refusal() {
+    fn write(&self, ops: Vec<WriteOp>, durability: WriteDurability) -> Result<Vec<WriteResult>, CollectionError> {
+        if let Some(error) = self.shared.refusal() {
             return Err(error);
         }
-        if self.inner.store.is_read_only() {
-            return Err(self.inner.store.read_only());
+        if self.shared.store.is_read_only() {
+            return Err(self.shared.store.read_only());
         }
         if ops.is_empty() {
             return Ok(Vec::new());
         }
         let count = ops.len() as u64;
-        let waiting = self.inner.waiting.fetch_add(count, Ordering::Relaxed);
+        let waiting = self.shared.waiting.fetch_add(count, Ordering::Relaxed);
         let (reply, answer) = sync_channel(1);
         let sent = if waiting > QUEUE {
             Err(CollectionError::Busy { waiting })
@@ -374,14 +373,14 @@ impl Collection {
             self.send(
                 Request {
                     ops,
-                    commitment,
+                    durability,
                     reply,
                 },
                 waiting,
             )
         };
         if let Err(error) = sent {
-            self.inner.waiting.fetch_sub(count, Ordering::Relaxed);
+            self.shared.waiting.fetch_sub(count, Ordering::Relaxed);
             return Err(error);
         }
         // Without an answer the writer is gone, with whatever it had.
@@ -399,17 +398,17 @@ impl Collection {
 
     /// Whether it refuses writes, and why.
     pub fn refusal(&self) -> Option<CollectionError> {
-        self.inner.refusal()
+        self.shared.refusal()
     }
 
     /// Documents that wait to be written.
     pub fn waiting(&self) -> u64 {
-        self.inner.waiting.load(Ordering::Relaxed)
+        self.shared.waiting.load(Ordering::Relaxed)
     }
 
     /// What was measured of commits since it was opened.
     pub fn commits(&self) -> Commits {
-        self.inner
+        self.shared
             .commits
             .lock()
             .map(|commits| *commits)
@@ -419,11 +418,11 @@ impl Collection {
     /// Sets the clock, for tests of expiry.
     #[cfg(test)]
     fn set_clock(&self, unix_seconds: u64) {
-        self.inner.clock.store(unix_seconds, Ordering::Relaxed);
+        self.shared.clock.store(unix_seconds, Ordering::Relaxed);
     }
 }
 
-impl Inner {
+impl Shared {
     fn now(&self) -> i64 {
         let set = self.clock.load(Ordering::Relaxed);
         let seconds = if set == 0 {

@@ -8,15 +8,15 @@ use std::sync::atomic::Ordering;
 use redb::{ReadTransaction, ReadableTable};
 use serde::{Deserialize, Serialize};
 
-use super::document::{Best, Details, Named, Verdict};
+use super::document::{BestMatch, Details, DocumentRef, Verdict};
 use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::decompress;
 use super::record::Change;
 use super::row::Row;
-use super::settings::Store;
-use super::store::{CHANGES, GROUPS, GroupRecord, MEMBERS};
-use super::{Collection, Inner};
+use super::settings::StoredContent;
+use super::database::{CHANGES, GROUPS, GroupRecord, MEMBERS};
+use super::{Collection, Shared};
 use twinprint_text::compare::{Comparison, compare};
 use twinprint_text::fingerprint_hex;
 
@@ -51,7 +51,7 @@ pub struct Document {
     pub verdict: Verdict,
     /// The leader of its group, which it was verified against; none of a leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best: Option<Best>,
+    pub best: Option<BestMatch>,
     /// The last change to it.
     pub seq: u64,
     /// Unix time in seconds at which it came in.
@@ -72,12 +72,12 @@ pub struct Group {
     /// Documents in it.
     pub size: u64,
     /// The document that others were verified against.
-    pub leader: Named,
+    pub leader: DocumentRef,
     /// The document that stands for it.
-    pub canonical: Named,
+    pub canonical: DocumentRef,
     /// Some of its members, in order of their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Named>,
+    pub members: Vec<DocumentRef>,
     /// Ask for the members after this number for more; none at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
@@ -97,7 +97,7 @@ pub struct GroupList {
 impl Collection {
     /// Documents there are.
     pub fn len(&self) -> usize {
-        self.inner.live.read().map_or(0, |live| live.len())
+        self.shared.live.read().map_or(0, |live| live.len())
     }
 
     /// Whether there is none.
@@ -110,13 +110,13 @@ impl Collection {
     /// # Errors
     /// None of that id, or damage.
     pub fn get(&self, id: &str) -> Result<Document, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|live, transaction| {
+        let shared = &*self.shared;
+        shared.consistent(|live, transaction| {
             let row = live
-                .by_id(inner.workshop.id(id))
-                .filter(|row| !row.is_expired(inner.now()));
+                .by_id(shared.preparer.id(id))
+                .filter(|row| !row.is_expired(shared.now()));
             match row {
-                Some(row) => inner.stored(transaction, row, live.story(row.story)),
+                Some(row) => shared.stored(transaction, row, live.story(row.story)),
                 None => Err(CollectionError::NoDocument { id: id.to_owned() }),
             }
         })
@@ -131,20 +131,20 @@ impl Collection {
         after: u64,
         limit: usize,
     ) -> Result<(Vec<Document>, Option<u64>), CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|live, transaction| {
-            let table = inner.store.table(transaction, super::store::ROWS)?;
+        let shared = &*self.shared;
+        shared.consistent(|live, transaction| {
+            let table = shared.store.table(transaction, super::database::ROWS)?;
             let range = table
                 .range(after.saturating_add(1)..)
-                .map_err(|error| inner.store.unreadable(error))?;
+                .map_err(|error| shared.store.unreadable(error))?;
             let mut documents = Vec::new();
             let mut last = None;
             for entry in range.take(limit.clamp(1, MAX_LIST)) {
-                let (key, _) = entry.map_err(|error| inner.store.unreadable(error))?;
+                let (key, _) = entry.map_err(|error| shared.store.unreadable(error))?;
                 last = Some(key.value());
                 // A row that memory does not have yet is not told of yet.
-                if let Some(row) = live.row(key.value()).filter(|row| !row.is_expired(inner.now())) {
-                    documents.push(inner.stored(transaction, row, live.story(row.story))?);
+                if let Some(row) = live.row(key.value()).filter(|row| !row.is_expired(shared.now())) {
+                    documents.push(shared.stored(transaction, row, live.story(row.story))?);
                 }
             }
             Ok((documents, last))
@@ -156,17 +156,17 @@ impl Collection {
     /// # Errors
     /// None of an id, a collection that keeps no texts, damage.
     pub fn explain(&self, a: &str, b: &str) -> Result<Comparison, CollectionError> {
-        if self.inner.settings.store != Store::Text {
+        if self.shared.settings.store != StoredContent::Text {
             return Err(CollectionError::invalid(
                 "explain: this collection keeps no texts to be explained (store is not text)",
             ));
         }
         let (a, b) = (self.get(a)?, self.get(b)?);
         let text = |document: Document| document.text.unwrap_or_default();
-        let public = twinprint_text::Profile::parse(&self.inner.settings.profile)
+        let public = twinprint_text::Profile::parse(&self.shared.settings.profile)
             .map_err(|error| CollectionError::Invalid(error.to_string()))?;
         let mut comparison = compare(&text(a), &text(b), &public, true);
-        if self.inner.settings.keyed {
+        if self.shared.settings.keyed {
             // What follows from the secret key is not told; and what the public key says is not what decided.
             comparison.fingerprints = [String::new(), String::new()];
             if let Some(explanation) = &mut comparison.explanation {
@@ -181,17 +181,17 @@ impl Collection {
     /// # Errors
     /// Damage.
     pub fn groups(&self, after: u64, min_size: u64, limit: usize) -> Result<GroupList, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|_, transaction| {
-            let table = inner.store.table(transaction, GROUPS)?;
+        let shared = &*self.shared;
+        shared.consistent(|_, transaction| {
+            let table = shared.store.table(transaction, GROUPS)?;
             let range = table
                 .range(after.saturating_add(1)..)
-                .map_err(|error| inner.store.unreadable(error))?;
+                .map_err(|error| shared.store.unreadable(error))?;
             let limit = limit.clamp(1, MAX_LIST);
             let mut groups = Vec::new();
             let mut next_after = None;
             for (looked, entry) in range.enumerate() {
-                let (key, value) = entry.map_err(|error| inner.store.unreadable(error))?;
+                let (key, value) = entry.map_err(|error| shared.store.unreadable(error))?;
                 // Neither the list nor the search for large groups goes on for ever: the caller asks for more.
                 if groups.len() == limit || looked == 100 * MAX_LIST {
                     break;
@@ -199,13 +199,13 @@ impl Collection {
                 let number = key.value();
                 let record = super::seal::unseal("groups", &number.to_le_bytes(), value.value())
                     .and_then(GroupRecord::decode)
-                    .ok_or_else(|| inner.store.wrong("groups", number))?;
+                    .ok_or_else(|| shared.store.wrong("groups", number))?;
                 next_after = Some(number);
                 if record.size >= min_size {
-                    groups.push(inner.group(transaction, number, record, None)?);
+                    groups.push(shared.group(transaction, number, record, None)?);
                 }
             }
-            let end = table.last().map_err(|error| inner.store.unreadable(error))?;
+            let end = table.last().map_err(|error| shared.store.unreadable(error))?;
             let end = end.map(|(key, _)| key.value());
             Ok(GroupList {
                 groups,
@@ -219,12 +219,12 @@ impl Collection {
     /// # Errors
     /// None of that number, or damage.
     pub fn group(&self, number: u64, after: u64, limit: usize) -> Result<Group, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(
-            |_, transaction| match inner.store.read_group(transaction, number)? {
+        let shared = &*self.shared;
+        shared.consistent(
+            |_, transaction| match shared.store.read_group(transaction, number)? {
                 Some(record) => {
                     let part = (after, limit.clamp(1, MAX_LIST));
-                    inner.group(transaction, number, record, Some(part))
+                    shared.group(transaction, number, record, Some(part))
                 }
                 None => Err(CollectionError::NoGroup(number)),
             },
@@ -236,8 +236,8 @@ impl Collection {
     /// # Errors
     /// Damage.
     pub fn changes(&self, since: u64, limit: usize) -> Result<Vec<Change>, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|_, transaction| inner.store.read_changes(transaction, since, limit.min(MAX_LIST)))
+        let shared = &*self.shared;
+        shared.consistent(|_, transaction| shared.store.read_changes(transaction, since, limit.min(MAX_LIST)))
     }
 
     /// The number of the first change that is still told of.
@@ -245,16 +245,16 @@ impl Collection {
     /// # Errors
     /// Damage.
     pub fn first_change(&self) -> Result<Option<u64>, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|_, transaction| {
-            let table = inner.store.table(transaction, CHANGES)?;
-            let first = table.first().map_err(|error| inner.store.unreadable(error))?;
+        let shared = &*self.shared;
+        shared.consistent(|_, transaction| {
+            let table = shared.store.table(transaction, CHANGES)?;
+            let first = table.first().map_err(|error| shared.store.unreadable(error))?;
             Ok(first.map(|(key, _)| key.value()))
         })
     }
 }
 
-impl Inner {
+impl Shared {
     /// Asks again while commits come in between.
     pub(super) fn consistent<T>(
         &self,
@@ -292,14 +292,14 @@ impl Inner {
         &self,
         transaction: &ReadTransaction,
         row: &Row,
-        stored: Option<Best>,
-    ) -> Result<Option<Best>, CollectionError> {
+        stored: Option<BestMatch>,
+    ) -> Result<Option<BestMatch>, CollectionError> {
         let Some(best) = stored.filter(|_| !row.leads) else {
             return Ok(None);
         };
         let leader = self.group_of(transaction, row)?.leader;
         let id = self.record(transaction, leader)?.id;
-        Ok(Some(Best { id, ..best }))
+        Ok(Some(BestMatch { id, ..best }))
     }
 
     /// The group of a document.
@@ -312,9 +312,9 @@ impl Inner {
         group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))
     }
 
-    pub(super) fn named(&self, transaction: &ReadTransaction, number: u64) -> Result<Named, CollectionError> {
+    pub(super) fn named(&self, transaction: &ReadTransaction, number: u64) -> Result<DocumentRef, CollectionError> {
         let record = self.record(transaction, number)?;
-        Ok(Named {
+        Ok(DocumentRef {
             id: record.id,
             url: record.details.url,
         })
@@ -328,7 +328,7 @@ impl Inner {
     ) -> Result<Document, CollectionError> {
         let record = self.record(transaction, row.ordinal)?;
         let text = match self.settings.store {
-            Store::Text => {
+            StoredContent::Text => {
                 let lost = || {
                     self.store
                         .damaged(format!("document {} has lost its text", row.ordinal))
@@ -339,7 +339,7 @@ impl Inner {
             _ => None,
         };
         let best = self.followed(transaction, row, record.best)?;
-        let bits = self.workshop.profile().bits();
+        let bits = self.preparer.profile().bits();
         Ok(Document {
             id: record.id,
             details: record.details,

@@ -4,7 +4,7 @@
 //! it is written or synced leaves memory as it was, and the collection refuses writes from then on: after a failed sync the
 //! system may have dropped the pages and forgotten it.
 //!
-//! Writes that are [`Held`](Commitment::Held) are committed in memory only, so that later writes see them, until the next write that is
+//! Writes that are [`Held`](WriteDurability::Pending) are committed in memory only, so that later writes see them, until the next write that is
 //! [`Synced`](Durability::Synced) makes all of them durable at once. If no such write comes, they are rolled back ([`Hold`]).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use redb::ReadableDatabase;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Inner;
+use super::Shared;
 use super::commit::{Commit, Effects};
 use super::document::{Answer, Durability};
 use super::error::CollectionError;
@@ -26,7 +26,7 @@ use super::prepare::Prepared;
 use super::record::ChangeKind;
 use super::row::Row;
 use super::runs;
-use super::stories::{self, Kept};
+use super::stories::{self, StoryEngine};
 use super::tables::Tables;
 use super::verify::{Asked, Found, Rule, Stored, find};
 use twinprint_io::guard::guarded;
@@ -40,7 +40,7 @@ const EXPIRED: usize = 1000;
 const TICK: Duration = Duration::from_millis(500);
 
 /// One write.
-pub(crate) enum Op {
+pub(crate) enum WriteOp {
     /// Take in a document; only where it is new, if so asked.
     Put { prepared: Arc<Prepared>, only_new: bool },
     /// Delete the document with this keyed hash of its id.
@@ -51,7 +51,7 @@ pub(crate) enum Op {
 
 /// When a write becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Commitment {
+pub(crate) enum WriteDurability {
     /// As the caller of the collection chose.
     Now(Durability),
     /// With the next synced write; never, if none comes.
@@ -60,7 +60,7 @@ pub(crate) enum Commitment {
 
 /// What came of it.
 #[derive(Debug)]
-pub(crate) enum Done {
+pub(crate) enum WriteResult {
     Answer(Box<Answer>),
     /// The number of the change, or none where there was nothing to delete.
     Deleted(Option<u64>),
@@ -70,21 +70,21 @@ pub(crate) enum Done {
 
 /// Writes that belong together: they are committed together or not at all.
 pub(crate) struct Request {
-    pub(crate) ops: Vec<Op>,
-    pub(crate) commitment: Commitment,
-    pub(crate) reply: SyncSender<Result<Vec<Done>, CollectionError>>,
+    pub(crate) ops: Vec<WriteOp>,
+    pub(crate) durability: WriteDurability,
+    pub(crate) reply: SyncSender<Result<Vec<WriteResult>, CollectionError>>,
 }
 
 /// What a group of requests comes to.
 struct Outcome {
-    done: Vec<Vec<Done>>,
+    done: Vec<Vec<WriteResult>>,
     effects: Effects,
 }
 
 /// Writes until nobody can ask any more.
-pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
+pub(crate) fn run(shared: &Shared, requests: &Receiver<Request>) {
     let mut unsynced = false;
-    let mut hold = Hold { inner, before: None };
+    let mut hold = Hold { shared, before: None };
     let mut ticked = Instant::now();
     loop {
         let mut group = Vec::new();
@@ -103,19 +103,19 @@ pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        inner.waiting.fetch_sub(waiting as u64, Ordering::Relaxed);
+        shared.waiting.fetch_sub(waiting as u64, Ordering::Relaxed);
         let due = ticked.elapsed() >= TICK;
-        let expired = inner.has_expired();
-        let committed = |commitment| group.iter().any(|request| request.commitment == commitment);
-        let synced = committed(Commitment::Now(Durability::Synced));
-        let held = committed(Commitment::Held);
+        let expired = shared.has_expired();
+        let committed = |durability| group.iter().any(|request| request.durability == durability);
+        let synced = committed(WriteDurability::Chosen(Durability::Synced));
+        let held = committed(WriteDurability::Pending);
         if group.is_empty() && (hold.is_on() || !expired && !unsynced) {
-            inner.tidy();
+            shared.tidy();
             continue;
         }
         if held && !hold.is_on() {
             if unsynced {
-                write(inner, Vec::new(), (true, false));
+                write(shared, Vec::new(), (true, false));
             }
             hold.begin();
         }
@@ -123,7 +123,7 @@ pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
         if due {
             ticked = Instant::now();
         }
-        write(inner, group, (sync, false));
+        write(shared, group, (sync, false));
         if sync {
             hold.end();
         }
@@ -132,15 +132,15 @@ pub(crate) fn run(inner: &Inner, requests: &Receiver<Request>) {
     if hold.is_on() {
         return;
     }
-    if unsynced || inner.stories_due() {
-        write(inner, Vec::new(), (true, true));
+    if unsynced || shared.stories_due() {
+        write(shared, Vec::new(), (true, true));
     }
 }
 
 /// Writes that are held back from the disk. Dropped while it is on, it rolls them back: a store that is closed makes durable what was
 /// committed in memory.
 struct Hold<'i> {
-    inner: &'i Inner,
+    shared: &'i Shared,
     /// The store as it was before the first of these writes.
     before: Option<redb::Savepoint>,
 }
@@ -152,7 +152,7 @@ impl Hold<'_> {
 
     /// Notes the state to go back to. A collection that cannot do so refuses writes.
     fn begin(&mut self) {
-        let store = &self.inner.store;
+        let store = &self.shared.store;
         let begun = store.writing(|db| {
             let transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
             let savepoint = transaction.ephemeral_savepoint();
@@ -160,21 +160,21 @@ impl Hold<'_> {
         });
         match begun {
             Ok(savepoint) => self.before = Some(savepoint),
-            Err(error) => self.inner.poison(&error),
+            Err(error) => self.shared.poison(&error),
         }
     }
 
     /// Ends the hold once the held writes are durable. If making them durable failed, the collection refuses writes, and the store makes
     /// nothing durable any more.
     fn end(&mut self) {
-        if self.inner.refusal().is_none() {
+        if self.shared.refusal().is_none() {
             let before = self.before.take();
             let _panicked = guarded(|| drop(before));
         }
     }
 
     fn roll_back(&self, savepoint: redb::Savepoint) -> Result<(), CollectionError> {
-        let store = &self.inner.store;
+        let store = &self.shared.store;
         store.writing(|db| {
             let mut transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
             transaction.set_quick_repair(true);
@@ -193,7 +193,7 @@ impl Drop for Hold<'_> {
             return;
         };
         // Memory holds what the disk does not.
-        self.inner.poison(&CollectionError::Closed);
+        self.shared.poison(&CollectionError::Closed);
         // After a failed write the store makes nothing durable any more, which comes to the same.
         let _failed = self.roll_back(savepoint);
     }
@@ -202,21 +202,21 @@ impl Drop for Hold<'_> {
 /// What of a group is to survive, and whether it is the last.
 type Manner = (bool, bool);
 
-fn write(inner: &Inner, group: Vec<Request>, manner: Manner) {
-    let refused = inner.refusal();
+fn write(shared: &Shared, group: Vec<Request>, manner: Manner) {
+    let refused = shared.refusal();
     let result = match refused {
         Some(error) => Err(error),
-        None => commit(inner, &group, manner).inspect_err(|error| inner.poison(error)),
+        None => commit(shared, &group, manner).inspect_err(|error| shared.poison(error)),
     };
     if let Ok(outcome) = result {
-        inner.absorb(outcome.effects);
+        shared.absorb(outcome.effects);
         for (request, done) in group.into_iter().zip(outcome.done) {
             // Who asked may have gone away.
             let _gone = request.reply.send(Ok(done));
         }
     } else {
-        inner.end_change();
-        let error = inner.refusal().unwrap_or(CollectionError::Closed);
+        shared.end_change();
+        let error = shared.refusal().unwrap_or(CollectionError::Closed);
         for request in group {
             let _gone = request.reply.send(Err(error.clone()));
         }
@@ -225,39 +225,39 @@ fn write(inner: &Inner, group: Vec<Request>, manner: Manner) {
 
 /// Decides and commits. Any error, and any panic of the store, leaves the disk as it was before or, where only the last sync failed, in a
 /// state nobody was told of.
-fn commit(inner: &Inner, group: &[Request], manner: Manner) -> Result<Outcome, CollectionError> {
+fn commit(shared: &Shared, group: &[Request], manner: Manner) -> Result<Outcome, CollectionError> {
     // Whoever asks about stories waits until they are what is committed again.
-    let stories = inner.stories.as_ref();
+    let stories = shared.stories.as_ref();
     let mut stories = stories.map(|stories| stories.write().unwrap_or_else(PoisonError::into_inner));
     let kept = stories.as_mut().and_then(|stories| stories.as_mut());
-    let result = inner
+    let result = shared
         .store
-        .writing(|db| decide_and_commit(inner, db, group, manner, kept));
+        .writing(|db| decide_and_commit(shared, db, group, manner, kept));
     if let (Err(_), Some(stories)) = (&result, &mut stories) {
-        let again = inner
+        let again = shared
             .store
-            .reading(|transaction| stories::load(&inner.store, transaction, &inner.settings));
+            .reading(|transaction| stories::load(&shared.store, transaction, &shared.settings));
         **stories = again.ok().flatten();
     }
     result
 }
 
 fn decide_and_commit(
-    inner: &Inner,
+    shared: &Shared,
     db: &redb::Database,
     group: &[Request],
     (sync, closing): Manner,
-    kept: Option<&mut Kept>,
+    kept: Option<&mut StoryEngine>,
 ) -> Result<Outcome, CollectionError> {
-    let store = &inner.store;
-    let now = inner.now();
-    let settled = inner.live.read().map_err(|_| CollectionError::Closed)?;
+    let store = &shared.store;
+    let now = shared.now();
+    let settled = shared.live.read().map_err(|_| CollectionError::Closed)?;
     let snapshot = db.begin_read().map_err(|error| store.unreadable(error))?;
     let shingles = Stored {
         store,
         transaction: &snapshot,
-        workshop: &inner.workshop,
-        cache: &inner.cache,
+        preparer: &shared.preparer,
+        cache: &shared.cache,
     };
     let mut transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
     let durability = if sync {
@@ -271,7 +271,7 @@ fn decide_and_commit(
     transaction.set_quick_repair(true);
     let manner = (sync, closing);
     let (done, effects) = decide(
-        inner,
+        shared,
         group,
         (&settled, &shingles),
         &transaction,
@@ -279,10 +279,10 @@ fn decide_and_commit(
         kept,
     )?;
     // From here until memory follows, disk and memory differ: readers that trip over it look again.
-    inner.begin_change();
+    shared.begin_change();
     let began = Instant::now();
     transaction.commit().map_err(|error| store.unreadable(error))?;
-    inner.note_commit(
+    shared.note_commit(
         began.elapsed(),
         group.iter().map(|request| request.ops.len()).sum(),
     );
@@ -291,24 +291,24 @@ fn decide_and_commit(
 
 /// Decides every write of the group and writes what comes of it to the transaction.
 fn decide(
-    inner: &Inner,
+    shared: &Shared,
     group: &[Request],
     (settled, shingles): (&Live, &Stored<'_>),
     transaction: &redb::WriteTransaction,
     (now, (sync, closing)): (i64, Manner),
-    kept: Option<&mut Kept>,
-) -> Result<(Vec<Vec<Done>>, Effects), CollectionError> {
-    let found = find_all(inner, group, settled, shingles, now)?;
-    let settings = &inner.settings;
+    kept: Option<&mut StoryEngine>,
+) -> Result<(Vec<Vec<WriteResult>>, Effects), CollectionError> {
+    let found = find_all(shared, group, settled, shingles, now)?;
+    let settings = &shared.settings;
     let mut commit = Commit {
         settings,
         settled,
-        tables: Tables::open(&inner.store, transaction, settings.stories)?,
+        tables: Tables::open(&shared.store, transaction, settings.stories)?,
         shingles,
         now,
         stories: kept,
         merged: Vec::new(),
-        fresh: Live::new(inner.workshop.profile().bits(), settings.k, settings.threshold),
+        fresh: Live::new(shared.preparer.profile().bits(), settings.k, settings.threshold),
         removed: FxHashSet::default(),
         orphans: BTreeMap::new(),
         without_canonical: BTreeSet::new(),
@@ -321,16 +321,16 @@ fn decide(
         let mut answers = Vec::with_capacity(request.ops.len());
         for op in &request.ops {
             answers.push(match op {
-                Op::Put { prepared, only_new } => {
+                WriteOp::Put { prepared, only_new } => {
                     let settled = found.next().unwrap_or_default();
                     let mut answer = commit.put(prepared, &settled, *only_new)?;
                     answer.durable = sync || answer.seq.is_none();
-                    Done::Answer(Box::new(answer))
+                    WriteResult::Answer(Box::new(answer))
                 }
-                Op::Delete(id) => Done::Deleted(commit.delete(*id, ChangeKind::Deleted)?),
-                Op::Remember(entry) => {
-                    runs::remember(&inner.store, transaction, entry)?;
-                    Done::Remembered
+                WriteOp::Delete(id) => WriteResult::Deleted(commit.delete(*id, ChangeKind::Deleted)?),
+                WriteOp::RecordRun(entry) => {
+                    runs::remember(&shared.store, transaction, entry)?;
+                    WriteResult::RunRecorded
                 }
             });
         }
@@ -362,7 +362,7 @@ fn decide(
 
 /// What every document of the group finds among settled ones, in order.
 fn find_all(
-    inner: &Inner,
+    shared: &Shared,
     group: &[Request],
     settled: &Live,
     shingles: &Stored<'_>,
@@ -372,17 +372,17 @@ fn find_all(
         .iter()
         .flat_map(|request| &request.ops)
         .filter_map(|op| match op {
-            Op::Put { prepared, .. } => Some(&**prepared),
-            Op::Delete(_) | Op::Remember(_) => None,
+            WriteOp::Put { prepared, .. } => Some(&**prepared),
+            WriteOp::Delete(_) | WriteOp::RecordRun(_) => None,
         })
         .collect();
     let one = |prepared: &&Prepared| {
         // An equal text decides by itself; should it be deleted in this group, its group is looked for after all.
-        let rule = Rule::of(&inner.settings);
-        let asked = Asked::new(prepared, &inner.settings);
+        let rule = Rule::of(&shared.settings);
+        let asked = Asked::new(prepared, &shared.settings);
         let there = |row: &Row| !row.is_expired(now) && row.id != prepared.row.id;
         let find = || find(asked, settled, shingles, rule, there);
-        inner.store.guard(find)
+        shared.store.guard(find)
     };
     if puts.len() < 4 {
         puts.iter().map(one).collect()

@@ -9,7 +9,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{
-    Collection, CollectionError, Content, Details, Document, Durability, FILE, NewDocument, Repaired,
+    Collection, CollectionError, Content, Details, Document, Durability, FILE, NewDocument, RepairReport,
     Settings,
 };
 use twinprint_io::guard::catches_panics;
@@ -161,7 +161,7 @@ impl Victim {
         end
     }
 
-    fn judge_repaired(&self, whole: bool, repaired: Repaired, damage: &str) -> End {
+    fn judge_repaired(&self, whole: bool, repaired: RepairReport, damage: &str) -> End {
         let (dir, mended) = (self.place("c"), self.place("mended"));
         Collection::verify_in(&mended).unwrap_or_else(|error| panic!("{damage}: {error}"));
         let saved = all(&Collection::open_read_only(&mended).unwrap());

@@ -36,11 +36,11 @@ fn entry(digest: u128, name: u128, added: &[u64]) -> EndedRun {
 }
 
 /// Holds documents `from` to `from` + 9, in two calls; their numbers.
-fn hold(collection: &Collection, from: u64) -> Result<Vec<u64>, CollectionError> {
+fn add_pending(collection: &Collection, from: u64) -> Result<Vec<u64>, CollectionError> {
     let mut numbers = Vec::new();
     for half in [from..from + 5, from + 5..from + 10] {
         let documents = half.map(|n| document(&format!("d{n}"), text(n, 80, 0))).collect();
-        let answers = collection.hold(documents)?;
+        let answers = collection.add_pending(documents)?;
         numbers.extend(answers.into_iter().map(|answer| answer.unwrap().seq.unwrap()));
     }
     Ok(numbers)
@@ -72,7 +72,7 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
         collection.verify().unwrap();
 
         let numbers = hold(&collection, 0).unwrap();
-        collection.conclude(entry(7, 1, &numbers)).unwrap();
+        collection.commit_run(entry(7, 1, &numbers)).unwrap();
         // Writes after it are as always.
         let further = vec![document("after", text(98, 80, 0))];
         collection.add(further, false, Durability::Synced).unwrap();
@@ -97,14 +97,14 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
     let place = |name: &str| dir.path().join(name);
     let collection = Collection::create(&place("c"), Settings::default()).unwrap();
     let numbers = hold(&collection, 0).unwrap();
-    collection.conclude(entry(7, 1, &numbers)).unwrap();
-    collection.conclude(entry(9, 3, &[])).unwrap();
+    collection.commit_run(entry(7, 1, &numbers)).unwrap();
+    collection.commit_run(entry(9, 3, &[])).unwrap();
     let again = EndedRun {
         answers: Vec::new(),
         ended: 1_800_000_000,
         ..entry(7, 2, &[500])
     };
-    collection.conclude(again).unwrap();
+    collection.commit_run(again).unwrap();
     let checked = collection.backup(&place("copy")).unwrap();
     assert_eq!(checked.runs, 2);
     drop(collection);
@@ -129,7 +129,7 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
             let collection = open(&store, stories).unwrap();
             let began = store.calls();
             let numbers = hold(&collection, 0).unwrap();
-            collection.conclude(entry(7, 1, &numbers)).unwrap();
+            collection.commit_run(entry(7, 1, &numbers)).unwrap();
             drop(collection);
             store.calls() - began
         };
@@ -139,7 +139,7 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
             let collection = open(&store, stories).unwrap();
             store.fail_after(n, kind);
             let concluded = hold(&collection, 0)
-                .and_then(|numbers| collection.conclude(entry(7, 1, &numbers)))
+                .and_then(|numbers| collection.commit_run(entry(7, 1, &numbers)))
                 .is_ok();
             drop(collection);
             let mut state = n;
@@ -177,7 +177,7 @@ fn collections_of_older_versions_have_no_runs_until_the_first() {
         assert_eq!(collection.verify().unwrap().runs, 0);
         assert!(!collection.has_run(7, 1).unwrap() && collection.past_run(7).unwrap().is_none());
         let numbers = hold(&collection, 0).unwrap();
-        collection.conclude(entry(7, 1, &numbers)).unwrap();
+        collection.commit_run(entry(7, 1, &numbers)).unwrap();
         drop(collection);
         let collection = Collection::open(dir.path()).unwrap();
         assert_eq!((collection.len(), collection.verify().unwrap().runs), (13, 1));

@@ -134,7 +134,7 @@ impl Twin {
         let story = match label {
             Some(&label) if self.engine.grow(label, time, self.clock) => self.engine.resolve(label),
             _ => {
-                let prepared = collection.inner.workshop.prepare(document.clone(), 0).unwrap();
+                let prepared = collection.shared.preparer.prepare(document.clone(), 0).unwrap();
                 let (item, _) = prepared.item.unwrap();
                 item.represent(seq, time, |item| self.engine.place(item, self.clock))
                     .story

@@ -9,7 +9,7 @@
 //! | `groups` | group | [`GroupRecord`] |
 //! | `members` | group, number | nothing |
 //! | `by_source` | source, number | nothing |
-//! | `sources` | source | [`SourceRecord`], JSON |
+//! | `sources` | source | [`SourceCounts`], JSON |
 //! | `changes` | sequence number | [`Change`], JSON |
 //! | `runs` | digest of an input | runs that added what they kept ([`runs`](super::runs)), JSON; made with the first of them |
 //! | `run_parts` | digest, number of a part | their answers and documents, JSON, compressed |
@@ -36,7 +36,7 @@ use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, Readabl
 use serde::{Deserialize, Serialize};
 
 use super::error::CollectionError;
-use super::frozen::Frozen;
+use super::read_only_file::ReadOnlyFile;
 use super::settings::Settings;
 use twinprint_io::guard::guarded;
 
@@ -138,7 +138,7 @@ pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
 }
 
 /// An open store.
-pub(crate) struct Store {
+pub(crate) struct Database {
     pub(crate) path: PathBuf,
     /// Why the medium takes no writes, if it takes none.
     pub(crate) unwritable: Option<String>,
@@ -151,7 +151,7 @@ enum Db {
     Reading(ReadOnlyDatabase),
 }
 
-impl Store {
+impl Database {
     /// Opens the store in a file, for reading only if the medium takes no writes.
     pub(crate) fn open(path: &Path) -> Result<Self, CollectionError> {
         match File::options().read(true).write(true).open(path) {
@@ -169,7 +169,7 @@ impl Store {
     /// redb opens a store that was not closed only to repair it, and one with damaged pages of its own bookkeeping not at all. A reader
     /// beside a writing process needs neither: it follows the last commit, which is durable.
     pub(crate) fn read(path: &Path) -> Result<Self, CollectionError> {
-        let frozen = Frozen::open(path)?;
+        let frozen = ReadOnlyFile::open(path)?;
         Self::guarded(path, || {
             let mut builder = builder();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
@@ -179,7 +179,7 @@ impl Store {
 
     /// Compares every page in use with its checksum, without changing the file.
     pub(crate) fn check_pages(path: &Path) -> Result<(), CollectionError> {
-        let frozen = Frozen::open(path)?;
+        let frozen = ReadOnlyFile::open(path)?;
         let open = || {
             let mut builder = builder();
             builder.set_check_integrity_on_open(true);
@@ -298,7 +298,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for Database {
     /// Closing writes as well, and may panic.
     fn drop(&mut self) {
         let db = self.db.take();
