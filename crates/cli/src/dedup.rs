@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use twinprint::{
-    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Progress, Room,
+    Auto, ClusterFiles, Columns, DedupJob, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Progress,
+    Room,
 };
 
 use crate::choice::by_name;
@@ -226,22 +227,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bars.warn(idle);
     }
     let cancel = interrupt::flag()?;
+    let job = DedupJob {
+        inputs: &args.input.inputs,
+        source: &source,
+        options: &options,
+        out: &args.output,
+    };
     if args.dry_run {
-        let forecast = twinprint::forecast(&args.input.inputs, &source, &options, &bars, &cancel);
+        let forecast = twinprint::forecast(&job, &bars, &cancel);
         bars.finish();
         let (forecast, room) = (forecast?, Room::of(&options, &args.output));
         terminal::out(&forecast::text(&forecast, &room))?;
         forecast.check(&room)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let result = twinprint::dedup(
-        &args.input.inputs,
-        &source,
-        &options,
-        &args.output,
-        &bars,
-        &cancel,
-    );
+    let result = twinprint::dedup(&job, &bars, &cancel);
     bars.finish();
     let report = result?;
     if !args.quiet {

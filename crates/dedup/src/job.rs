@@ -1,18 +1,18 @@
-//! The main job: read, choose a radius, join, verify and group, write.
+//! The main job and its stages: read, choose a radius, join, verify and group, write, report.
 
 mod begin;
+mod group;
+mod stage;
 
-use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::begin::Beginning;
-use twinprint_cluster::{Outcome, Pairs, leader_follower};
+use self::group::{Grouped, Grouping};
 
-use crate::candidates::radius::{self, Radius, RadiusChoice};
-use crate::candidates::{self, Candidates};
+use crate::candidates;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
@@ -21,68 +21,112 @@ use crate::error::DedupError;
 use crate::known::append::Append;
 use crate::known::{Against, AskedInput, DocumentStores, KnownClasses, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
+use crate::options::{DedupOptions, Keep, Mode, Order};
 use crate::parts;
 use crate::read::Read;
 use crate::report::{self, Shown};
-use crate::verify::matcher::Matcher;
-use crate::verify::near_misses::NearMisses;
 use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
-use crate::write::{self, Run};
+use crate::write::{self, FinishedRun};
 use twinprint_io::number::counted;
-use twinprint_io::progress::{Progress, Unit, cpu_seconds, io_bytes, peak_memory};
+use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::results::{Report, StageReport};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;
-use twinprint_io::work::Spool;
 
-/// The radius where nothing is verified and none is given: the paper's.
+/// The default radius without verification, as in Manku, Jain and Das Sarma 2007.
 pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
 
-/// Finds the near-duplicates among the documents of `inputs` and writes the result to `out`, which must be new or empty, unless the
-/// options replace an earlier result. A run that fails leaves nothing of its own there, and an earlier result as it was; what a killed one left is replaced by the next.
+/// A run of [`dedup`]: the inputs, the options and the output directory.
+#[derive(Clone, Copy, Debug)]
+pub struct DedupJob<'j> {
+    /// Files, folders and globs; `-` is standard input.
+    pub inputs: &'j [String],
+    /// The formats and fields of the inputs.
+    pub source: &'j SourceOptions,
+    /// The criteria of duplicates, and the treatment of their records.
+    pub options: &'j DedupOptions,
+    /// The output directory: new or empty, unless [`DedupOptions::existing`] replaces an earlier result.
+    pub out: &'j Path,
+}
+
+/// Finds the near-duplicates among the documents of a job and writes the result to its output directory.
 ///
-/// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, but for
+/// A run that fails removes what it has written and leaves an earlier result unchanged. The files of a run that was killed are
+/// replaced by the next run.
+///
+/// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, except for
 /// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`twinprint_index::planner`]); memory is
-/// about 100 bytes a document beside a fixed amount. Setting `cancel` ends the run with [`DedupError::cancelled()`].
+/// about 100 bytes per document plus a fixed amount. Setting `cancel` to true ends the run with an error for which
+/// [`DedupError::is_cancelled`] is true.
 ///
 /// # Errors
-/// What stops the whole run; a record that cannot be used is rejected, counted and named instead.
+/// An error that stops the whole run. A record that cannot be used is no error: it is rejected, counted and listed in
+/// `rejects.jsonl`.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use twinprint_dedup::{DedupJob, DedupOptions, dedup};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::SourceOptions;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// let notes = dir.path().join("notes.jsonl");
+/// std::fs::write(
+///     &notes,
+///     r#"{"id": "draft", "text": "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back."}
+/// {"id": "ferry", "text": "The ferry to the northern islands runs every other hour until the end of the season."}
+/// {"id": "copy", "text": "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back."}
+/// "#,
+/// )?;
+///
+/// let out = dir.path().join("out");
+/// let job = DedupJob {
+///     inputs: &[notes.display().to_string()],
+///     source: &SourceOptions::default(),
+///     options: &DedupOptions::new()?,
+///     out: &out,
+/// };
+/// let report = dedup(&job, &Silent, &Arc::default())?;
+/// assert_eq!((report.records.kept, report.records.removed), (2, 1));
+///
+/// let removed = std::fs::read_to_string(out.join("removed/notes.jsonl"))?;
+/// assert!(removed.starts_with(r#"{"id": "copy""#));
+/// # Ok(())
+/// # }
+/// ```
 pub fn dedup(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &DedupOptions,
-    out: &Path,
+    job: &DedupJob<'_>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
-    dedup_with_stores(inputs, source_options, options, out, &NoStores, progress, cancel)
+    dedup_with_stores(job, &NoStores, progress, cancel)
 }
 
-/// As [`dedup`], where [`DedupOptions::against`] may name one of `stores` as well as an index.
+/// Runs [`dedup`] with document stores: [`DedupOptions::against`] may name one of `stores` as well as an index.
 ///
 /// # Errors
-/// As [`dedup`], and a store that cannot be used.
+/// The errors of [`dedup`], and a store that cannot be used.
 pub fn dedup_with_stores(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &DedupOptions,
-    out: &Path,
+    job: &DedupJob<'_>,
     stores: &dyn DocumentStores,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
-    options.check()?;
-    let pool = threads::pool(options.threads)?;
+    job.options.check()?;
+    let pool = threads::pool(job.options.threads)?;
     let result = pool.install(|| {
-        let budget = Budget::new(options.memory, rayon::current_num_threads())?;
-        let job = Job {
+        let budget = Budget::new(job.options.memory, rayon::current_num_threads())?;
+        let runner = Runner {
+            inputs: job.inputs,
             source_options: &SourceOptions {
                 max_held: budget.longest_record(0),
-                ..source_options.clone()
+                ..job.source.clone()
             },
-            options,
+            options: job.options,
+            out: job.out,
             stores,
             budget,
             progress,
@@ -90,7 +134,7 @@ pub fn dedup_with_stores(
             started: Instant::now(),
             stages: Vec::new(),
         };
-        job.run(inputs, out)
+        runner.run()
     });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
         Err(DedupError::cancelled())
@@ -99,9 +143,12 @@ pub fn dedup_with_stores(
     }
 }
 
-struct Job<'j> {
+/// A run in progress, stage after stage.
+struct Runner<'j> {
+    inputs: &'j [String],
     source_options: &'j SourceOptions,
     options: &'j DedupOptions,
+    out: &'j Path,
     stores: &'j dyn DocumentStores,
     budget: Budget,
     progress: &'j dyn Progress,
@@ -110,9 +157,9 @@ struct Job<'j> {
     stages: Vec<StageReport>,
 }
 
-impl Job<'_> {
-    fn run(mut self, inputs: &[String], out: &Path) -> Result<Report, DedupError> {
-        let budget = self.budget;
+impl Runner<'_> {
+    fn run(mut self) -> Result<Report, DedupError> {
+        let (inputs, budget) = (self.inputs, self.budget);
         let against = self.options.against.as_deref();
         let against = against
             .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options, self.stores)?)))
@@ -127,7 +174,7 @@ impl Job<'_> {
             )?),
             _ => None,
         };
-        let (dir, work, sources) = match self.begin(inputs, out, append.as_ref())? {
+        let (dir, work, sources) = match self.begin(append.as_ref())? {
             Beginning::New(dir, work, sources) => (dir, work, sources),
             Beginning::Ended(report) => return Ok(*report),
         };
@@ -173,11 +220,12 @@ impl Job<'_> {
                 known.at_least(self.options.threshold)
             }
         };
-        self.tell_about_keep(&known);
+        self.warn_about_keep(&known);
         // The longest record stays in the account: it is held again when it is compared and copied.
-        let tables = memory::tables_of(&corpus) + memory::A_RECORD_BYTE * counts.longest;
+        let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
         // The search for partial copies comes late: a run that has no memory for it ends here.
-        let long_parts = (memory::A_PARTS_BYTE - memory::A_RECORD_BYTE) * counts.longest;
+        let long_parts =
+            (memory::PARTS_BYTES_PER_RECORD_BYTE - memory::BYTES_PER_RECORD_BYTE) * counts.longest;
         if self.options.parts.is_some() {
             budget.check(tables + long_parts)?;
         }
@@ -197,7 +245,7 @@ impl Job<'_> {
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
-        let held = tables + candidates.edges.len() as u64 * memory::AN_EDGE;
+        let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
         set_memory = budget.sets(held);
         let order = schedule(corpus.classes.len(), &candidates.edges, &candidates.member);
         keep.renumber(&order);
@@ -205,17 +253,22 @@ impl Job<'_> {
         drop(order);
 
         let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
-        let (outcome, probed, near_misses) =
-            self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {
-                job.group(
-                    &corpus,
-                    &keep,
-                    spool.as_ref(),
-                    &candidates,
-                    (radius.bits, set_memory, held),
-                    &mut pairs,
-                )
-            })?;
+        let Grouped {
+            outcome,
+            probed,
+            near_misses,
+        } = self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {
+            let grouping = Grouping {
+                corpus: &corpus,
+                keep: &keep,
+                spool: spool.as_ref(),
+                candidates: &candidates,
+                bits: radius.bits,
+                set_bytes: set_memory,
+                table_bytes: held,
+            };
+            job.group(&grouping, &mut pairs)
+        })?;
         let pair_rows = pairs.finish()?;
         let part_counts = match (self.options.parts, &spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
@@ -228,13 +281,13 @@ impl Job<'_> {
                     budget,
                     held: held + long_parts,
                     work: work.path(),
-                    go_on: &|| job.check_cancelled(),
+                    check_cancelled: &|| job.check_cancelled(),
                 };
                 search.write(&dir)
             })?),
             _ => None,
         };
-        let run = Run {
+        let run = FinishedRun {
             options: self.options,
             source_options: self.source_options,
             inputs,
@@ -282,7 +335,7 @@ impl Job<'_> {
     }
 
     /// A warning that `--keep` does not choose between this run and known texts.
-    fn tell_about_keep(&self, known: &KnownClasses) {
+    fn warn_about_keep(&self, known: &KnownClasses) {
         let (texts, keep) = (known.count(), self.options.keep);
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
@@ -291,43 +344,6 @@ impl Job<'_> {
                 counted(texts, "text"),
                 if texts == 1 { "is" } else { "are" },
             ));
-        }
-    }
-
-    /// Runs one stage and notes its time.
-    fn stage<T>(
-        &mut self,
-        name: &'static str,
-        total: u64,
-        unit: Unit,
-        run: impl FnOnce(&mut Self) -> Result<T, DedupError>,
-    ) -> Result<T, DedupError> {
-        let (started, cpu_before, moved_before) = (Instant::now(), cpu_seconds(), io_bytes());
-        self.progress.stage(name, total, unit);
-        let result = run(self)?;
-        let cpu = cpu_seconds()
-            .zip(cpu_before)
-            .map(|(after, before)| after - before);
-        let moved = io_bytes()
-            .zip(moved_before)
-            .map(|(after, before)| (after.read - before.read, after.written - before.written));
-        self.stages.push(StageReport {
-            name: name.into(),
-            seconds: started.elapsed().as_secs_f64(),
-            cpu_seconds: cpu,
-            read_bytes: moved.map(|moved| moved.0),
-            written_bytes: moved.map(|moved| moved.1),
-            peak_memory_bytes: peak_memory(),
-        });
-        self.check_cancelled()?;
-        Ok(result)
-    }
-
-    fn check_cancelled(&self) -> Result<(), DedupError> {
-        if self.cancel.load(Ordering::Relaxed) {
-            Err(DedupError::cancelled())
-        } else {
-            Ok(())
         }
     }
 
@@ -345,95 +361,5 @@ impl Job<'_> {
             "{undated} of {all} documents have no field \"{field}\"; --keep newest takes them for the oldest"
         ));
         Ok(())
-    }
-
-    fn choose_radius(&self, corpus: &Corpus, keep: &KeepOrder) -> Radius {
-        let classes = &corpus.classes;
-        if !self.options.verify {
-            let k = match self.options.hamming {
-                crate::options::Auto::Fixed(k) => k,
-                crate::options::Auto::Auto => UNVERIFIED_RADIUS,
-            };
-            let bits = self.options.width_without_verification();
-            return Radius {
-                bits,
-                k,
-                choice: RadiusChoice::Verdict,
-                reason: "without verification the radius is the verdict".to_owned(),
-                sampled: (0, 0),
-                expected_candidates: None,
-                expected_recall: f64::NAN,
-            };
-        }
-        let joined = keep
-            .classes
-            .iter()
-            .filter(|&&class| candidates::is_joined(classes, class, self.options));
-        let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class as usize]).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let Self { options, .. } = self;
-        radius::choose(
-            &rows,
-            options.bits,
-            options.hamming,
-            options.threshold,
-            options.seed,
-        )
-    }
-
-    /// Verifies and groups; also how many candidates the set join gave, and the pairs that just missed the threshold.
-    fn group(
-        &self,
-        corpus: &Corpus,
-        keep: &KeepOrder,
-        spool: Option<&Spool>,
-        candidates: &Candidates,
-        (bits, set_memory, held): (u32, usize, u64),
-        pairs: &mut PairWriter<'_>,
-    ) -> Result<(Outcome, u64, NearMisses), DedupError> {
-        let wanted = if self.options.pairs == PairRows::None {
-            Pairs::Leaders
-        } else {
-            Pairs::All
-        };
-        let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, set_memory));
-        let mut matcher = Matcher::new(
-            &corpus.classes,
-            keep,
-            candidates,
-            sets,
-            bits,
-            self.options.threshold,
-            wanted,
-        );
-        let budget = self.budget;
-        matcher.join_open(set_memory, Box::new(move |join| budget.check_join(held, join)))?;
-        let mut failure = None;
-        let failed = Cell::new(false);
-        let mut done = 0;
-        let outcome = leader_follower(
-            keep.classes.len() as u32,
-            &mut matcher,
-            wanted,
-            set_memory,
-            |item, candidate, similarity| {
-                if failure.is_none() {
-                    failure = pairs.write(item, candidate, similarity).err();
-                    failed.set(failure.is_some());
-                }
-            },
-            |items| {
-                self.progress.advance(u64::from(items - done));
-                done = items;
-                !failed.get() && !self.cancel.load(Ordering::Relaxed)
-            },
-        );
-        self.check_cancelled()?;
-        let probed = matcher.probed();
-        match (failure, matcher.finish()) {
-            (Some(error), _) | (None, Err(error)) => Err(error),
-            (None, Ok(near_misses)) => Ok((outcome, probed, near_misses)),
-        }
     }
 }

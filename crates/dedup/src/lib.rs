@@ -1,15 +1,42 @@
-//! The main job: documents in, kept and removed records, clusters and pairs out.
+//! Near-duplicate removal over files: documents in, kept and removed records, groups and pairs out.
 //!
-//! [`dedup`] runs these steps over one corpus:
+//! ```
+//! use std::sync::Arc;
+//! use twinprint_dedup::{DedupJob, DedupOptions, Keep, dedup};
+//! use twinprint_io::progress::Silent;
+//! use twinprint_io::source::SourceOptions;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let dir = tempfile::tempdir()?;
+//! let lighthouse = "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back.";
+//! std::fs::write(dir.path().join("draft.txt"), lighthouse)?;
+//! std::fs::write(dir.path().join("final.txt"), format!("{lighthouse} Lit in May."))?;
+//!
+//! let report = dedup(
+//!     &DedupJob {
+//!         inputs: &[dir.path().display().to_string()],
+//!         source: &SourceOptions::default(),
+//!         options: &DedupOptions { keep: Keep::Longest, ..DedupOptions::new()? },
+//!         out: &tempfile::tempdir()?.path().join("out"),
+//!     },
+//!     &Silent,
+//!     &Arc::default(),
+//! )?;
+//! assert_eq!((report.records.kept, report.records.removed), (1, 1));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`dedup`] runs these stages over one corpus:
 //!
 //! * [`read`]: records to classes of equal text with fingerprints; texts to a temporary file.
-//! * [`known`]: texts that an index or a store of documents knows from before are removed.
+//! * [`known`]: documents that an index or a document store already has are removed.
 //! * [`candidates`]: the radius is chosen, the fingerprints are joined, short texts are joined by their shingles.
 //! * [`verify`]: candidates are verified on the text and grouped.
-//! * [`parts`]: partial copies, where asked for.
+//! * [`parts`]: partial copies are searched if [`DedupOptions::parts`] is set.
 //! * [`write`] and [`report`]: records, clusters, pairs and the report.
 //!
-//! [`forecast()`] estimates memory, disk and time from a sample. Every step knows [`corpus`], the tables of documents and classes, and
+//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses [`corpus`], the tables of documents and classes, and
 //! [`options`].
 //!
 //! Deterministic: the same input, options and version give the same files on any number of threads.
@@ -34,8 +61,9 @@ use twinprint_io::VERSION;
 
 pub use candidates::radius;
 pub use error::{AgainstProblem, DedupError};
-pub use forecast::{AgainstForecast, Forecast, Room, forecast};
-pub use job::{dedup, dedup_with_stores};
+pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
+pub use job::{DedupJob, dedup, dedup_with_stores};
 pub use options::{
-    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, WIDEST,
+    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, Order,
+    PairRows,
 };

@@ -7,34 +7,34 @@
 use crate::corpus::Corpus;
 use crate::error::DedupError;
 
-/// The program by itself.
-pub(crate) const PROGRAM: u64 = 24 << 20;
-/// The pages of the program that are the dictionary, touched as Chinese is cut.
-pub(crate) const DICTIONARY: u64 = 8 << 20;
-/// The batches being read, analysed and merged.
-pub(crate) const BATCHES: u64 = 64 << 20;
-/// Buffers of one thread.
-pub(crate) const A_THREAD: u64 = 8 << 20;
-/// A document's row in the tables, without its id.
-const A_DOCUMENT: u64 = 32;
-/// A different text's rows in the tables of reading, joining and grouping.
-const A_TEXT: u64 = 190;
+/// Bytes of the program without data.
+pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
+/// Bytes of the Chinese dictionary, which are in memory once a Chinese text is segmented.
+pub(crate) const DICTIONARY_BYTES: u64 = 8 << 20;
+/// Bytes of the batches that are read, analysed and merged at one time.
+pub(crate) const BATCH_BYTES: u64 = 64 << 20;
+/// Bytes of the buffers of one thread.
+pub(crate) const THREAD_BYTES: u64 = 8 << 20;
+/// Bytes of a document in the tables, without its id.
+const DOCUMENT_BYTES: u64 = 32;
+/// Bytes of a class in the tables of reading, joining and grouping.
+const TEXT_BYTES: u64 = 190;
 /// Bytes held for each byte of the longest record: pieces of the file read ahead, the record, its canonical text, and the shingle sets of a pair of
 /// such records. Of records of 5 to 50 MiB, English ones took 8 to 13 and Chinese ones 9 to 20, the most where fields are added to them.
-pub(crate) const A_RECORD_BYTE: u64 = 20;
-/// Bytes held for each byte of the longest record while partial copies are looked for: two texts of that length, their words or letters with
+pub(crate) const BYTES_PER_RECORD_BYTE: u64 = 20;
+/// Bytes held for each byte of the longest record while partial copies are searched: two texts of that length, their words or letters with
 /// fingerprints, and shingle sets. One thread at a time measures long texts. Records of 20 MB took 13 in English and 23 in Chinese.
-pub(crate) const A_PARTS_BYTE: u64 = 28;
-/// A candidate pair, as an edge and as what the join held before.
-pub(crate) const AN_EDGE: u64 = 16;
-/// Bytes of shingle sets loaded at a time; as much again is kept for later pairs, and the set join has as much.
-pub(crate) const SETS: usize = 96 << 20;
-/// With less, every pair would load its texts anew.
-const LEAST_SETS: u64 = 4 << 20;
-/// How many of [`SETS`] there can be at once.
-const SETS_AT_ONCE: u64 = 3;
+pub(crate) const PARTS_BYTES_PER_RECORD_BYTE: u64 = 28;
+/// Bytes of a candidate pair: its edge, and its share of the join's result.
+pub(crate) const EDGE_BYTES: u64 = 16;
+/// The largest number of bytes of shingle sets loaded at a time; [`SET_CACHES`] of them are held.
+pub(crate) const MAX_SET_BYTES: usize = 96 << 20;
+/// The least number of bytes of shingle sets loaded at a time: with less, every pair would load its texts again.
+const MIN_SET_BYTES: u64 = 4 << 20;
+/// Groups of shingle sets held at one time: the current block's, those kept for later pairs, and those of the set join.
+const SET_CACHES: u64 = 3;
 
-/// A run's limit, if it has one.
+/// The memory limit of a run, if it has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     limit: Option<u64>,
@@ -42,8 +42,10 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
+    /// A budget of `limit` bytes for a run on `threads` threads.
+    ///
     /// # Errors
-    /// When not even an empty input would fit.
+    /// [`DedupError::Memory`] if not even an empty input would fit.
     pub(crate) fn new(limit: Option<u64>, threads: usize) -> Result<Self, DedupError> {
         let budget = Self {
             limit,
@@ -53,12 +55,12 @@ impl Budget {
         Ok(budget)
     }
 
-    /// Whether tables of so many bytes fit, and the least sets beside them.
+    /// Checks that tables of `tables` bytes and the smallest shingle sets fit.
     ///
     /// # Errors
     /// [`DedupError::Memory`].
     pub(crate) fn check(&self, tables: u64) -> Result<(), DedupError> {
-        let needed = fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS;
+        let needed = fixed(self.threads) + tables + SET_CACHES * MIN_SET_BYTES;
         match self.limit {
             Some(limit) if needed > limit => Err(DedupError::Memory { needed, limit }),
             _ => Ok(()),
@@ -70,7 +72,7 @@ impl Budget {
     /// # Errors
     /// [`DedupError::Memory`].
     pub(crate) fn check_join(&self, tables: u64, join: u64) -> Result<(), DedupError> {
-        let needed = fixed(self.threads) - BATCHES + tables + SETS_AT_ONCE * LEAST_SETS + join;
+        let needed = fixed(self.threads) - BATCH_BYTES + tables + SET_CACHES * MIN_SET_BYTES + join;
         match self.limit {
             Some(limit) if needed > limit => Err(DedupError::Memory { needed, limit }),
             _ => Ok(()),
@@ -80,38 +82,46 @@ impl Budget {
     /// The size in bytes of the longest record that fits into memory together with tables of `tables` bytes.
     pub(crate) fn longest_record(&self, tables: u64) -> u64 {
         let Some(limit) = self.limit else { return u64::MAX };
-        let taken = fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS;
-        limit.saturating_sub(taken) / A_RECORD_BYTE
+        let taken = fixed(self.threads) + tables + SET_CACHES * MIN_SET_BYTES;
+        limit.saturating_sub(taken) / BYTES_PER_RECORD_BYTE
     }
 
     /// The error for a record of `record` bytes together with tables of `tables` bytes.
     pub(crate) fn refusal(&self, record: u64, tables: u64) -> DedupError {
         DedupError::Memory {
-            needed: fixed(self.threads) + tables + SETS_AT_ONCE * LEAST_SETS + A_RECORD_BYTE * record,
+            needed: fixed(self.threads)
+                + tables
+                + SET_CACHES * MIN_SET_BYTES
+                + BYTES_PER_RECORD_BYTE * record,
             limit: self.limit.unwrap_or(u64::MAX),
         }
     }
 
-    /// Bytes of shingle sets at a time beside tables of so many bytes. Decides how long a run takes, and nothing that is found.
+    /// Bytes of shingle sets that may be loaded at a time together with tables of `tables` bytes. They affect the time of a run, and never its
+    /// result.
     pub(crate) fn sets(&self, tables: u64) -> usize {
-        let Some(limit) = self.limit else { return SETS };
-        let left = limit.saturating_sub(fixed(self.threads) + tables) / SETS_AT_ONCE;
-        usize::try_from(left.max(LEAST_SETS)).unwrap_or(SETS).min(SETS)
+        let Some(limit) = self.limit else {
+            return MAX_SET_BYTES;
+        };
+        let left = limit.saturating_sub(fixed(self.threads) + tables) / SET_CACHES;
+        usize::try_from(left.max(MIN_SET_BYTES))
+            .unwrap_or(MAX_SET_BYTES)
+            .min(MAX_SET_BYTES)
     }
 }
 
-/// What a run holds at most whatever the input.
+/// Bytes that a run holds for any input, at most.
 fn fixed(threads: u64) -> u64 {
-    PROGRAM + DICTIONARY + BATCHES + threads * A_THREAD
+    PROGRAM_BYTES + DICTIONARY_BYTES + BATCH_BYTES + threads * THREAD_BYTES
 }
 
-/// Bytes of the tables of so many documents, different texts and bytes of ids.
+/// Bytes of the tables of `documents` documents with `texts` different texts and `ids` bytes of ids.
 pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
     // Vectors that grow are a quarter empty on average, and copied once in a while.
-    documents * A_DOCUMENT + texts * A_TEXT + ids * 3 / 2
+    documents * DOCUMENT_BYTES + texts * TEXT_BYTES + ids * 3 / 2
 }
 
-/// Bytes of the tables of a corpus as it is.
+/// Bytes of the tables of a corpus.
 pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     tables(
         u64::from(corpus.documents.len()),
@@ -120,8 +130,8 @@ pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     )
 }
 
-/// Memory that a new program can have: what the system calls available, or less where the control group sets a limit. Linux
-/// only.
+/// Bytes of memory that are available to a new program: those that the system reports, limited by the control group. `None` on
+/// systems other than Linux.
 pub(crate) fn available() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
@@ -141,17 +151,18 @@ mod tests {
     #[test]
     fn a_budget_bounds_the_sets_and_then_refuses() {
         let free = Budget::new(None, 2).unwrap();
-        assert_eq!(free.sets(1 << 40), SETS);
+        assert_eq!(free.sets(1 << 40), MAX_SET_BYTES);
         let budget = Budget::new(Some(256 << 20), 2).unwrap();
-        assert!(budget.sets(0) < SETS && budget.sets(0) > budget.sets(64 << 20));
+        assert!(budget.sets(0) < MAX_SET_BYTES && budget.sets(0) > budget.sets(64 << 20));
         assert!(budget.check(64 << 20).is_ok());
-        assert_eq!(budget.sets(1 << 30), LEAST_SETS as usize);
+        assert_eq!(budget.sets(1 << 30), MIN_SET_BYTES as usize);
         let refused = budget.check(1 << 30).unwrap_err().to_string();
-        assert!(refused.contains("--memory"), "{refused}");
+        assert!(refused.contains("the limit is 256 MiB"), "{refused}");
         assert!(Budget::new(Some(1 << 20), 1).is_err());
         // A join comes after the batches.
         assert!(
-            budget.check_join(64 << 20, BATCHES).is_ok() && budget.check_join(64 << 20, 3 * BATCHES).is_err()
+            budget.check_join(64 << 20, BATCH_BYTES).is_ok()
+                && budget.check_join(64 << 20, 3 * BATCH_BYTES).is_err()
         );
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use corpus_files::{Inputs, unpacked};
 use serde_json::{Value, json};
-use twinprint_dedup::{DedupOptions, dedup};
+use twinprint_dedup::{DedupJob, DedupOptions, dedup};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
 use twinprint_io::source::{Charset, SourceOptions};
@@ -50,8 +50,13 @@ fn texts(count: u64) -> Vec<String> {
 
 /// Runs a job; its groups, and its report.
 fn groups(inputs: &[String], options: &SourceOptions, out: &Path) -> (Vec<Value>, Report) {
-    let job = DedupOptions::new().expect("options");
-    let report = dedup(inputs, options, &job, out, &Silent, &Arc::default()).expect("done");
+    let job = DedupJob {
+        inputs,
+        source: options,
+        options: &DedupOptions::new().expect("options"),
+        out,
+    };
+    let report = dedup(&job, &Silent, &Arc::default()).expect("done");
     let clusters = fs::read_to_string(out.join("clusters.jsonl")).expect("clusters");
     let group = |line: &str| {
         let mut row: Value = serde_json::from_str(line).expect("a row");

@@ -11,7 +11,7 @@ use super::error::EvalError;
 use super::evaluation::{BytesPerDocument, MethodSeconds, MethodSetting};
 use super::evaluator::Evaluator;
 use super::options::EvalJob;
-use twinprint_dedup::{Mode, PairRows};
+use twinprint_dedup::{DedupJob, Mode, PairRows};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
 use twinprint_io::work::WorkDir;
@@ -40,7 +40,13 @@ pub(super) fn evaluate_engine(
         options.mode = Mode::Report;
         options.pairs = PairRows::All;
         let out = work.path().join(i.to_string());
-        let report = twinprint_dedup::dedup(job.inputs, job.source, &options, &out, &Silent, cancel)?;
+        let run = DedupJob {
+            inputs: job.inputs,
+            source: job.source,
+            options: &options,
+            out: &out,
+        };
+        let report = twinprint_dedup::dedup(&run, &Silent, cancel)?;
         let called = written_pairs(&out, evaluator.documents)?;
         let search = &report.search;
         let candidates = search.fingerprint_candidates + search.shingle_candidates;

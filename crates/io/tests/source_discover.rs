@@ -302,7 +302,7 @@ fn errors_name_the_file_and_the_fault() {
         .find(&[&empty.path("")], &plain())
         .expect_err("nothing")
         .to_string();
-    for part in ["2 .rs", "--ext", "--any-text"] {
+    for part in ["2 .rs", ".jsonl", ".parquet"] {
         assert!(nothing.contains(part), "{nothing}");
     }
     assert!(matches!(

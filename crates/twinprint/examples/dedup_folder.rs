@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use twinprint::source::SourceOptions;
-use twinprint::{DedupOptions, Keep, Silent, dedup};
+use twinprint::{DedupJob, DedupOptions, Keep, Silent, dedup};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let temporary = tempfile::tempdir()?;
@@ -40,14 +40,13 @@ pub(crate) fn run(folder: &Path, out: &Path, output: &mut dyn Write) -> Result<(
         ..DedupOptions::new()?
     };
     // `Silent` reports no progress. Setting the last argument to true from another thread cancels the run.
-    let report = dedup(
-        &inputs,
-        &SourceOptions::default(),
-        &options,
+    let job = DedupJob {
+        inputs: &inputs,
+        source: &SourceOptions::default(),
+        options: &options,
         out,
-        &Silent,
-        &Arc::default(),
-    )?;
+    };
+    let report = dedup(&job, &Silent, &Arc::default())?;
     let records = &report.records;
     writeln!(
         output,

@@ -15,8 +15,8 @@ pub use main_job::{dedup, forecast};
 #[cfg(feature = "collections")]
 pub use twinprint_collection as collection;
 pub use twinprint_dedup::{
-    AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupOptions, EmptyTexts,
-    Forecast, Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, radius,
+    AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupJob, DedupOptions,
+    EmptyTexts, Forecast, Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, radius,
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};

@@ -1,45 +1,39 @@
-//! The main job with all the stores that this build knows.
+//! The main job with all the document stores of this build.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use twinprint_dedup::{DedupError, DedupOptions, Forecast, dedup_with_stores};
+use twinprint_dedup::{DedupError, DedupJob, Forecast, dedup_with_stores, forecast_with_stores};
 use twinprint_io::progress::Progress;
 use twinprint_io::results::Report;
-use twinprint_io::source::SourceOptions;
 
 #[cfg(feature = "collections")]
 use crate::collection_store::Collections as Stores;
 #[cfg(not(feature = "collections"))]
 use twinprint_dedup::known::NoStores as Stores;
 
-/// Finds the near-duplicates among the documents of `inputs` and writes the result to the directory `out`, as
-/// [`twinprint_dedup::dedup`]; [`DedupOptions::against`] may name a collection as well as an index.
+/// Finds the near-duplicates among the documents of a job and writes the result, as [`twinprint_dedup::dedup`];
+/// [`DedupOptions::against`](crate::DedupOptions::against) may name a collection as well as an index.
 ///
 /// # Errors
-/// An error that stops the run as a whole; a record that cannot be used is rejected, counted and named instead.
+/// An error that stops the whole run. A record that cannot be used is no error: it is rejected, counted and listed in
+/// `rejects.jsonl`.
 pub fn dedup(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &DedupOptions,
-    out: &Path,
+    job: &DedupJob<'_>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
-    dedup_with_stores(inputs, source_options, options, out, &Stores, progress, cancel)
+    dedup_with_stores(job, &Stores, progress, cancel)
 }
 
 /// Estimates memory, disk and time of a run from a sample, as [`twinprint_dedup::forecast`].
 ///
 /// # Errors
-/// As [`dedup`].
+/// The errors of [`dedup`] that occur before the run or while the sample is read.
 pub fn forecast(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &DedupOptions,
+    job: &DedupJob<'_>,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Forecast, DedupError> {
-    twinprint_dedup::forecast(inputs, source_options, options, &Stores, progress, cancel)
+    forecast_with_stores(job, &Stores, progress, cancel)
 }

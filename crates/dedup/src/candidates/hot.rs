@@ -12,7 +12,7 @@ use twinprint_fingerprint::Width;
 use twinprint_index::join::{Pair, self_join, self_join_with};
 use twinprint_index::planner::plan_join;
 
-use super::{Candidates, HOT_DEGREE, HOT_ROW, HotRow, Rows};
+use super::{Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, Rows};
 use crate::error::DedupError;
 use crate::options::DedupOptions;
 
@@ -55,7 +55,7 @@ pub(super) fn join_rows<W: Width>(
     let crowd = |row: usize| rows.items(row as u32).len();
     let most = affordable_degree(&degrees, limit, crowd);
     let hot: Vec<bool> = (0..n)
-        .map(|row| crowd(row) > HOT_ROW || most.is_none_or(|most| degrees[row] > most))
+        .map(|row| crowd(row) > HOT_ROW_MIN_CLASSES || most.is_none_or(|most| degrees[row] > most))
         .collect();
     found.hot = (0..n)
         .filter(|&row| hot[row])
@@ -142,13 +142,13 @@ fn mark_warm(hot: &[bool], warm: &mut [bool], pair: &Pair) {
     }
 }
 
-/// The degree above which a row is hot: [`HOT_DEGREE`], or the most that leaves at most `limit` edges among the rows up to it. `None` when all
+/// The degree above which a row is hot: [`HOT_ROW_MIN_NEIGHBORS`], or the most that leaves at most `limit` edges among the rows up to it. `None` when all
 /// rows are hot. `crowd` tells the items of a row.
 fn affordable_degree(degrees: &[u32], limit: u64, crowd: impl Fn(usize) -> usize) -> Option<u32> {
     let mut rows: Vec<(u32, u64)> = degrees
         .iter()
         .enumerate()
-        .filter(|&(row, &degree)| degree <= HOT_DEGREE && crowd(row) <= HOT_ROW)
+        .filter(|&(row, &degree)| degree <= HOT_ROW_MIN_NEIGHBORS && crowd(row) <= HOT_ROW_MIN_CLASSES)
         .map(|(row, &degree)| (degree, crowd(row) as u64))
         .collect();
     rows.par_sort_unstable();
@@ -162,5 +162,5 @@ fn affordable_degree(degrees: &[u32], limit: u64, crowd: impl Fn(usize) -> usize
         }
         affordable = Some(level[0].0);
     }
-    Some(HOT_DEGREE)
+    Some(HOT_ROW_MIN_NEIGHBORS)
 }

@@ -30,20 +30,20 @@ use crate::candidates::set_join::SetJoin;
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::Sets;
 use crate::error::DedupError;
-use crate::memory::AN_EDGE;
+use crate::memory::EDGE_BYTES;
 use crate::options::DedupOptions;
 
 /// Classes on one fingerprint from which on it is hot.
-pub(crate) const HOT_ROW: usize = 64;
+pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
 /// Classes on other fingerprints within the radius of one from which on it is hot.
-pub(crate) const HOT_DEGREE: u32 = 1000;
+pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
 /// Edges held at most, besides eight a fingerprint.
 const EDGES: u64 = 16_000_000;
 /// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
 /// itself, and the bound that makes the set join complete (see [`Border`]) holds for short texts only.
-const SHORT_TEXT: usize = 600;
+const MAX_SHORT_TEXT_BYTES: usize = 600;
 /// Pairs of the set join that are found beforehand at most, besides eight an item.
-const MEMBER_PAIRS: usize = 4_000_000;
+const MAX_MEMBER_PAIRS: usize = 4_000_000;
 
 /// A crowded fingerprint, for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,8 @@ impl Candidates {
         }
         let join = SetJoin::new(sets, &self.member, options.threshold, memory)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
-        let limit = (MEMBER_PAIRS + 8 * self.member.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let limit =
+            (MAX_MEMBER_PAIRS + 8 * self.member.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
         if let Some(pairs) = join.pairs(sets, &self.member, limit, memory, fit)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
@@ -151,7 +152,8 @@ impl Border {
     /// S is taken from the short texts that are there, by the measure that the pair would have.
     fn new(classes: &Classes, options: &DedupOptions) -> Self {
         let short = (0..classes.len() as usize).filter(|&class| {
-            classes.features[class] < options.min_features && classes.text[class].len() <= SHORT_TEXT
+            classes.features[class] < options.min_features
+                && classes.text[class].len() <= MAX_SHORT_TEXT_BYTES
         });
         let (mut by_words, mut by_chars, mut words_by_chars) = (0, 0, 0);
         for class in short {
@@ -236,13 +238,13 @@ pub(crate) fn find(
 /// left to the set join.
 pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -> bool {
     let features = classes.features[class as usize];
-    let repeats = classes.text[class as usize].len() > SHORT_TEXT;
+    let repeats = classes.text[class as usize].len() > MAX_SHORT_TEXT_BYTES;
     features >= options.min_features || features > 0 && (repeats || !options.verify)
 }
 
 /// Edges that the memory allows, where there is a limit: a quarter of it.
 fn allowed_edges(options: &DedupOptions) -> u64 {
-    options.memory.map_or(u64::MAX, |memory| memory / 4 / AN_EDGE)
+    options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
 }
 
 /// Edges held at most for so many fingerprints.
@@ -310,7 +312,7 @@ fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[JoinRole]) -> Ve
     for row in 0..rows.fingerprint.len() as u32 {
         let items = rows.items(row);
         // A hot row's items are all core members: nothing to push, and nothing to enumerate.
-        if items.len() <= HOT_ROW {
+        if items.len() <= HOT_ROW_MIN_CLASSES {
             for (i, &b) in items.iter().enumerate() {
                 for &a in &items[..i] {
                     push(a, b);

@@ -1,4 +1,4 @@
-//! The choice of width and radius: how far apart two fingerprints may lie to be looked at.
+//! The choice of width and radius: the largest Hamming distance of a candidate.
 //!
 //! A wide radius finds more and costs more, and how much more depends on the corpus: unrelated pages share common words, so
 //! their distances are far below those of random bits. Hence a seeded sample of fingerprints is compared with *all* of
@@ -6,7 +6,7 @@
 //!
 //! The largest radius within [`CANDIDATE_BUDGET`] is taken, at the width that is expected to find more. Where that would
 //! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates from duplicates, the radius is
-//! widened until it is [sufficient](SUFFICIENT), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says
+//! widened until it is [sufficient](SUFFICIENT_RECALL), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says
 //! which of these it was.
 
 #[cfg(test)]
@@ -15,58 +15,58 @@ mod tests;
 use rayon::prelude::*;
 use twinprint_fingerprint::kernel::hamming_one_to_many;
 
-use crate::options::{Auto, WIDEST};
+use crate::options::{Auto, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
 
-/// Candidates a document that verification can afford without being felt.
+/// Candidates per document whose verification takes little of a run's time.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
-/// Candidates a document beyond which even a sufficient radius is refused.
+/// Candidates per document beyond which a radius is not widened, even if it is not yet sufficient.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
-/// A radius suffices where it is expected to hold this share of the pairs *at* the threshold. Pairs above it are closer: on
+/// The expected share of the pairs *at* the threshold from which on a radius is sufficient. Pairs above the threshold are closer: on
 /// the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
-const SUFFICIENT: f64 = 0.9;
-/// Widest radius at 128 bits that is chosen whatever the threshold: enough for thresholds from 0.8 up.
-const USUAL: u32 = 24;
-/// Where [`USUAL`] is expected to hold less than this share of the pairs at the threshold, wider ones are considered, up to the first
-/// that holds it.
-const NEEDED: f64 = 0.99;
-/// Fingerprints up to which radii wider than usual are considered: their join is hardly cheaper than comparing everything
-/// with everything, which takes about a minute of one core here.
-const WIDE_ROWS: usize = 2_000_000;
-/// Fingerprint comparisons the sample may cost.
-const COMPARISONS: usize = 2_000_000_000;
-/// Most fingerprints in the sample.
-const SAMPLE: usize = 2048;
-/// A wider fingerprint must be expected to find so much more before it is worth its memory.
-const WORTH: f64 = 0.004;
+const SUFFICIENT_RECALL: f64 = 0.9;
+/// The largest radius at 128 bits that is considered at every threshold: enough for thresholds from 0.8 up.
+const DEFAULT_MAX_RADIUS: u32 = 24;
+/// Radii wider than [`DEFAULT_MAX_RADIUS`] are considered up to the first that is expected to find this share of the pairs at the
+/// threshold.
+const WIDER_RADIUS_RECALL: f64 = 0.99;
+/// The largest number of fingerprints for which radii wider than [`DEFAULT_MAX_RADIUS`] are considered: their join is hardly cheaper
+/// than comparing all pairs, which takes about a minute of one core at this number.
+const WIDER_RADIUS_MAX_ROWS: usize = 2_000_000;
+/// The largest number of fingerprint comparisons of the sample.
+const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
+/// The largest number of fingerprints in the sample.
+const MAX_SAMPLE: usize = 2048;
+/// The gain in expected recall from which on a wider fingerprint is worth its memory.
+const MIN_RECALL_GAIN: f64 = 0.004;
 
-/// What was chosen, and why.
+/// A width and a radius, with the reason of the choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radius {
     /// Width compared, 64 or 128.
     pub bits: u32,
     /// The radius.
     pub k: u32,
-    /// What decided.
+    /// The criterion that decided.
     pub choice: RadiusChoice,
-    /// The same in one sentence for people.
+    /// The reason in one sentence for people.
     pub reason: String,
-    /// Fingerprints of the sample, and all; 0 when nothing was sampled.
+    /// The number of sampled fingerprints and of all fingerprints; 0 if no sample was taken.
     pub sampled: (usize, usize),
-    /// Expected candidates a document at the chosen radius; `None` when nothing was sampled.
+    /// Expected candidates a document at the chosen radius; `None` if no sample was taken.
     pub expected_candidates: Option<f64>,
     /// Expected share of pairs at the threshold that lie within the radius.
     pub expected_recall: f64,
 }
 
-/// What is known of one width.
+/// The expected candidates of one width.
 struct Histogram {
     bits: u32,
     /// Candidates a document (each pair counted once) within each radius from 0.
     within: Vec<f64>,
 }
 
-/// Chooses among 64 and 128 bits and all radii, or among what `bits` and `k` leave open.
+/// Chooses the width among 64 and 128 bits and the radius; a value that is given is kept.
 ///
 /// `rows` are the distinct fingerprints at full width. `threshold` is the least Jaccard of a duplicate.
 pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u64) -> Radius {
@@ -75,11 +75,11 @@ pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u
     choose_by(&measured, (sample.len(), rows.len()), (bits, k), threshold)
 }
 
-/// What [`choose`] will choose for a corpus of which only a part is at hand, with the candidates expected there.
+/// The choice that [`choose`] will make for a corpus, from a part of it, with the candidates expected in the whole.
 ///
-/// `half` and `whole` are the distinct fingerprints of the first halves of some stretches of the corpus, and of all of them; `all` is
-/// about how many the corpus has. Candidates among neighbours are as many in the half as in the whole, those
-/// among strangers half as many: so the line through both leads to the corpus.
+/// `half` and `whole` are the distinct fingerprints of the first halves of some sections of the corpus, and of all of them; `all` is
+/// about the number of the corpus. Candidates among neighbours are equally many in the half and in the whole, those among unrelated
+/// documents half as many, so the line through both extrapolates to the corpus.
 pub(crate) fn foresee(
     [half, whole]: [&[u128]; 2],
     all: f64,
@@ -113,8 +113,20 @@ pub(crate) fn foresee(
     radius
 }
 
-/// What [`choose`] would choose where so many candidates a document are expected within each radius from 0 at a width:
-/// `within(bits, widest)`, of `sampled` fingerprints and all that the corpus has.
+/// The choice for a corpus whose expected candidates per document are known.
+///
+/// `within(bits, widest)` returns them for each radius from 0 to `widest`. `sampled` is the number of fingerprints that they were
+/// estimated from, and the number in the corpus.
+///
+/// ```
+/// use twinprint_dedup::{Auto, radius};
+///
+/// // One candidate per document within a radius of 10 bits, and many more beyond 20.
+/// let within = |_bits, widest| (0..=widest).map(|k| if k <= 20 { f64::from(k) / 10.0 } else { 1e6 }).collect();
+/// let radius = radius::choose_expected(&within, (2_048, 1_000_000), (Auto::Fixed(128), Auto::Auto), 0.8);
+/// assert_eq!((radius.bits, radius.k), (128, 20));
+/// assert!(radius.expected_recall > 0.9);
+/// ```
 pub fn choose_expected(
     within: &dyn Fn(u32, u32) -> Vec<f64>,
     sampled: (usize, usize),
@@ -138,7 +150,7 @@ fn choose_by(
     (bits, k): (Auto, Auto),
     threshold: f64,
 ) -> Radius {
-    let widths = WIDEST.iter().filter(|(width, _)| match bits {
+    let widths = MAX_RADIUS.iter().filter(|(width, _)| match bits {
         Auto::Auto => true,
         Auto::Fixed(bits) => bits == *width,
     });
@@ -147,21 +159,23 @@ fn choose_by(
     }
     if let Auto::Fixed(k) = k {
         // Without a width, the narrow one as long as the join is exact there.
-        return given(if k <= WIDEST[0].1 { 64 } else { 128 }, k, threshold);
+        return given(if k <= MAX_RADIUS[0].1 { 64 } else { 128 }, k, threshold);
     }
     let mut best: Option<Radius> = None;
     for &(bits, widest) in widths {
         let widest = widest_for(bits, widest, threshold, sampled.1);
         let next = from_histogram(&histogram(bits, widest), threshold, sampled);
         let better = |best: &Radius| {
-            let gain = next.expected_recall.min(SUFFICIENT) - best.expected_recall.min(SUFFICIENT);
+            let gain =
+                next.expected_recall.min(SUFFICIENT_RECALL) - best.expected_recall.min(SUFFICIENT_RECALL);
             let affordable =
                 |radius: &Radius| radius.expected_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
             match (affordable(best), affordable(&next)) {
-                (true, true) => next.expected_recall > best.expected_recall + WORTH,
-                (false, true) => gain > -WORTH,
+                (true, true) => next.expected_recall > best.expected_recall + MIN_RECALL_GAIN,
+                (false, true) => gain > -MIN_RECALL_GAIN,
                 (_, false) => {
-                    gain > WORTH || next.expected_candidates < best.expected_candidates && gain > -WORTH
+                    gain > MIN_RECALL_GAIN
+                        || next.expected_candidates < best.expected_candidates && gain > -MIN_RECALL_GAIN
                 }
             }
         };
@@ -169,17 +183,17 @@ fn choose_by(
             best = Some(next);
         }
     }
-    best.unwrap_or_else(|| given(64, WIDEST[0].1, threshold))
+    best.unwrap_or_else(|| given(64, MAX_RADIUS[0].1, threshold))
 }
 
 /// The widest radius considered at a width, of `all` fingerprints.
 fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
-    let usual = widest.min(USUAL);
-    if all > WIDE_ROWS {
+    let usual = widest.min(DEFAULT_MAX_RADIUS);
+    if all > WIDER_RADIUS_MAX_ROWS {
         return usual;
     }
     (usual..widest)
-        .find(|&k| recall(bits, k, threshold) >= NEEDED)
+        .find(|&k| recall(bits, k, threshold) >= WIDER_RADIUS_RECALL)
         .unwrap_or(widest)
 }
 
@@ -197,12 +211,12 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
     let cheap = within(CANDIDATE_BUDGET);
     let most = within(CANDIDATE_LIMIT);
     let sufficient = (0..=most)
-        .find(|&k| recall(bits, k, threshold) >= SUFFICIENT)
+        .find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)
         .unwrap_or(most);
     let k = cheap.max(sufficient);
     let candidates = histogram.within[k as usize];
     let expected_recall = recall(bits, k, threshold);
-    let choice = if k > cheap && expected_recall >= SUFFICIENT {
+    let choice = if k > cheap && expected_recall >= SUFFICIENT_RECALL {
         RadiusChoice::Sufficient
     } else if k as usize + 1 == histogram.within.len() {
         RadiusChoice::Widest
@@ -220,13 +234,13 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
     let why = match choice {
         RadiusChoice::Sufficient => format!(
             "the smallest radius at {bits} bits that is expected to find {} of the pairs at the threshold",
-            per_cent(SUFFICIENT)
+            per_cent(SUFFICIENT_RECALL)
         ),
         RadiusChoice::Widest => format!("the widest radius that is considered at {bits} bits"),
         RadiusChoice::Limited => most(CANDIDATE_LIMIT),
         _ => most(CANDIDATE_BUDGET),
     };
-    let short = if expected_recall < SUFFICIENT {
+    let short = if expected_recall < SUFFICIENT_RECALL {
         format!(
             ", expected to find {} of the pairs at the threshold",
             per_cent(expected_recall)
@@ -268,7 +282,7 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
 /// Indices of the sample: a seeded start and an even stride, so that no run of equal neighbours dominates.
 fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
     let n = rows.len();
-    let size = (COMPARISONS / n.max(1)).clamp(64, SAMPLE).min(n);
+    let size = (MAX_SAMPLE_COMPARISONS / n.max(1)).clamp(64, MAX_SAMPLE).min(n);
     let stride = n as f64 / size.max(1) as f64;
     let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let offset = (mixed >> 11) as f64 / (1u64 << 53) as f64;
@@ -326,7 +340,13 @@ fn flip_probability(threshold: f64) -> f64 {
     (1.0 - changed).acos() / std::f64::consts::PI
 }
 
-/// Share of pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
+/// Share of the pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
+///
+/// ```
+/// use twinprint_dedup::radius::recall;
+///
+/// assert!(recall(128, 24, 0.8) > recall(128, 3, 0.8));
+/// ```
 pub fn recall(bits: u32, k: u32, threshold: f64) -> f64 {
     let p = flip_probability(threshold);
     if p <= 0.0 {

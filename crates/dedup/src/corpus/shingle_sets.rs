@@ -18,7 +18,7 @@ use twinprint_io::work::{BlockBuffer, Spool};
 pub(crate) type Set = Arc<ShingleSet>;
 
 /// Texts handed to one task at least: a block's texts go together.
-const TEXTS_A_TASK: usize = 8;
+const MIN_TEXTS_PER_TASK: usize = 8;
 
 /// What a set is of: an item, by a measure.
 pub(crate) type SetKey = (u32, Measure);
@@ -126,7 +126,7 @@ impl<'c> Sets<'c> {
         missing.dedup();
         let loaded: Vec<(SetKey, Set)> = missing
             .par_iter()
-            .with_min_len(TEXTS_A_TASK)
+            .with_min_len(MIN_TEXTS_PER_TASK)
             .map_init(
                 || self.loader(),
                 |loader, &key| self.cut(key, loader).map(|set| (key, set)),

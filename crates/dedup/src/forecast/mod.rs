@@ -1,8 +1,8 @@
-//! What a run will take, told from a sample of its input: rows, bytes, memory, disk, time.
+//! The forecast of a run: rows, bytes, memory, disk and time, estimated from a sample of its input.
 //!
-//! The sample goes through the first stage as the whole would; what it comes to is scaled by bytes. Candidates, which may grow faster
+//! The sample goes through the first stage like the whole input; the results are scaled by bytes. Candidates, which may grow faster
 //! than the input, are extrapolated from half of the sample and all of it (see [`radius::foresee`]). Rows, bytes, memory and disk are
-//! meant to be right within a factor of two, which the tests hold them to on made-up corpora and docs/forecast.md shows on real ones.
+//! right within a factor of two: tests check this on generated corpora, and docs/forecast.md shows it on real ones.
 
 mod sample;
 
@@ -15,41 +15,42 @@ use serde::Serialize;
 use crate::candidates::most_edges;
 use crate::candidates::radius::{self, Radius};
 use crate::error::DedupError;
-use crate::known::{Against, DocumentStores};
+use crate::job::DedupJob;
+use crate::known::{Against, DocumentStores, NoStores};
 use crate::memory::{self, Budget};
 use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
 use sample::Sample;
 use twinprint_io::progress::{Progress, Unit, peak_memory};
-use twinprint_io::source::{SourceOptions, Sources};
+use twinprint_io::source::Sources;
 use twinprint_io::threads;
 use twinprint_io::work::WorkDir;
 use twinprint_io::work::{DiskSpace, disk_space};
 
-/// Bytes of a row of `clusters.jsonl` beside its id, source and fingerprint.
-const CLUSTER_ROW: f64 = 180.0;
-/// Bytes of an annotation beside its id.
-const ANNOTATION: f64 = 140.0;
+/// Bytes of a row of `clusters.jsonl` without its id, source and fingerprint.
+const CLUSTER_ROW_BYTES: f64 = 180.0;
+/// Bytes of an annotation without its id.
+const ANNOTATION_BYTES: f64 = 140.0;
 /// Seconds of one core that a fingerprint costs in the join.
-const JOIN: f64 = 15e-6;
+const JOIN_SECONDS: f64 = 15e-6;
 /// Bytes of shingle sets that one core makes in a second.
-const SETS_A_SECOND: f64 = 250e6;
+const SET_BYTES_PER_SECOND: f64 = 250e6;
 /// Seconds of one core that comparing two sets takes.
-const COMPARISON: f64 = 1.5e-6;
+const COMPARISON_SECONDS: f64 = 1.5e-6;
 /// Bytes copied in a second.
-const COPIED_A_SECOND: f64 = 500e6;
+const COPIED_BYTES_PER_SECOND: f64 = 500e6;
 
-/// What a run is expected to take.
+/// The expected size, memory, disk and time of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Forecast {
     /// Files of the input.
     pub files: u64,
-    /// Bytes of them, packed where they are packed.
+    /// Bytes of the files, as they are compressed.
     pub input_bytes: u64,
-    /// Of these, how many were read for the forecast.
+    /// Bytes of the files that were read for the forecast.
     pub sampled_bytes: u64,
     /// Records, rejects included.
     pub records: u64,
-    /// Of these, records that will be rejected.
+    /// Records that will be rejected.
     pub rejected: u64,
     /// Bytes of text.
     pub text_bytes: u64,
@@ -61,7 +62,7 @@ pub struct Forecast {
     pub k: u32,
     /// Candidate pairs of different texts.
     pub candidates: u64,
-    /// Asking what is known from before, for a run that does.
+    /// The comparison with an index or a store, for a run with one.
     pub against: Option<AgainstForecast>,
     /// Peak memory in bytes.
     pub memory_bytes: u64,
@@ -75,20 +76,20 @@ pub struct Forecast {
     pub seconds: f64,
 }
 
-/// The cost of asking for texts known from before, and the number of them.
+/// The cost of the comparison with an index or a store, and the number of known texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AgainstForecast {
-    /// Texts about which was asked for the forecast.
+    /// Texts that were looked up for the forecast.
     pub asked: u64,
     /// Texts of the run that are known.
     pub known: u64,
-    /// Wall time of asking, included in that of the run.
+    /// Wall time of the lookups, included in that of the run.
     pub seconds: f64,
-    /// Memory of what is asked, included in that of the run.
+    /// Memory of the index or store, included in that of the run.
     pub memory_bytes: u64,
 }
 
-/// What there is for a run to take.
+/// The memory and disk space that are free for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Room {
     /// Bytes of memory: the limit given, or what the system has available.
@@ -97,12 +98,12 @@ pub struct Room {
     pub output: Option<u64>,
     /// Bytes free on the disk of temporary files.
     pub work: Option<u64>,
-    /// Whether these are one disk.
+    /// True if output and temporary files are on one disk.
     pub one_disk: bool,
 }
 
 impl Room {
-    /// What there is now for a run with these options and this output directory.
+    /// The memory and disk space that are free now for a run with these options and this output directory.
     pub fn of(options: &DedupOptions, out: &Path) -> Self {
         let output = disk_space(out);
         let work = options.work_dir.as_deref().map_or(output, disk_space);
@@ -117,7 +118,7 @@ impl Room {
 }
 
 impl Forecast {
-    /// Adds the cost of asking, where what is asked takes `memory_bytes`.
+    /// Adds the cost of an index or a store that takes `memory_bytes`.
     fn add_against(&mut self, sample: &Sample, memory_bytes: u64) {
         let share = self.texts as f64 / sample.asked.max(1) as f64;
         let against = AgainstForecast {
@@ -134,7 +135,7 @@ impl Forecast {
     /// Refuses a run that does not fit.
     ///
     /// # Errors
-    /// [`DedupError::WillNotFit`], naming what is short and the way out.
+    /// [`DedupError::WillNotFit`], which names the resource and the fix.
     pub fn check(&self, room: &Room) -> Result<(), DedupError> {
         let refuse = |message: String| Err(DedupError::WillNotFit(message));
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
@@ -173,24 +174,61 @@ impl Forecast {
     }
 }
 
-/// Tells what [`dedup`](crate::job()) would take on these inputs, from a sample of about 32 MiB. Writes temporary files alone.
+/// Estimates the memory, disk and time of a [`DedupJob`] from a sample of about 32 MiB. Writes temporary files only.
 ///
 /// # Errors
-/// What stops the run before it begins, or stops reading the sample.
+/// An error before the run begins, or while the sample is read.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use twinprint_dedup::{DedupJob, DedupOptions, Room, forecast};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::SourceOptions;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// let input = dir.path().join("notes.txt");
+/// std::fs::write(&input, "The ferry to the northern islands runs every other hour.")?;
+/// let job = DedupJob {
+///     inputs: &[input.display().to_string()],
+///     source: &SourceOptions::default(),
+///     options: &DedupOptions::new()?,
+///     out: &dir.path().join("out"),
+/// };
+///
+/// let forecast = forecast(&job, &Silent, &Arc::default())?;
+/// assert_eq!(forecast.records, 1);
+/// // Fails if memory or disk are too small for the run.
+/// forecast.check(&Room::of(job.options, job.out))?;
+/// # Ok(())
+/// # }
+/// ```
 pub fn forecast(
-    inputs: &[String],
-    source_options: &SourceOptions,
-    options: &DedupOptions,
+    job: &DedupJob<'_>,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Forecast, DedupError> {
+    forecast_with_stores(job, &NoStores, progress, cancel)
+}
+
+/// Runs [`forecast()`] with document stores: [`DedupOptions::against`] may name one of `stores` as well as an index.
+///
+/// # Errors
+/// The errors of [`forecast()`], and a store that cannot be used.
+pub fn forecast_with_stores(
+    job: &DedupJob<'_>,
     stores: &dyn DocumentStores,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Forecast, DedupError> {
+    let options = job.options;
     options.check()?;
     let pool = threads::pool(options.threads)?;
     pool.install(|| {
         let parent = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
         let work = WorkDir::create(&parent)?;
-        let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
+        let sources = Sources::discover_cancellable(job.inputs, job.source, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|hint| progress.warn(hint))?;
         let held = peak_memory();
         let against = options.against.as_deref();
@@ -234,17 +272,21 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         all(sample.documents) as u64,
         all(sample.texts) as u64,
         all(sample.id_bytes) as u64,
-    ) + edges * memory::AN_EDGE;
+    ) + edges * memory::EDGE_BYTES;
     // Texts without candidates are never loaded.
     let connected = (2.0 * candidates / all(sample.texts).max(1.0)).min(1.0);
     let set_bytes = all(sample.set_bytes) * if options.verify { connected } else { 0.0 };
-    let dictionary = if sample.chinese { memory::DICTIONARY } else { 0 };
-    let memory_bytes = memory::PROGRAM
+    let dictionary = if sample.chinese {
+        memory::DICTIONARY_BYTES
+    } else {
+        0
+    };
+    let memory_bytes = memory::PROGRAM_BYTES
         + dictionary
-        + memory::BATCHES.min(2 * all(counts.record_bytes) as u64)
-        + threads as u64 * memory::A_THREAD
+        + memory::BATCH_BYTES.min(2 * all(counts.record_bytes) as u64)
+        + threads as u64 * memory::THREAD_BYTES
         + tables
-        + memory::A_RECORD_BYTE * counts.longest
+        + memory::BYTES_PER_RECORD_BYTE * counts.longest
         + (set_bytes as u64).min(budget.sets(tables) as u64);
 
     let documents = sample.documents.max(1) as f64;
@@ -253,7 +295,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         0 => label + 8.0,
         bytes => bytes as f64 / documents,
     };
-    let rows = all(sample.documents) * (CLUSTER_ROW + label + 1.5 * id + f64::from(radius.bits) / 4.0);
+    let rows = all(sample.documents) * (CLUSTER_ROW_BYTES + label + 1.5 * id + f64::from(radius.bits) / 4.0);
     let rows = match options.clusters {
         ClusterFiles::Jsonl | ClusterFiles::Both => rows,
         ClusterFiles::Parquet => rows / 4.0,
@@ -263,7 +305,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         (Mode::Report, _) => 0.0,
         (Mode::Remove | Mode::Annotate, None) => all(counts.input_bytes),
         (Mode::Remove | Mode::Annotate, Some(_)) => {
-            all(counts.input_bytes) + all(sample.documents) * (ANNOTATION + id)
+            all(counts.input_bytes) + all(sample.documents) * (ANNOTATION_BYTES + id)
         }
     };
     let stdin: u64 = sources
@@ -272,8 +314,9 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         .filter(|file| file.label == "stdin")
         .map(|file| file.bytes)
         .sum();
-    let on_cores =
-        all(sample.rows[1].len() as u64) * JOIN + set_bytes / SETS_A_SECOND + candidates * COMPARISON;
+    let on_cores = all(sample.rows[1].len() as u64) * JOIN_SECONDS
+        + set_bytes / SET_BYTES_PER_SECOND
+        + candidates * COMPARISON_SECONDS;
     Ok(Forecast {
         files: sources.list().len() as u64,
         input_bytes: sources.total_bytes(),
@@ -292,7 +335,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
             + put_in_order(sources, all(counts.record_bytes), options),
         against: None,
         threads,
-        seconds: sample.seconds * growth + on_cores / threads as f64 + copied / COPIED_A_SECOND,
+        seconds: sample.seconds * growth + on_cores / threads as f64 + copied / COPIED_BYTES_PER_SECOND,
     })
 }
 
@@ -305,7 +348,7 @@ fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 
     }
 }
 
-/// The radius that the run will choose.
+/// The width and radius that the run will choose.
 fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
     let [half, whole] = &sample.rows;
     let (bits, k) = if options.verify {

@@ -209,7 +209,7 @@ impl Sample {
     ) -> Result<(), DedupError> {
         let step = (texts.0.len() as usize).div_ceil(most).max(1);
         let asked: Vec<u32> = (0..texts.0.len()).step_by(step).collect();
-        let go_on = || {
+        let check_cancelled = || {
             if sources.cancelled() {
                 Err(DedupError::cancelled())
             } else {
@@ -217,7 +217,7 @@ impl Sample {
             }
         };
         let started = std::time::Instant::now();
-        let known = against.ask(path, texts, &asked, &Silent, &go_on)?;
+        let known = against.ask(path, texts, &asked, &Silent, &check_cancelled)?;
         self.asking_seconds += started.elapsed().as_secs_f64();
         self.asked += asked.len() as u64;
         self.known += known.count();

@@ -1,11 +1,11 @@
-//! The beginning of a run: the output directory is begun, the files of the inputs are found, their records are read.
+//! The start of a run: begins the output directory, finds the files of the inputs, and reads their records.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use twinprint_index::storage::folder;
 
-use super::Job;
+use super::Runner;
 use crate::error::DedupError;
 use crate::known::append::Append;
 use crate::read::{self, Read, Reading};
@@ -17,19 +17,16 @@ use twinprint_io::work::WorkDir;
 
 /// The beginning of a run.
 pub(super) enum Beginning {
-    /// With an empty output directory, a directory for temporary files, and the files of the inputs.
+    /// A new run: an empty output directory, a work directory, and the files of the inputs.
     New(OutputDir, WorkDir, Sources),
-    /// It had ended before it was killed: its output is whole, and finished now.
+    /// A run that had ended before it was killed: its output is complete, and finished now.
     Ended(Box<Report>),
 }
 
-impl Job<'_> {
-    pub(super) fn begin(
-        &mut self,
-        inputs: &[String],
-        out: &Path,
-        append: Option<&Append<'_>>,
-    ) -> Result<Beginning, DedupError> {
+impl Runner<'_> {
+    /// Begins the output directory, creates the work directory and finds the files of the inputs.
+    pub(super) fn begin(&mut self, append: Option<&Append<'_>>) -> Result<Beginning, DedupError> {
+        let (inputs, out) = (self.inputs, self.out);
         let from_stdin = inputs.iter().any(|input| input == "-");
         let named: Vec<_> = inputs
             .iter()
@@ -42,7 +39,7 @@ impl Job<'_> {
         let found = if from_stdin {
             None
         } else {
-            Some(self.discover(inputs, out)?)
+            Some(self.discover(out)?)
         };
         let existing = self.options.existing;
         let begun = match append {
@@ -53,8 +50,8 @@ impl Job<'_> {
             (RunStart::Ended(dir, open), Some(append)) => {
                 // Not in the output directory, which may be emptied before the inputs are read a second time.
                 let work = self.work_dir(folder(out))?;
-                let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
-                if let Some(report) = self.finish_ended((&sources, &work), (dir, &open), append)? {
+                let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
+                if let Some(report) = self.finish_ended(&sources, &work, dir, &open, append)? {
                     return Ok(Beginning::Ended(Box::new(report)));
                 }
                 self.stages.clear();
@@ -62,7 +59,7 @@ impl Job<'_> {
             }
             (RunStart::New(dir) | RunStart::Ended(dir, _), _) => {
                 let work = self.work_dir(dir.files_dir())?;
-                let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
+                let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
                 (dir, work, sources)
             }
         };
@@ -78,15 +75,15 @@ impl Job<'_> {
     }
 
     /// The files of the inputs; stdin is copied to `work`.
-    fn discover(&self, inputs: &[String], work: &Path) -> Result<Sources, DedupError> {
+    fn discover(&self, work: &Path) -> Result<Sources, DedupError> {
         let cancel = Arc::clone(self.cancel);
-        let sources = Sources::discover_cancellable(inputs, self.source_options, work, cancel)?;
+        let sources = Sources::discover_cancellable(self.inputs, self.source_options, work, cancel)?;
         sources.check_fields(|hint| self.progress.warn(hint))?;
         Ok(sources)
     }
 
-    /// Reads all records, for a run that adds to a collection with a digest and without those that it would not take. Their texts go to
-    /// the directory `work`.
+    /// Reads all records; their texts go to the directory `work`. A run that adds to a collection computes a digest of the input and
+    /// rejects the records that the collection would refuse.
     pub(super) fn read(
         &mut self,
         sources: &Sources,
@@ -111,17 +108,19 @@ impl Job<'_> {
         })
     }
 
-    /// Finishes the output of a run that was killed after it had ended: all of it is there, and only the mark is to be removed. If that run
-    /// was this one, its report is that of this run.
+    /// Finishes the output of a run that was killed after it had ended: the output is complete, and only the marker is removed. Returns
+    /// the report of that run if it had the same command and the same input.
     fn finish_ended(
         &mut self,
-        (sources, work): (&Sources, &WorkDir),
-        (dir, open): (OutputDir, &OpenClaim),
+        sources: &Sources,
+        work: &WorkDir,
+        dir: OutputDir,
+        open: &OpenClaim,
         append: &Append<'_>,
     ) -> Result<Option<Report>, DedupError> {
-        let elsewhere = work.path().join("read");
-        let rejects = OutputDir::open(&elsewhere)?;
-        let read = self.read(sources, &elsewhere, &rejects, Some(append))?;
+        let second_read = work.path().join("read");
+        let rejects = OutputDir::open(&second_read)?;
+        let read = self.read(sources, &second_read, &rejects, Some(append))?;
         drop(rejects);
         let digest = read.digest.filter(|&digest| append.is_same(open, digest));
         dir.finish()?;

@@ -22,7 +22,7 @@ use crate::options::{Auto, DedupOptions};
 /// The radius in an index unless one is given: the paper's.
 const RADIUS: u32 = 3;
 /// Texts asked about at a time.
-const AT_A_TIME: usize = 512;
+const TEXTS_PER_BATCH: usize = 512;
 
 /// An index or a store. A store holds its lock: no other process may write to it, and with [`Access::Append`] none may open it.
 pub(crate) enum Against {
@@ -107,7 +107,7 @@ impl Against {
         (classes, spool): (&Classes, Option<&Spool>),
         asked: &[u32],
         progress: &dyn Progress,
-        go_on: &dyn Fn() -> Result<(), DedupError>,
+        check_cancelled: &dyn Fn() -> Result<(), DedupError>,
     ) -> Result<KnownClasses, DedupError> {
         let asking = Asking {
             path: path.to_owned(),
@@ -115,8 +115,8 @@ impl Against {
             too_long: AtomicU64::new(0),
         };
         let mut known = Vec::with_capacity(asked.len());
-        for some in asked.chunks(AT_A_TIME) {
-            go_on()?;
+        for some in asked.chunks(TEXTS_PER_BATCH) {
+            check_cancelled()?;
             match self {
                 Self::Store(store) => {
                     // A run that verifies has texts.

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The names that the fields go by.
+/// A set of field names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Columns {
     /// `cluster_id`, `cluster_size`, `is_leader`, `duplicate_of`, `hamming`, `jaccard`, `dup_count`.
     #[default]
     Twinprint,
-    /// `minhash_cluster_id` (-1 for what is alone) and `minhash_cluster_size`.
+    /// `minhash_cluster_id` (-1 for a document without duplicates) and `minhash_cluster_size`.
     Datatrove,
-    /// `__CLUSTER__` and `__INDEX__`; the same for the one kept.
+    /// `__CLUSTER__` and `__INDEX__`, which are equal for the kept document.
     TextDedup,
-    /// `cc_id`, `cc_size` and `cc_idx` (0 for the one kept).
+    /// `cc_id`, `cc_size` and `cc_idx` (0 for the kept document).
     Duplodocus,
     /// `dup_count` alone.
     DupCount,

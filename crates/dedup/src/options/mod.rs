@@ -1,4 +1,4 @@
-//! The options of a run. `config.toml` beside the output has them in full.
+//! The options of a run. `config.toml` in the output directory lists all of them.
 
 mod auto;
 mod columns;
@@ -12,12 +12,12 @@ use crate::error::DedupError;
 pub use auto::Auto;
 pub use columns::Columns;
 
-/// Widest radius at 64 and at 128 bits: plans are proved exact up to there.
-pub const WIDEST: [(u32, u32); 2] = [(64, 12), (128, 40)];
-/// Rows of `pairs.jsonl` above which a run stops.
+/// The largest radius at 64 and at 128 bits, as (bits, radius): plans are proved exact up to these.
+pub const MAX_RADIUS: [(u32, u32); 2] = [(64, 12), (128, 40)];
+/// The largest number of rows in `pairs.jsonl`. A run that needs more stops with an error.
 pub const MAX_PAIR_ROWS: u64 = 100_000_000;
 
-/// Which document of a group is kept.
+/// The document of a group that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
@@ -33,7 +33,7 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// As the command line calls it.
+    /// The name in options and results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -44,32 +44,32 @@ impl Keep {
     }
 }
 
-/// What is written of the records.
+/// The output of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// `kept/` and `removed/`.
     #[default]
     Remove,
-    /// `annotated/`: every document with fields that tell its group.
+    /// `annotated/`: every document, with fields that describe its group.
     Annotate,
     /// Reports only; no record is copied.
     Report,
 }
 
-/// How the records that are not removed stand in each file.
+/// The order of the kept records in each file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// As in the input.
+    /// The order of the input.
     #[default]
     Input,
-    /// Relatives next to one another, in files of a record a line; others are left as they are.
+    /// Similar documents next to one another, in files with one record per line. Other files keep the order of the input.
     Similar,
 }
 
-/// The treatment of texts without features: empty ones, and those of punctuation or stop words alone. Such a text is a duplicate of nothing,
-/// not even of its copy.
+/// The treatment of texts without features: empty texts, and texts of punctuation or stop words only. Such a text is not a duplicate of
+/// any other, not even of its copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmptyTexts {
@@ -82,7 +82,7 @@ pub enum EmptyTexts {
     Reject,
 }
 
-/// Which pairs are written to `pairs.jsonl`.
+/// The pairs that are written to `pairs.jsonl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairRows {
@@ -110,15 +110,29 @@ pub enum ClusterFiles {
     None,
 }
 
-/// How to find duplicates. Everything that decides the result, besides the input.
+/// The options of a run: together with the input they decide the result.
+///
+/// ```
+/// use twinprint_dedup::{Auto, DedupOptions, Keep};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut options = DedupOptions { keep: Keep::Longest, threshold: 0.7, ..DedupOptions::new()? };
+/// options.check()?;
+///
+/// // Joins are exact up to a radius of 12 at 64 bits.
+/// options.bits = Auto::Fixed(64);
+/// options.hamming = Auto::Fixed(13);
+/// assert!(options.check().is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DedupOptions {
-    /// What the features of a document are and what they weigh. Its own width is not used: see [`DedupOptions::bits`].
+    /// The profile of the fingerprints. Its width is not used: see [`DedupOptions::bits`].
     pub profile: Profile,
-    /// The file the profile's stop words were read from; decides nothing, `config.toml` names it.
+    /// The file that the profile's stop words were read from. It is only written to `config.toml`.
     pub stop_words_file: Option<std::path::PathBuf>,
-    /// What the profile's table of idf weights was given as, and whether its square roots are taken; decides nothing, `config.toml`
-    /// names it.
+    /// The file of the profile's idf table, and true if the square roots of its weights are taken. It is only written to `config.toml`.
     pub idf_file: Option<(String, bool)>,
     /// Width of the fingerprints: 64 or 128.
     pub bits: Auto,
@@ -126,21 +140,21 @@ pub struct DedupOptions {
     pub hamming: Auto,
     /// Least Jaccard of a duplicate, in (0, 1].
     pub threshold: f64,
-    /// Whether candidates are verified on the text.
+    /// True if candidates are verified on the text.
     pub verify: bool,
     /// See [`MIN_FEATURES`].
     pub min_features: u32,
-    /// Directory of a collection or an index: documents that it knows are removed, whatever else is kept.
+    /// Directory of a collection or an index: duplicates of its documents are removed, regardless of [`DedupOptions::keep`].
     pub against: Option<std::path::PathBuf>,
     /// True if the kept documents are added to that collection.
     pub append: bool,
-    /// Which document of a group is kept.
+    /// The document of a group that is kept.
     pub keep: Keep,
     /// The treatment of texts without features.
     pub empty: EmptyTexts,
-    /// What is written of the records.
+    /// The output of records.
     pub mode: Mode,
-    /// How they stand in each file.
+    /// The order of the records in each file.
     pub order: Order,
     /// Fields added to every record that is written; see [`DedupOptions::added_columns`].
     pub columns: Option<Columns>,
@@ -150,18 +164,18 @@ pub struct DedupOptions {
     pub clusters: ClusterFiles,
     /// The treatment of an earlier result in the output directory.
     pub existing: Existing,
-    /// Which pairs are written.
+    /// The pairs that are written.
     pub pairs: PairRows,
-    /// Partial copies from this containment up are written to `parts.jsonl`; none where absent.
+    /// The least containment of a partial copy. `parts.jsonl` lists them; `None` omits the search.
     pub parts: Option<f64>,
-    /// Worker threads; 0 takes all cores.
+    /// Worker threads; 0 means one per core.
     pub threads: usize,
-    /// Bytes of memory the run may take, where there is a limit. It bounds the caches; a run that needs more than that for its tables
-    /// ends with [`DedupError::Memory`].
+    /// The limit of memory in bytes. It bounds the caches; a run whose tables exceed it ends with [`DedupError::Memory`]. `None` is no
+    /// limit.
     pub memory: Option<u64>,
     /// Seed of the samples.
     pub seed: u64,
-    /// Where the spool goes; the output directory when none is given.
+    /// The parent of the work directory; `None` is the output directory.
     pub work_dir: Option<std::path::PathBuf>,
 }
 
@@ -169,7 +183,7 @@ impl DedupOptions {
     /// The defaults.
     ///
     /// # Errors
-    /// Never in practice: when the default profile were refused.
+    /// A [`ProfileError`] if the default profile is invalid, which does not happen.
     pub fn new() -> Result<Self, ProfileError> {
         Ok(Self {
             profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
@@ -199,7 +213,7 @@ impl DedupOptions {
         })
     }
 
-    /// Refuses what makes no sense, naming the option.
+    /// Checks that the options are valid and go together. The error names the option.
     ///
     /// # Errors
     /// An [`OptionError`](twinprint_io::OptionError).
@@ -246,9 +260,9 @@ impl DedupOptions {
             }
         };
         if let Auto::Fixed(k) = self.hamming {
-            let [(_, narrow), (_, wide)] = WIDEST;
-            let most = if width == 64 { narrow } else { wide };
-            if k > most {
+            let [(_, narrow), (_, wide)] = MAX_RADIUS;
+            let max = if width == 64 { narrow } else { wide };
+            if k > max {
                 return refuse(
                     "hamming",
                     format!(
@@ -273,7 +287,7 @@ impl DedupOptions {
         Ok(())
     }
 
-    /// The width compared when nothing is verified: there is no text to correct a wide radius, so the paper's 64 bits.
+    /// The width without verification: 64 bits unless given, as in the paper, since no text corrects a wide radius.
     pub(crate) fn width_without_verification(&self) -> u32 {
         match self.bits {
             Auto::Auto => 64,
@@ -281,7 +295,7 @@ impl DedupOptions {
         }
     }
 
-    /// The fields added to every record that is written: those asked for, or under [`Mode::Annotate`] the usual ones.
+    /// The fields added to every written record: [`DedupOptions::columns`], with a default under [`Mode::Annotate`].
     pub fn added_columns(&self) -> Option<Columns> {
         match self.mode {
             Mode::Annotate => Some(self.columns.unwrap_or_default()),
@@ -293,12 +307,12 @@ impl DedupOptions {
     /// The profile of the fingerprints at `bits`.
     ///
     /// # Errors
-    /// When `bits` is no width of a fingerprint.
+    /// A [`ProfileError`] if `bits` is not a width of a fingerprint.
     pub fn profile_at(&self, bits: u32) -> Result<Profile, ProfileError> {
         self.profile.at_width(bits)
     }
 
-    /// The width fingerprints are made at: the widest that may still be chosen.
+    /// The width of the fingerprints that are computed: the largest that may still be chosen.
     pub(crate) fn width_made(&self) -> u32 {
         match self.bits {
             Auto::Auto if self.verify => 128,
@@ -306,6 +320,7 @@ impl DedupOptions {
         }
     }
 
+    /// An analyzer with the profile of these options.
     pub(crate) fn analyzer(&self) -> Result<Analyzer, ProfileError> {
         Ok(Analyzer::new(
             &self.profile_at(self.width_made())?,

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::LEAST_SHARED;
+use super::MIN_SHARED;
 use super::postings::{Covered, Entry, Postings};
 
 /// The share of its fingerprints that the smaller text of a candidate has in the other, of the containment asked for. A run has at least
@@ -64,7 +64,7 @@ impl<'p> Candidates<'p> {
     fn is_candidate(&self, text: u32, other: u32, own: u32) -> bool {
         let smaller = self.postings.size(text).min(self.postings.size(other));
         let needed = (SLACK * self.least * f64::from(smaller)) as u32;
-        let needed = needed.max(LEAST_SHARED);
+        let needed = needed.max(MIN_SHARED);
         if own >= needed {
             return true;
         }
@@ -78,6 +78,6 @@ impl<'p> Candidates<'p> {
                 uncovered += u32::from(!self.is_covered_in_both(entry, other));
             }
         }
-        all >= needed && uncovered >= LEAST_SHARED
+        all >= needed && uncovered >= MIN_SHARED
     }
 }

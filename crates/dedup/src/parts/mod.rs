@@ -9,7 +9,7 @@
 //! nothing but such a passage are not listed as a pair.
 //!
 //! Of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters, and 128 bytes a text
-//! while the stage runs, and some for each byte of the longest record (`memory::A_PARTS_BYTE`). Rows and what holders share with a reference wait in temporary files.
+//! while the stage runs, and some for each byte of the longest record (`memory::PARTS_BYTES_PER_RECORD_BYTE`). Rows and what holders share with a reference wait in temporary files.
 //! Rows are located in the original texts at the end ([`places`]).
 
 mod candidates;
@@ -28,8 +28,6 @@ mod texts;
 use std::ops::Range;
 use std::path::Path;
 
-use twinprint_text::Measure;
-
 use self::candidates::Candidates;
 use self::numbers::NumberWriter;
 use self::places::Requests;
@@ -47,14 +45,14 @@ use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 
 /// Fingerprints that texts must have in common to be compared.
-const LEAST_SHARED: u32 = PartsReport::LEAST_SHARED;
+const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
 /// Places of passages reported of a row, the longest ones.
 const REPORTED: usize = 8;
 /// Texts handed to one task at least: those of one block of the spool go together.
-const TEXTS_A_TASK: usize = 16;
+const MIN_TEXTS_PER_TASK: usize = 16;
 
 /// Asked for every text: an error ends the search.
-type GoOn<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
+type CheckCancelled<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
 
 /// The input of the search.
 pub(crate) struct Search<'s> {
@@ -69,22 +67,31 @@ pub(crate) struct Search<'s> {
     pub(crate) held: u64,
     /// Directory for temporary files.
     pub(crate) work: &'s Path,
-    pub(crate) go_on: GoOn<'s>,
+    pub(crate) check_cancelled: CheckCancelled<'s>,
 }
 
 impl Search<'_> {
     /// Writes `parts.jsonl`, in input order, and `passages.jsonl`.
     pub(crate) fn write(&self, dir: &OutputDir) -> Result<PartsReport, DedupError> {
         let Self {
-            least, work, go_on, ..
+            least,
+            work,
+            check_cancelled,
+            ..
         } = *self;
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
         let key = shingle_sets::key_of(&self.corpus.classes);
-        let postings = Postings::of(&texts, key, PartsReport::MANY, (self.budget, self.held), go_on)?;
-        let passages = shared::find(&texts, &postings, key, least, work, go_on)?;
+        let postings = Postings::of(
+            &texts,
+            key,
+            PartsReport::MANY,
+            (self.budget, self.held),
+            check_cancelled,
+        )?;
+        let passages = shared::find(&texts, &postings, key, least, work, check_cancelled)?;
         let mut pairs = NumberWriter::create(work)?;
         let candidates = Candidates::new(&postings, &passages.covered, least);
-        let candidates = pairs::find(&texts, &candidates, key, least, &mut pairs, go_on)?;
+        let candidates = pairs::find(&texts, &candidates, key, least, &mut pairs, check_cancelled)?;
         let mut report = PartsReport {
             least,
             fingerprints: postings.picked,

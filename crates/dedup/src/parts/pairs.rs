@@ -9,11 +9,11 @@ use twinprint_text::Measure;
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::passages::passages;
 
-use super::GoOn;
+use super::CheckCancelled;
 use super::candidates::Candidates;
 use super::numbers::{NumberReader, NumberWriter};
 use super::texts::{LONG, Texts};
-use super::{TEXTS_A_TASK, longest};
+use super::{MIN_TEXTS_PER_TASK, longest};
 use crate::error::DedupError;
 use twinprint_io::work::BlockBuffer;
 
@@ -75,18 +75,18 @@ pub(super) fn find(
     key: HashKey,
     least: f64,
     found: &mut NumberWriter,
-    go_on: GoOn<'_>,
+    check_cancelled: CheckCancelled<'_>,
 ) -> Result<u64, DedupError> {
     let measured = AtomicU64::new(0);
     for first in (0..texts.len()).step_by(HELD as usize) {
         let last = first.saturating_add(HELD).min(texts.len());
         let pairs: Vec<Vec<Pair>> = (first..last)
             .into_par_iter()
-            .with_min_len(TEXTS_A_TASK)
+            .with_min_len(MIN_TEXTS_PER_TASK)
             .map_init(
                 || Measuring::new(key),
                 |measuring, a| {
-                    go_on()?;
+                    check_cancelled()?;
                     let others = candidates.of(a);
                     if others.is_empty() {
                         return Ok(Vec::new());

@@ -23,7 +23,7 @@ const NUMBER: u32 = 48;
 /// Bits of a position in a text, in bytes or characters.
 const POSITION: u32 = 36;
 /// Characters by which a boundary may be moved; beyond, it has no place.
-const MOST_MOVED: u64 = 0xFE;
+const MAX_MOVED: u64 = 0xFE;
 /// Stands for a boundary without a place.
 const NOWHERE: u64 = 0xFF;
 
@@ -240,7 +240,7 @@ fn trace(
         chars += passed.chars().count();
         before = origin.byte;
         let moved = position.abs_diff(origin.canonical as u64);
-        let fits = moved <= MOST_MOVED && origin.byte as u64 >> POSITION == 0;
+        let fits = moved <= MAX_MOVED && origin.byte as u64 >> POSITION == 0;
         let answer = Answer {
             number: 0,
             byte: if fits { origin.byte as u64 } else { 0 },

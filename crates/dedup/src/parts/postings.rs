@@ -7,15 +7,15 @@ use twinprint_fingerprint::HashKey;
 use twinprint_text::passages::Winnower;
 
 use super::texts::Texts;
-use super::{GoOn, TEXTS_A_TASK};
+use super::{CheckCancelled, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
 use crate::memory::Budget;
 use twinprint_io::work::BlockBuffer;
 
 /// Bytes held for a fingerprint at most, while they are sorted.
-const A_FINGERPRINT: u64 = 32;
+const FINGERPRINT_BYTES: u64 = 32;
 /// Bytes held for a text at most, while passages of many texts are looked for.
-const A_TEXT: u64 = 128;
+const TEXT_BYTES: u64 = 128;
 
 /// Fingerprints that two texts or more have, by text and by fingerprint. They are numbered in the order of their values.
 pub(super) struct Postings {
@@ -41,29 +41,29 @@ impl Postings {
     /// Reads all texts once. A fingerprint that more than `many` texts have is common. Expected O(text + fingerprints · log).
     ///
     /// # Errors
-    /// [`DedupError::Memory`] where the fingerprints do not fit beside the tables of `held` bytes; a spool that cannot be read; what `go_on` says.
+    /// [`DedupError::Memory`] where the fingerprints do not fit beside the tables of `held` bytes; a spool that cannot be read; what `check_cancelled` says.
     pub(super) fn of(
         texts: &Texts<'_>,
         key: HashKey,
         many: usize,
         (budget, held): (Budget, u64),
-        go_on: GoOn<'_>,
+        check_cancelled: CheckCancelled<'_>,
     ) -> Result<Self, DedupError> {
         let buffers = || (Winnower::new(key), BlockBuffer::default());
         let pick = |own: &mut (Winnower, BlockBuffer), text: u32| {
-            go_on()?;
+            check_cancelled()?;
             texts.measured(texts.bytes(text), own, buffers, |(winnower, block)| {
                 Ok(winnower.fingerprints(texts.canonical(text, block)?, texts.measure(text)))
             })
         };
         let picked: Vec<Vec<u64>> = (0..texts.len())
             .into_par_iter()
-            .with_min_len(TEXTS_A_TASK)
+            .with_min_len(MIN_TEXTS_PER_TASK)
             .map_init(buffers, pick)
             .collect::<Result<_, DedupError>>()?;
         let sizes: Vec<u32> = picked.iter().map(|of| of.len() as u32).collect();
         let all: u64 = sizes.iter().map(|&n| u64::from(n)).sum();
-        budget.check(held + all * A_FINGERPRINT + u64::from(texts.len()) * A_TEXT)?;
+        budget.check(held + all * FINGERPRINT_BYTES + u64::from(texts.len()) * TEXT_BYTES)?;
         let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(all as usize);
         for (text, of) in (0u32..).zip(picked) {
             pairs.extend(of.into_iter().map(|fingerprint| (fingerprint, text)));

@@ -25,12 +25,12 @@ use super::numbers::{NumberReader, NumberWriter};
 use super::postings::{Covered, Entry, Postings};
 use super::shares::Measuring;
 use super::texts::Texts;
-use super::{GoOn, LEAST_SHARED, TEXTS_A_TASK};
+use super::{CheckCancelled, MIN_SHARED, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
 use twinprint_io::work::BlockBuffer;
 
 /// Work for one fingerprint at most, so that it stays linear: its texts are counted, or compared with a reference.
-const MOST_WORK: u8 = 64;
+const MAX_WORK: u8 = 64;
 /// Work of counting the texts of a fingerprint.
 const COUNTED: u8 = 1;
 /// Work of comparing them.
@@ -61,14 +61,14 @@ pub(super) fn find(
     key: HashKey,
     least: f64,
     work: &Path,
-    go_on: GoOn<'_>,
+    check_cancelled: CheckCancelled<'_>,
 ) -> Result<SharedPassages, DedupError> {
     let mut search = Search {
         texts,
         postings,
         key,
         work,
-        go_on,
+        check_cancelled,
         covered: Covered::none(postings),
         work_done: vec![0; postings.len() as usize],
         holders: Holders::new(work),
@@ -82,17 +82,24 @@ pub(super) fn find(
     let mut references: Vec<(u32, u32)> = (0..texts.len())
         .into_par_iter()
         .map(|text| (common(text), text))
-        .filter(|&(common, _)| common >= LEAST_SHARED)
+        .filter(|&(common, _)| common >= MIN_SHARED)
         .collect();
     references
         .par_sort_unstable_by_key(|&(common, text)| (std::cmp::Reverse(common), postings.size(text), text));
     for (_, text) in references {
-        go_on()?;
+        check_cancelled()?;
         search.compare_with(text)?;
     }
     let left = search.left();
     Ok(SharedPassages {
-        found: search.holders.finish(least, &Measuring { texts, key, go_on })?,
+        found: search.holders.finish(
+            least,
+            &Measuring {
+                texts,
+                key,
+                check_cancelled,
+            },
+        )?,
         left,
         covered: search.covered,
     })
@@ -119,7 +126,7 @@ struct Search<'s> {
     postings: &'s Postings,
     key: HashKey,
     work: &'s Path,
-    go_on: GoOn<'s>,
+    check_cancelled: CheckCancelled<'s>,
     covered: Covered,
     /// Work done for each fingerprint.
     work_done: Vec<u8>,
@@ -139,10 +146,10 @@ impl Search<'_> {
             .filter(|&entry| self.is_uncovered(entry))
             .map(|entry| entry.fingerprint)
             .collect();
-        if uncovered.len() < LEAST_SHARED as usize {
+        if uncovered.len() < MIN_SHARED as usize {
             return Ok(());
         }
-        let is_open = |number: &u32| self.work_done[*number as usize] < MOST_WORK;
+        let is_open = |number: &u32| self.work_done[*number as usize] < MAX_WORK;
         let open: Vec<u32> = uncovered.iter().copied().filter(is_open).collect();
         let others = self.others(reference, &uncovered, &open);
         let is_enough = others.len() >= self.postings.many();
@@ -180,7 +187,7 @@ impl Search<'_> {
             let shared = uncovered
                 .iter()
                 .filter(|&&number| self.postings.entry(text, number).is_some());
-            text != reference && shared.take(LEAST_SHARED as usize).count() == LEAST_SHARED as usize
+            text != reference && shared.take(MIN_SHARED as usize).count() == MIN_SHARED as usize
         };
         texts.into_par_iter().filter(shares_enough).collect()
     }
@@ -204,7 +211,7 @@ impl Search<'_> {
             let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
             rest = after;
             let compare = |own: &mut Buffers, &text: &u32| {
-                (self.go_on)()?;
+                (self.check_cancelled)()?;
                 texts.measured(
                     texts.bytes(text),
                     own,
@@ -219,7 +226,7 @@ impl Search<'_> {
             };
             let compared: Vec<Compared> = batch
                 .par_iter()
-                .with_min_len(TEXTS_A_TASK)
+                .with_min_len(MIN_TEXTS_PER_TASK)
                 .map_init(|| Buffers::new(key), compare)
                 .collect::<Result<_, DedupError>>()?;
             for compared in compared {
@@ -328,7 +335,7 @@ impl Search<'_> {
             entries.filter(|&entry| self.is_uncovered(entry)).count() > self.postings.many()
         };
         let left: Vec<u32> = (0..self.postings.len()).into_par_iter().filter(is_left).collect();
-        let is_limited = |number: &&u32| self.work_done[**number as usize] >= MOST_WORK;
+        let is_limited = |number: &&u32| self.work_done[**number as usize] >= MAX_WORK;
         let limited = left.iter().filter(is_limited).count() as u64;
         Left {
             phrases: left.len() as u64 - limited,

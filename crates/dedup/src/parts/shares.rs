@@ -11,7 +11,7 @@ use twinprint_text::overlap::{Shingler, overlap};
 
 use super::depth::merged;
 use super::texts::Texts;
-use super::{GoOn, TEXTS_A_TASK};
+use super::{CheckCancelled, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
 use twinprint_io::work::BlockBuffer;
 
@@ -55,7 +55,7 @@ pub(super) struct Share {
 pub(super) struct Measuring<'m> {
     pub(super) texts: &'m Texts<'m>,
     pub(super) key: HashKey,
-    pub(super) go_on: GoOn<'m>,
+    pub(super) check_cancelled: CheckCancelled<'m>,
 }
 
 /// Buffers of one thread.
@@ -100,7 +100,7 @@ impl Measuring<'_> {
             block: BlockBuffer::default(),
         };
         let measure = |own: &mut Buffers, of: &OfText| {
-            (self.go_on)()?;
+            (self.check_cancelled)()?;
             self.texts
                 .measured(self.texts.bytes(of.text), own, new, |buffers| {
                     let text = self.texts.canonical(of.text, &mut buffers.block)?;
@@ -112,7 +112,7 @@ impl Measuring<'_> {
                     ))
                 })
         };
-        let batch = batch.par_iter().with_min_len(TEXTS_A_TASK);
+        let batch = batch.par_iter().with_min_len(MIN_TEXTS_PER_TASK);
         batch.map_init(new, measure).collect()
     }
 }

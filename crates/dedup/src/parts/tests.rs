@@ -84,13 +84,13 @@ impl Corpus {
         let texts = self.numbered();
         let key = shingle_sets::key_of(&self.classes);
         let free = Budget::new(None, 1).unwrap();
-        let go_on = || Ok(());
-        let postings = Postings::of(&texts, key, many, (free, 0), &go_on).unwrap();
-        let shared = shared::find(&texts, &postings, key, LEAST, self.dir.path(), &go_on).unwrap();
+        let check_cancelled = || Ok(());
+        let postings = Postings::of(&texts, key, many, (free, 0), &check_cancelled).unwrap();
+        let shared = shared::find(&texts, &postings, key, LEAST, self.dir.path(), &check_cancelled).unwrap();
         let mut passages = shared.found;
         let candidates = Candidates::new(&postings, &shared.covered, LEAST);
         let mut pairs = NumberWriter::create(self.dir.path()).unwrap();
-        pairs::find(&texts, &candidates, key, LEAST, &mut pairs, &go_on).unwrap();
+        pairs::find(&texts, &candidates, key, LEAST, &mut pairs, &check_cancelled).unwrap();
         let mut pairs = pairs.finish().unwrap();
         let mut outcome = Outcome {
             pairs: std::iter::from_fn(|| Pair::read(&mut pairs).unwrap()).collect(),
@@ -187,7 +187,8 @@ fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let key = shingle_sets::key_of(&corpus.classes);
     let (going_on, ended) = (|| Ok(()), || Err(DedupError::Job(JobError::Cancelled)));
     let free = Budget::new(None, 1).unwrap();
-    let postings = |budget, held, go_on| Postings::of(&texts, key, 64, (budget, held), go_on);
+    let postings =
+        |budget, held, check_cancelled| Postings::of(&texts, key, 64, (budget, held), check_cancelled);
     let work = corpus.dir.path();
     let stopped = postings(free, 0, &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));

@@ -2,7 +2,7 @@
 
 use crate::error::DedupError;
 use crate::verify::near_misses::band;
-use crate::write::Run;
+use crate::write::FinishedRun;
 use twinprint_io::results::{
     ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
     Report, SearchCounts,
@@ -17,7 +17,7 @@ const HOT_ROWS: usize = 20;
 const PLANS: usize = 6;
 
 /// Everything but the groups and pairs that are shown, and times.
-pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError> {
+pub(super) fn numbers(run: &FinishedRun<'_>, sizes: &[u32]) -> Result<Report, DedupError> {
     let profile = run.options.profile_at(run.radius.bits)?;
     let mut report = Report {
         version: twinprint_io::VERSION.to_owned(),
@@ -77,7 +77,7 @@ pub(super) fn numbers(run: &Run<'_>, sizes: &[u32]) -> Result<Report, DedupError
 }
 
 /// Counts the removed documents, by distance and by Jaccard where they duplicate one of the same run.
-fn removed(run: &Run<'_>, report: &mut Report) {
+fn removed(run: &FinishedRun<'_>, report: &mut Report) {
     let documents = run.corpus.documents.len();
     for document in 0..documents {
         let verdict = run.verdict(document);
@@ -105,7 +105,7 @@ fn removed(run: &Run<'_>, report: &mut Report) {
     report.records.kept = u64::from(documents) - report.records.removed;
 }
 
-fn radius(run: &Run<'_>) -> RadiusReport {
+fn radius(run: &FinishedRun<'_>) -> RadiusReport {
     RadiusReport {
         bits: run.radius.bits,
         k: run.radius.k,
@@ -126,7 +126,7 @@ fn clusters(sizes: &[u32]) -> ClusterCounts {
     counts
 }
 
-fn records(run: &Run<'_>) -> RecordCounts {
+fn records(run: &FinishedRun<'_>) -> RecordCounts {
     let documents = &run.corpus.documents;
     let classes = &run.corpus.classes;
     let empty = |&class: &u32| classes.is_empty_text(class);
@@ -157,7 +157,7 @@ fn damaged_file((file, damage): (&FileIntake, &Damage)) -> DamagedFile {
     }
 }
 
-fn search(run: &Run<'_>) -> SearchCounts {
+fn search(run: &FinishedRun<'_>) -> SearchCounts {
     let candidates = run.candidates.edges.len() as u64 + run.probed;
     SearchCounts {
         texts: run.keep.classes.len() as u64,
@@ -173,7 +173,7 @@ fn search(run: &Run<'_>) -> SearchCounts {
     }
 }
 
-fn hot_rows(run: &Run<'_>) -> Vec<HotRowReport> {
+fn hot_rows(run: &FinishedRun<'_>) -> Vec<HotRowReport> {
     let hot = run.candidates.hot.iter().take(HOT_ROWS);
     hot.map(|row| HotRowReport {
         fingerprint: fingerprint_hex(row.fingerprint, run.radius.bits),
@@ -187,7 +187,7 @@ fn hot_rows(run: &Run<'_>) -> Vec<HotRowReport> {
     .collect()
 }
 
-fn plans(run: &Run<'_>) -> Vec<PlanReport> {
+fn plans(run: &FinishedRun<'_>) -> Vec<PlanReport> {
     let plans = run.candidates.plans.iter().take(PLANS);
     plans
         .map(|plan| PlanReport {

@@ -163,7 +163,7 @@ fn row(cells: &[String; 6]) -> String {
     format!("{name:<8}{}", rest.concat())
 }
 
-fn stage(stage: &twinprint_io::results::StageReport) -> String {
+fn stage(stage: &StageReport) -> String {
     let told = |n: Option<u64>| n.map_or_else(String::new, bytes);
     row(&[
         stage.name.clone(),

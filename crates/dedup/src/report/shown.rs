@@ -8,7 +8,7 @@ use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairRepor
 use super::collect;
 use crate::error::DedupError;
 use crate::verify::near_misses::NearMiss;
-use crate::write::Run;
+use crate::write::FinishedRun;
 use twinprint_io::work::BlockBuffer;
 
 use super::difference::Sides;
@@ -51,7 +51,7 @@ struct Pair {
 
 impl Shown {
     /// Collects all but times; `order` is what putting the records in order gave. O(documents), and a sort of the groups; reads some two dozen pairs of texts.
-    pub(crate) fn collect(run: &Run<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
+    pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
         // A group of what is known from before is none of the run's: nothing of it is kept.
         for (size, &class) in sizes.iter_mut().zip(&run.keep.classes) {
@@ -80,7 +80,7 @@ impl Shown {
 }
 
 /// Of each leader, by item, the follower that is least like it; [`NONE`] where all its texts are equal.
-fn farthest(run: &Run<'_>) -> Vec<u32> {
+fn farthest(run: &FinishedRun<'_>) -> Vec<u32> {
     let mut farthest = vec![NONE; run.outcome.groups.len()];
     for (item, group) in (0u32..).zip(&run.outcome.groups) {
         let slot = &mut farthest[group.leader as usize];
@@ -92,7 +92,7 @@ fn farthest(run: &Run<'_>) -> Vec<u32> {
 }
 
 /// What sorts the followers that are least like their leaders first.
-fn doubt(run: &Run<'_>, item: u32) -> impl Ord + use<> {
+fn doubt(run: &FinishedRun<'_>, item: u32) -> impl Ord + use<> {
     let group = &run.outcome.groups[item as usize];
     // Jaccards are in 0..=1, where the bits of numbers order as they do; where nothing was verified all are the same.
     let jaccard = group.similarity.jaccard.to_bits();
@@ -113,7 +113,7 @@ fn largest(sizes: &[u32]) -> Vec<u32> {
     leaders
 }
 
-fn doubtful(run: &Run<'_>, farthest: &[u32]) -> Vec<Pair> {
+fn doubtful(run: &FinishedRun<'_>, farthest: &[u32]) -> Vec<Pair> {
     let mut items: Vec<u32> = farthest.iter().copied().filter(|&item| item != NONE).collect();
     if items.len() > PAIRS {
         items.select_nth_unstable_by_key(PAIRS, |&item| doubt(run, item));
@@ -124,7 +124,7 @@ fn doubtful(run: &Run<'_>, farthest: &[u32]) -> Vec<Pair> {
 }
 
 /// A leader and its follower `item`.
-fn removed_pair(run: &Run<'_>, item: u32) -> Option<Pair> {
+fn removed_pair(run: &FinishedRun<'_>, item: u32) -> Option<Pair> {
     let group = run.outcome.groups.get(item as usize)?;
     Some(Pair {
         a: group.leader,
@@ -143,7 +143,7 @@ fn missed_pair(miss: &NearMiss) -> Pair {
     }
 }
 
-fn pair_report(run: &Run<'_>, pair: &Pair) -> PairReport {
+fn pair_report(run: &FinishedRun<'_>, pair: &Pair) -> PairReport {
     let measured = |value: f64| (!value.is_nan()).then_some(value);
     PairReport {
         a: document(run, pair.a),
@@ -154,7 +154,7 @@ fn pair_report(run: &Run<'_>, pair: &Pair) -> PairReport {
     }
 }
 
-fn document(run: &Run<'_>, item: u32) -> DocumentReport {
+fn document(run: &FinishedRun<'_>, item: u32) -> DocumentReport {
     let document = run.keep.representative[item as usize];
     let (source, line) = run.names.place(document);
     DocumentReport {
@@ -165,7 +165,7 @@ fn document(run: &Run<'_>, item: u32) -> DocumentReport {
 }
 
 fn describe(
-    run: &Run<'_>,
+    run: &FinishedRun<'_>,
     sizes: &[u32],
     leaders: &[u32],
     farthest: &[Option<Pair>],
@@ -200,7 +200,7 @@ fn describe(
 }
 
 /// The canonical text of an item; empty where no texts were kept.
-fn text<'b>(run: &Run<'_>, item: u32, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
+fn text<'b>(run: &FinishedRun<'_>, item: u32, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
     match run.spool {
         Some(spool) => Ok(spool.text(
             run.corpus.classes.text[run.keep.classes[item as usize] as usize],
@@ -211,7 +211,7 @@ fn text<'b>(run: &Run<'_>, item: u32, buffer: &'b mut BlockBuffer) -> Result<&'b
 }
 
 fn differences(
-    run: &Run<'_>,
+    run: &FinishedRun<'_>,
     largest: &[Option<Pair>],
     doubtful: &[Pair],
     misses: &[Pair],

@@ -36,8 +36,8 @@ use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
 
-/// All that a finished search knows.
-pub(crate) struct Run<'r> {
+/// The tables and results of a run whose search has finished: the input of the files and of the report.
+pub(crate) struct FinishedRun<'r> {
     pub(crate) options: &'r DedupOptions,
     pub(crate) source_options: &'r SourceOptions,
     pub(crate) inputs: &'r [String],
@@ -108,7 +108,7 @@ impl<'r> Verdict<'r> {
     }
 }
 
-impl Run<'_> {
+impl FinishedRun<'_> {
     pub(crate) fn verdict(&self, document: u32) -> Verdict<'_> {
         let class = self.corpus.documents.class[document as usize];
         let item = self.keep.item[class as usize];
@@ -157,7 +157,7 @@ impl Run<'_> {
 }
 
 /// One row a document, singletons included, in input order.
-pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), DedupError> {
+pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let sizes = run.sizes();
     let wanted = run.options.clusters;
     let mut file = matches!(wanted, ClusterFiles::Jsonl | ClusterFiles::Both)
@@ -206,7 +206,7 @@ pub(crate) fn write_clusters(run: &Run<'_>, dir: &OutputDir) -> Result<(), Dedup
 }
 
 /// About the bytes the last stage reads and writes.
-pub(crate) fn bytes_to_write(run: &Run<'_>) -> u64 {
+pub(crate) fn bytes_to_write(run: &FinishedRun<'_>) -> u64 {
     if run.options.mode == Mode::Report {
         0
     } else {
@@ -219,7 +219,7 @@ const REJECTED: u32 = u32::MAX;
 
 /// Copies the input's records to `kept/` and `removed/`, or to `annotated/`, with the fields asked for.
 pub(crate) fn copy_records(
-    run: &Run<'_>,
+    run: &FinishedRun<'_>,
     dir: &OutputDir,
     work: &Path,
     progress: &dyn Progress,
@@ -270,7 +270,7 @@ pub(crate) fn copy_records(
 
 /// Copies records, in the order asked for.
 fn copy(
-    run: &Run<'_>,
+    run: &FinishedRun<'_>,
     fate: &dyn Fn(u64) -> RecordAction,
     edit: Option<&dyn sink::Edit>,
     dir: &OutputDir,
@@ -303,7 +303,7 @@ fn copy(
 }
 
 /// The rank of each record, by its ordinal, where relatives stand next to one another.
-fn ranks(run: &Run<'_>) -> Vec<u32> {
+fn ranks(run: &FinishedRun<'_>) -> Vec<u32> {
     let (documents, classes) = (&run.corpus.documents, &run.corpus.classes);
     // What was removed does not stand between others, and through it the walk would lose its way.
     let kept = |item: u32| {
@@ -374,7 +374,7 @@ pub(crate) fn check_columns(
 }
 
 /// The place of every document in its group: 0 leads, the others follow in input order.
-fn places(run: &Run<'_>) -> Vec<u32> {
+fn places(run: &FinishedRun<'_>) -> Vec<u32> {
     let mut followers = vec![0u32; run.keep.classes.len()];
     let place = |document: u32| {
         let verdict = run.verdict(document);
@@ -389,7 +389,7 @@ fn places(run: &Run<'_>) -> Vec<u32> {
 }
 
 /// The effective configuration: run again with `--config` it gives the same result.
-pub(crate) fn write_config(run: &Run<'_>, dir: &OutputDir) -> Result<(), DedupError> {
+pub(crate) fn write_config(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let config = Config::of(run.inputs, run.source_options, run.options, run.radius);
     let mut file = dir.file("config.toml")?;
     file.append(config.to_toml().as_bytes())?;

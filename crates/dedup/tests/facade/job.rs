@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tempfile::TempDir;
-use twinprint_dedup::{DedupOptions, Keep, dedup};
+use twinprint_dedup::{DedupJob, DedupOptions, Keep, dedup};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
 use twinprint_io::source::SourceOptions;
@@ -75,7 +75,13 @@ pub(crate) fn run(texts: &[String], times: &[Option<u32>], options: &DedupOption
     };
     let out = dir.path().join("out");
     let inputs = [input.to_str().unwrap().to_owned()];
-    let report = dedup(&inputs, &source, options, &out, &Silent, &Arc::default()).unwrap();
+    let job = DedupJob {
+        inputs: &inputs,
+        source: &source,
+        options,
+        out: &out,
+    };
+    let report = dedup(&job, &Silent, &Arc::default()).unwrap();
     let pairs = out.join("pairs.jsonl");
     Done {
         clusters: rows(&out.join("clusters.jsonl")),

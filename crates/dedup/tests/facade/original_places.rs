@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use twinprint_dedup::{DedupOptions, Mode, dedup};
+use twinprint_dedup::{DedupJob, DedupOptions, Mode, dedup};
 use twinprint_io::progress::Silent;
 use twinprint_io::source::SourceOptions;
 use twinprint_text::canonical;
@@ -156,7 +156,13 @@ fn rows(dir: &Path, originals: &[String], options: &SourceOptions) -> (Vec<Value
     run.mode = Mode::Report;
     let out = dir.join("out");
     let inputs = [input.to_str().unwrap().to_owned()];
-    let report = dedup(&inputs, options, &run, &out, &Silent, &Arc::default()).unwrap();
+    let job = DedupJob {
+        inputs: &inputs,
+        source: options,
+        options: &run,
+        out: &out,
+    };
+    let report = dedup(&job, &Silent, &Arc::default()).unwrap();
     assert_eq!(report.parts.unwrap().unplaced, 0);
     let read = |name: &str| {
         let text = fs::read_to_string(out.join(name)).unwrap();

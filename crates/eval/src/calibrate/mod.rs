@@ -26,7 +26,7 @@ use crate::documents::Documents;
 use twinprint_dedup::DedupError;
 use twinprint_dedup::config::{Matching, to_toml};
 use twinprint_dedup::{Auto, DedupOptions};
-use twinprint_dedup::{WIDEST, radius};
+use twinprint_dedup::{MAX_RADIUS, radius};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{Intake, SourceOptions};
 use twinprint_io::threads;
@@ -245,7 +245,7 @@ impl<'d> Sample<'d> {
             .filter(|pair| pair.jaccard >= options.threshold)
             .map(|pair| pair.texts)
             .collect();
-        let widths: Vec<WidthCalibration> = WIDEST
+        let widths: Vec<WidthCalibration> = MAX_RADIUS
             .iter()
             .map(|&(bits, widest)| self.width(bits, widest, options.threshold, n, &at_threshold))
             .collect::<Result<_, _>>()?;
@@ -285,7 +285,7 @@ impl<'d> Sample<'d> {
 
     /// The pairs within the widest radius at 128 bits, with their Jaccard.
     fn verified_pairs(&self) -> Vec<VerifiedPair> {
-        let widest = WIDEST[1].1;
+        let widest = MAX_RADIUS[1].1;
         let near = |&b: &usize| {
             let earlier = 0..if self.documents.cancelled() { 0 } else { b };
             let near = earlier.filter(move |&a| self.distance(128, [a, b]) <= widest);
@@ -386,7 +386,7 @@ impl<'d> Sample<'d> {
 
     /// The first pair at each distance.
     fn examples(&self, pairs: &[VerifiedPair]) -> Vec<Example> {
-        let mut examples: Vec<Option<Example>> = vec![None; WIDEST[1].1 as usize + 1];
+        let mut examples: Vec<Option<Example>> = vec![None; MAX_RADIUS[1].1 as usize + 1];
         for pair in pairs {
             let distance = self.distance(128, pair.texts);
             let example = &mut examples[distance as usize];

@@ -28,7 +28,7 @@ fn a_clump_narrows_the_radius() {
     let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
     assert!(radius.k < 24, "half of the bits are equal everywhere: {radius:?}");
     assert!(radius.expected_candidates.unwrap() <= CANDIDATE_BUDGET);
-    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT);
+    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn relatives_do_not_narrow_it_below_what_suffices() {
         })
         .collect();
     let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
-    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT, "{radius:?}");
+    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL, "{radius:?}");
     assert!(
         radius.expected_candidates.unwrap() > CANDIDATE_BUDGET,
         "{radius:?}"
@@ -64,7 +64,9 @@ fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
 
 #[test]
 fn the_reason_is_what_stopped_the_choice() {
-    let sufficient = (0..40).find(|&k| recall(128, k, 0.8) >= SUFFICIENT).unwrap();
+    let sufficient = (0..40)
+        .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
+        .unwrap();
     let steps = |steps: &[(u32, f64)]| -> Vec<f64> {
         let of = |k: u32| {
             steps
@@ -126,7 +128,10 @@ fn the_reason_is_what_stopped_the_choice() {
         assert_eq!((radius.k, radius.choice), (k, choice), "{radius:?}");
         assert!(radius.reason.contains(said), "{}", radius.reason);
         let claims = radius.choice == RadiusChoice::Sufficient;
-        assert!(!claims || radius.expected_recall >= SUFFICIENT, "{radius:?}");
+        assert!(
+            !claims || radius.expected_recall >= SUFFICIENT_RECALL,
+            "{radius:?}"
+        );
     }
 }
 
@@ -153,10 +158,17 @@ fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
 fn low_thresholds_ask_for_wider_radii_while_the_corpus_is_small() {
     let rows = random(3000, 7);
     let at = |threshold| choose(&rows, Auto::Auto, Auto::Auto, threshold, 42);
-    assert_eq!((at(0.8).bits, at(0.8).k), (128, USUAL));
+    assert_eq!((at(0.8).bits, at(0.8).k), (128, DEFAULT_MAX_RADIUS));
     assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
-    assert!(at(0.7).k > USUAL && at(0.5).k > at(0.7).k, "{:?}", at(0.5));
+    assert!(
+        at(0.7).k > DEFAULT_MAX_RADIUS && at(0.5).k > at(0.7).k,
+        "{:?}",
+        at(0.5)
+    );
     assert!(at(0.5).expected_recall > 0.98);
-    assert_eq!(widest_for(128, 40, 0.5, WIDE_ROWS + 1), USUAL);
+    assert_eq!(
+        widest_for(128, 40, 0.5, WIDER_RADIUS_MAX_ROWS + 1),
+        DEFAULT_MAX_RADIUS
+    );
     assert_eq!(widest_for(64, 12, 0.5, 10), 12);
 }

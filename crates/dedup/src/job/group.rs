@@ -1,0 +1,148 @@
+//! The stages in the middle of a run: the choice of the radius, verification and grouping.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use twinprint_cluster::{Outcome, Pairs, leader_follower};
+
+use super::{Runner, UNVERIFIED_RADIUS};
+use crate::candidates::radius::{self, Radius, RadiusChoice};
+use crate::candidates::{self, Candidates};
+use crate::corpus::Corpus;
+use crate::corpus::keep_order::KeepOrder;
+use crate::corpus::shingle_sets::Sets;
+use crate::error::DedupError;
+use crate::options::{Auto, PairRows};
+use crate::verify::matcher::Matcher;
+use crate::verify::near_misses::NearMisses;
+use crate::write::pairs::PairWriter;
+use twinprint_io::work::Spool;
+
+/// The input of the grouping.
+pub(super) struct Grouping<'g> {
+    pub(super) corpus: &'g Corpus,
+    pub(super) keep: &'g KeepOrder,
+    /// Absent if nothing is verified.
+    pub(super) spool: Option<&'g Spool>,
+    pub(super) candidates: &'g Candidates,
+    /// Width of the fingerprints that distances are measured in.
+    pub(super) bits: u32,
+    /// Bytes of shingle sets loaded at a time.
+    pub(super) set_bytes: usize,
+    /// Bytes of the tables that are held during the grouping.
+    pub(super) table_bytes: u64,
+}
+
+/// The result of the grouping.
+pub(super) struct Grouped {
+    pub(super) outcome: Outcome,
+    /// Candidates of the set join that were verified.
+    pub(super) probed: u64,
+    /// Pairs just below the threshold.
+    pub(super) near_misses: NearMisses,
+}
+
+impl Runner<'_> {
+    /// The width and the radius of the candidates: given, or chosen from the fingerprints.
+    pub(super) fn choose_radius(&self, corpus: &Corpus, keep: &KeepOrder) -> Radius {
+        let classes = &corpus.classes;
+        if !self.options.verify {
+            let k = match self.options.hamming {
+                Auto::Fixed(k) => k,
+                Auto::Auto => UNVERIFIED_RADIUS,
+            };
+            let bits = self.options.width_without_verification();
+            return Radius {
+                bits,
+                k,
+                choice: RadiusChoice::Verdict,
+                reason: "without verification the radius is the verdict".to_owned(),
+                sampled: (0, 0),
+                expected_candidates: None,
+                expected_recall: f64::NAN,
+            };
+        }
+        let joined = keep
+            .classes
+            .iter()
+            .filter(|&&class| candidates::is_joined(classes, class, self.options));
+        let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class as usize]).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let Self { options, .. } = self;
+        radius::choose(
+            &rows,
+            options.bits,
+            options.hamming,
+            options.threshold,
+            options.seed,
+        )
+    }
+
+    /// Verifies the candidates and groups the duplicates. `pairs` receives every duplicate pair that is wanted.
+    pub(super) fn group(
+        &self,
+        grouping: &Grouping<'_>,
+        pairs: &mut PairWriter<'_>,
+    ) -> Result<Grouped, DedupError> {
+        let &Grouping {
+            corpus,
+            keep,
+            spool,
+            candidates,
+            bits,
+            set_bytes,
+            table_bytes,
+        } = grouping;
+        let wanted = if self.options.pairs == PairRows::None {
+            Pairs::Leaders
+        } else {
+            Pairs::All
+        };
+        let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, set_bytes));
+        let mut matcher = Matcher::new(
+            &corpus.classes,
+            keep,
+            candidates,
+            sets,
+            bits,
+            self.options.threshold,
+            wanted,
+        );
+        let budget = self.budget;
+        matcher.join_open(
+            set_bytes,
+            Box::new(move |join| budget.check_join(table_bytes, join)),
+        )?;
+        let mut failure = None;
+        let failed = Cell::new(false);
+        let mut done = 0;
+        let outcome = leader_follower(
+            keep.classes.len() as u32,
+            &mut matcher,
+            wanted,
+            set_bytes,
+            |item, candidate, similarity| {
+                if failure.is_none() {
+                    failure = pairs.write(item, candidate, similarity).err();
+                    failed.set(failure.is_some());
+                }
+            },
+            |items| {
+                self.progress.advance(u64::from(items - done));
+                done = items;
+                !failed.get() && !self.cancel.load(Ordering::Relaxed)
+            },
+        );
+        self.check_cancelled()?;
+        let probed = matcher.probed();
+        match (failure, matcher.finish()) {
+            (Some(error), _) | (None, Err(error)) => Err(error),
+            (None, Ok(near_misses)) => Ok(Grouped {
+                outcome,
+                probed,
+                near_misses,
+            }),
+        }
+    }
+}
