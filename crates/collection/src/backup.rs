@@ -6,13 +6,14 @@ use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition};
 
-use super::begin::NewStore;
-use super::error::CollectionError;
+use super::collection::Collection;
+use super::create::NewDatabase;
 use super::database::{
-    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, MEMBERS, META, ROWS, RUN_PARTS, RUNS, SOURCES, STORIES, STORY_LOG,
-    STORY_MEMBERS, STORY_STATE, STORY_TIMES, Database, TEXTS,
+    BY_SOURCE, CHANGES, DOCUMENTS, Database, GROUPS, MEMBERS, META, ROWS, RUN_PARTS, RUNS, SOURCES, STORIES,
+    STORY_LOG, STORY_MEMBERS, STORY_STATE, STORY_TIMES, TEXTS,
 };
-use super::{IntegrityReport, Collection};
+use super::error::CollectionError;
+use super::integrity::IntegrityReport;
 
 /// Entries copied with one commit.
 const BATCH: usize = 10_000;
@@ -36,7 +37,7 @@ impl Collection {
         dir: &Path,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<IntegrityReport, CollectionError> {
-        let new = NewStore::begin(dir)?;
+        let new = NewDatabase::begin(dir)?;
         {
             let to = Database::create(new.unfinished())?;
             let from = &self.shared.store;

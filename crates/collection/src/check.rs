@@ -4,15 +4,16 @@ use rayon::prelude::*;
 use redb::ReadTransaction;
 use serde::{Deserialize, Serialize};
 
+use super::collection::Collection;
 use super::document::{Answer, BestMatch, NewDocument, Verdict};
 use super::error::CollectionError;
+use super::limits::MAX_LIST_ROWS;
 use super::live::Live;
 use super::prepare::Prepared;
-use super::query::MAX_LIST;
 use super::row::Row;
 use super::settings::StoredContent;
-use super::verify::{Asked, Found, Match, Rule, Stored, find};
-use super::{Collection, Shared};
+use super::shared::Shared;
+use super::verify::{Asked, Found, Match, Rule, find};
 
 /// A leader near a text: a duplicate of it, or a near miss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,7 +117,7 @@ impl Collection {
                 order.then((a.distance, a.ordinal).cmp(&(b.distance, b.ordinal)))
             });
             let many = found.matches.len() as u64;
-            found.matches.truncate(limit.min(MAX_LIST));
+            found.matches.truncate(limit.min(MAX_LIST_ROWS));
             let hits = found.matches.iter().map(|hit| {
                 let record = shared.record(transaction, hit.ordinal)?;
                 Ok(Hit {
@@ -200,15 +201,6 @@ impl Shared {
         let asked = Asked::new(prepared, &self.settings);
         let shingles = self.shingles(transaction);
         find(asked, live, &shingles, rule, there)
-    }
-
-    fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> Stored<'a> {
-        Stored {
-            store: &self.store,
-            transaction,
-            preparer: &self.preparer,
-            cache: &self.cache,
-        }
     }
 
     fn answer(
@@ -300,7 +292,7 @@ impl Shared {
         let group = self.group_of(transaction, row)?;
         answer.group_id = Some(row.group);
         answer.story_id = live.story(row.story);
-        answer.canonical = Some(self.named(transaction, group.canonical)?);
+        answer.canonical = Some(self.document_ref(transaction, group.canonical)?);
         Ok(())
     }
 }

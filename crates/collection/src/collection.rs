@@ -96,7 +96,10 @@ impl Collection {
     /// # Errors
     /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for settings that are not allowed, [`CollectionError::NotEmpty`] or
     /// [`CollectionError::InUse`] for a directory in use, [`CollectionError::Io`] if the disk fails.
-    #[expect(clippy::needless_pass_by_value, reason = "the settings become the collection's")]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the settings become the collection's"
+    )]
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CollectionError> {
         settings.check()?;
         let new = NewDatabase::begin(dir)?;
@@ -216,7 +219,11 @@ impl Collection {
 
     /// Counts and times of the commits since the collection was opened.
     pub fn commits(&self) -> Commits {
-        self.shared.commits.lock().map(|commits| *commits).unwrap_or_default()
+        self.shared
+            .commits
+            .lock()
+            .map(|commits| *commits)
+            .unwrap_or_default()
     }
 
     /// Sets the clock, for tests of expiry.

@@ -32,7 +32,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, TableDefinition};
+use redb::{ConcurrencyMode, ReadOnlyDatabase, ReadTransaction, ReadableDatabase as _, TableDefinition};
 use serde::{Deserialize, Serialize};
 
 use super::error::CollectionError;
@@ -40,6 +40,8 @@ use super::read_only_file::ReadOnlyFile;
 use super::settings::Settings;
 use twinprint_io::guard::guarded;
 
+/// The file of a collection in its directory.
+pub(crate) const FILE: &str = "collection.redb";
 /// The format of a collection without stories, and of one with them, which is the newest known.
 pub(crate) const FORMATS: [u32; 2] = [1, 2];
 /// Bytes of the file held in memory.
@@ -147,7 +149,7 @@ pub(crate) struct Database {
 }
 
 enum Db {
-    Writing(Database),
+    Writing(redb::Database),
     Reading(ReadOnlyDatabase),
 }
 
@@ -279,7 +281,7 @@ impl Database {
     /// Runs what writes to the store.
     pub(crate) fn writing<T>(
         &self,
-        write: impl FnOnce(&Database) -> Result<T, CollectionError>,
+        write: impl FnOnce(&redb::Database) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
         self.guard(|| match &self.db {
             Some(Db::Writing(db)) => write(db),
@@ -323,7 +325,7 @@ fn is_damage(error: &io::Error) -> bool {
 }
 
 fn builder() -> redb::Builder {
-    let mut builder = Database::builder();
+    let mut builder = redb::Database::builder();
     builder.set_cache_size(CACHE);
     builder
 }

@@ -5,7 +5,8 @@ use twinprint_fingerprint::{HashKey, Width, hash_one};
 
 use super::error::CollectionError;
 use super::limits::{
-    MAX_FIELDS_BYTES, MAX_ID_BYTES, MAX_TIME_BYTES, MAX_TTL_SECONDS, MAX_URL_BYTES, check_id, check_limit, check_text,
+    MAX_FIELDS_BYTES, MAX_ID_BYTES, MAX_TIME_BYTES, MAX_TTL_SECONDS, MAX_URL_BYTES, check_id, check_limit,
+    check_text,
 };
 
 /// The size of the hash that [`NewDocument::name_by_text`] appends to an id, with its separator, in bytes.
@@ -252,7 +253,12 @@ mod tests {
             document.id
         };
         assert!(named("a".to_owned(), "x").starts_with("a#"));
-        for length in [MAX_ID_BYTES - ID_HASH_BYTES, MAX_ID_BYTES - ID_HASH_BYTES + 1, MAX_ID_BYTES, 3 * MAX_ID_BYTES] {
+        for length in [
+            MAX_ID_BYTES - ID_HASH_BYTES,
+            MAX_ID_BYTES - ID_HASH_BYTES + 1,
+            MAX_ID_BYTES,
+            3 * MAX_ID_BYTES,
+        ] {
             for letter in ["a", "日"] {
                 let id = letter.repeat(length / letter.len());
                 assert_ne!(named(id.clone(), "x"), named(id.clone() + "b", "x"));
@@ -271,7 +277,10 @@ mod tests {
             details.source().map(str::to_owned)
         };
         assert_eq!(source_of("https://a.example/b?c").as_deref(), Some("a.example"));
-        assert_eq!(source_of("https://u:p@a.example:8080").as_deref(), Some("a.example"));
+        assert_eq!(
+            source_of("https://u:p@a.example:8080").as_deref(),
+            Some("a.example")
+        );
         assert_eq!(source_of("http://[::1]:80/x").as_deref(), Some("[::1]"));
         assert_eq!(source_of("nothing"), None);
         assert_eq!(source_of("http:///x"), None);

@@ -8,6 +8,8 @@ pub(crate) const MAX_ID_BYTES: usize = 2048;
 pub(crate) const MAX_URL_BYTES: usize = 8192;
 /// The largest size of a time in bytes.
 pub(crate) const MAX_TIME_BYTES: usize = 64;
+/// The largest size of a title in bytes.
+pub(crate) const MAX_TITLE_BYTES: usize = 4096;
 /// The largest size of a text in bytes.
 pub const MAX_TEXT: usize = 16 << 20;
 /// The largest size of the further fields of a document, as JSON in bytes.

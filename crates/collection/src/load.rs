@@ -7,7 +7,7 @@ use twinprint_text::Profile;
 
 use super::database::{Config, Database, FILE, META};
 use super::error::CollectionError;
-use super::live::Live;
+use super::live::{Live, StoryMerge};
 use super::prepare::Keys;
 use super::settings::Settings;
 use super::stories::StoryEngine;
@@ -48,7 +48,12 @@ pub(crate) fn load(
     let (live, stories) = rayon::join(|| load_rows(store, profile, settings), stories);
     let (mut live, stories) = (live?, stories?);
     if let Some(stories) = &stories {
-        live.redirect(stories.engine.redirects());
+        live.redirect(
+            stories
+                .engine
+                .redirects()
+                .map(|(from, into)| StoryMerge { from, into }),
+        );
     }
     Ok(Memory { live, stories })
 }

@@ -301,7 +301,15 @@ impl Tools {
             WordCounts::count(canonical, self.words.cut(canonical))
         };
         let title = details.fields.get("title").and_then(serde_json::Value::as_str);
-        let item = StoryItem::new(title, details.url.as_deref(), text, CountedText { canonical, counts: &counts });
+        let item = StoryItem::new(
+            title,
+            details.url.as_deref(),
+            text,
+            CountedText {
+                canonical,
+                counts: &counts,
+            },
+        );
         let packed = self.compress(&item.encode())?;
         Ok((item, packed))
     }

@@ -2,12 +2,12 @@
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
+use super::database::{CHANGES, DOCUMENTS, Database, GROUPS, GroupRecord, ROWS, SOURCES, State, TEXTS};
+use super::database::{Config, FORMATS, META};
 use super::error::CollectionError;
 use super::record::{DocumentRecord, SourceCounts};
 use super::row::Row;
 use super::seal::unseal;
-use super::database::{CHANGES, DOCUMENTS, GROUPS, GroupRecord, ROWS, SOURCES, State, Database, TEXTS};
-use super::database::{Config, FORMATS, META};
 
 /// A table by number.
 pub(crate) trait Numbered: ReadableTable<u64, &'static [u8]> {}

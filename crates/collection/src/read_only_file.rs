@@ -235,9 +235,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store");
         let writer = redb::Database::create(&path).unwrap();
-        assert!(matches!(ReadOnlyFile::open(&path), Err(CollectionError::InUse { .. })));
+        assert!(matches!(
+            ReadOnlyFile::open(&path),
+            Err(CollectionError::InUse { .. })
+        ));
         drop(writer);
-        let readers = [ReadOnlyFile::open(&path).unwrap(), ReadOnlyFile::open(&path).unwrap()];
+        let readers = [
+            ReadOnlyFile::open(&path).unwrap(),
+            ReadOnlyFile::open(&path).unwrap(),
+        ];
         let refused = redb::Database::open(&path);
         assert!(matches!(refused, Err(redb::DatabaseError::DatabaseAlreadyOpen)));
         drop(readers);

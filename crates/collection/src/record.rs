@@ -95,6 +95,6 @@ pub struct Change {
 }
 
 /// Encodes a record as JSON.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CollectionError> {
+pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, CollectionError> {
     serde_json::to_vec(value).map_err(|error| CollectionError::Invalid(error.to_string()))
 }

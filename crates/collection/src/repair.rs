@@ -7,15 +7,16 @@ use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition};
 
-use super::begin::{NewStore, stored_in, write_config};
+use super::collection::Collection;
+use super::create::{NewDatabase, write_config};
+use super::database::{CHANGES, DOCUMENTS, Database, META, ROWS, TEXTS};
 use super::document::{Content, Durability, NewDocument};
 use super::error::CollectionError;
+use super::load::open_in;
 use super::prepare::decompress;
 use super::record::DocumentRecord;
 use super::row::Row;
 use super::seal::unseal;
-use super::database::{CHANGES, DOCUMENTS, META, ROWS, Database, TEXTS};
-use super::Collection;
 use super::settings::StoredContent;
 
 /// Documents read and taken in at a time.
@@ -38,14 +39,14 @@ impl Collection {
     /// # Errors
     /// No document that can be saved, settings that cannot be read, a directory in use, a disk that fails. Then nothing is made.
     pub fn repair(damaged: &Path, dir: &Path) -> Result<RepairReport, CollectionError> {
-        let store = stored_in(damaged, Database::read).map_err(beyond_repair)?;
+        let store = open_in(damaged, Database::read).map_err(beyond_repair)?;
         let config = store.config().map_err(beyond_repair)?;
         if config.settings.store != StoredContent::Text {
             return Err(CollectionError::invalid(
                 "repair: the collection keeps no texts to make it anew of; restore a backup",
             ));
         }
-        let new = NewStore::begin(dir)?;
+        let new = NewDatabase::begin(dir)?;
         let fresh = Database::create(new.unfinished())?;
         write_config(&fresh, &config)?;
         let collection = Self::over(fresh)?;

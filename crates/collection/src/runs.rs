@@ -8,20 +8,17 @@
 //! A run is stored in the transaction of the documents that it adds ([`Collection::add_pending`], [`Collection::commit_run`]): the collection
 //! contains all of it or nothing. The number of stored entries is bounded; old runs are dropped.
 
-mod part;
-pub(crate) mod record;
-
 use rustc_hash::FxHashSet;
 
 use twinprint_io::runs::{AddedRecord, EndedRun, PastRun};
 
-use self::part::RunPart;
-use self::record::{Digest, hex, part_key, read, read_all};
 use super::collection::Collection;
 use super::database::{RUN_PARTS, RUNS};
 use super::document::{Answer, Durability, NewDocument};
 use super::error::CollectionError;
 use super::limits::{check_id, check_text};
+use super::run_record::part::RunPart;
+use super::run_record::{Digest, hex, part_key, read, read_all};
 use super::seal::unseal;
 use super::write_request::{WriteDurability, WriteOp, WriteResult};
 

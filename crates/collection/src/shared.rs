@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use redb::ReadTransaction;
 use rustc_hash::FxHashSet;
 
 use super::database::Database;
 use super::error::CollectionError;
-use super::live::Live;
+use super::live::{Live, StoryMerge};
 use super::load::Memory;
 use super::prepare::DocumentPreparer;
 use super::settings::Settings;
 use super::stories::StoryEngine;
-use super::verify::SetCache;
+use super::verify::{SetCache, StoredShingles};
 
 /// The number of openings of collections in this process so far.
 static OPENINGS: AtomicU64 = AtomicU64::new(0);
@@ -51,15 +52,6 @@ pub(crate) struct MemoryChanges {
     pub(crate) removed: FxHashSet<u64>,
     /// Stories that were merged.
     pub(crate) merged: Vec<StoryMerge>,
-}
-
-/// Two stories that became one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StoryMerge {
-    /// The story that no longer exists.
-    pub(crate) from: u64,
-    /// The story that it is part of.
-    pub(crate) into: u64,
 }
 
 /// Counts and times of the commits of an opening.
@@ -122,6 +114,16 @@ impl Shared {
         })
     }
 
+    /// The shingles of stored documents, as a transaction sees them.
+    pub(crate) fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> StoredShingles<'a> {
+        StoredShingles {
+            store: &self.store,
+            transaction,
+            preparer: &self.preparer,
+            cache: &self.cache,
+        }
+    }
+
     /// Makes the collection refuse writes.
     pub(crate) fn poison(&self, error: &CollectionError) {
         // Only the first failure is reported.
@@ -143,7 +145,7 @@ impl Shared {
             for row in changes.added.into_rows() {
                 live.insert(row);
             }
-            live.redirect(changes.merged.iter().map(|merge| (merge.from, merge.into)));
+            live.redirect(changes.merged);
             live.tidy();
         }
         self.end_change();

@@ -6,12 +6,13 @@ use std::collections::BinaryHeap;
 use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
 
+use super::collection::Collection;
+use super::database::{BY_SOURCE, GROUPS, META, SOURCES};
 use super::error::CollectionError;
-use super::query::MAX_LIST;
+use super::limits::MAX_LIST_ROWS;
 use super::record::SourceCounts;
 use super::seal::unseal;
-use super::database::{BY_SOURCE, GROUPS, META, SOURCES};
-use super::{Collection, Commits, Shared};
+use super::shared::{Commits, Shared};
 
 /// Counts of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,7 +78,7 @@ impl Collection {
             let range = table
                 .range((source, 0)..=(source, u64::MAX))
                 .map_err(|error| shared.store.unreadable(error))?;
-            let numbers = range.take(limit.min(MAX_LIST));
+            let numbers = range.take(limit.min(MAX_LIST_ROWS));
             numbers
                 .map(|entry| {
                     let (key, _) = entry.map_err(|error| shared.store.unreadable(error))?;
@@ -112,7 +113,7 @@ impl Collection {
                     };
                     (counts.map(of).into_iter().collect(), None)
                 }
-                None => shared.sources(transaction, after.as_ref(), limit.min(MAX_LIST))?,
+                None => shared.sources(transaction, after.as_ref(), limit.min(MAX_LIST_ROWS))?,
             };
             let state = shared.store.state(&shared.store.table(transaction, META)?)?;
             let groups = shared.store.table(transaction, GROUPS)?;

@@ -89,10 +89,15 @@ mod tests {
         let canonical = twinprint_text::canonical(text);
         let mut words = twinprint_text::Words::default();
         let counts = WordCounts::count(&canonical, words.cut(&canonical));
-        let item = StoryItem::new(None, Some("http://A.example/1"), text, CountedText {
-            canonical: &canonical,
-            counts: &counts,
-        });
+        let item = StoryItem::new(
+            None,
+            Some("http://A.example/1"),
+            text,
+            CountedText {
+                canonical: &canonical,
+                counts: &counts,
+            },
+        );
         let packed = zstd::bulk::compress(&item.encode(), 1).unwrap();
         assert_eq!(StoryItem::unpack(&packed), Some(item.clone()));
         assert_eq!(StoryItem::unpack(&packed[1..]), None);

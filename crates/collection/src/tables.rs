@@ -3,14 +3,14 @@
 use redb::{ReadableTable, Table, WriteTransaction};
 use rustc_hash::FxHashMap;
 
+use super::database::{
+    BY_SOURCE, CHANGES, DOCUMENTS, Database, GROUPS, GroupRecord, MEMBERS, META, ROWS, SOURCES, State, TEXTS,
+};
 use super::error::CollectionError;
 use super::record::{Change, DocumentRecord, SourceCounts, json};
 use super::row::Row;
 use super::seal::{seal, seal_of};
-use super::database::{
-    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, META, ROWS, SOURCES, State, Database, TEXTS,
-};
-use super::stories::tables::StoryTables;
+use super::story_tables::StoryTables;
 
 /// The largest number of changes that are kept. Older ones are dropped.
 pub(crate) const MAX_CHANGES: u64 = 1_000_000;

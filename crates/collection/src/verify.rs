@@ -7,12 +7,12 @@ use twinprint_stream::leader_index::ShingleSetCache;
 use twinprint_text::Measure;
 use twinprint_text::overlap::ShingleSet;
 
+use super::database::Database;
 use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::{DocumentPreparer, Prepared};
 use super::row::Row;
 use super::settings::{Settings, StoredContent};
-use super::database::Store;
 
 /// The number of leaders of one group that a document is compared with when the group is divided.
 const NEAREST: usize = 8;
@@ -213,14 +213,14 @@ impl Shingles for Vec<Prepared> {
 }
 
 /// The shingles of stored texts, as a transaction sees them.
-pub(crate) struct Stored<'a> {
+pub(crate) struct StoredShingles<'a> {
     pub(crate) store: &'a Database,
     pub(crate) transaction: &'a ReadTransaction,
     pub(crate) preparer: &'a DocumentPreparer,
     pub(crate) cache: &'a SetCache,
 }
 
-impl Shingles for Stored<'_> {
+impl Shingles for StoredShingles<'_> {
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         if let Some(set) = self.cache.get(row.ordinal, measure) {
             return Ok(Some(set));

@@ -18,12 +18,12 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::Commit;
+use crate::database::GroupRecord;
 use crate::document::BestMatch;
 use crate::error::CollectionError;
 use crate::record::{ChangeKind, DocumentRecord};
 use crate::row::Row;
 use crate::settings::CanonicalBy;
-use crate::database::GroupRecord;
 use crate::verify::{Asked, Found, Match, Rule, Shingles, find, find_nearest};
 
 /// Members looked at when a group needs another canonical document.
@@ -236,8 +236,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 
     /// Writes and tells where a document stands now.
-    fn note_placement(&mut self, row: &Row, best: Option<BestMatch>) -> Result<DocumentRecord, CollectionError> {
-        let seq = self.tables.next();
+    fn note_placement(
+        &mut self,
+        row: &Row,
+        best: Option<BestMatch>,
+    ) -> Result<DocumentRecord, CollectionError> {
+        let seq = self.tables.next_number();
         let record = DocumentRecord {
             best,
             seq,

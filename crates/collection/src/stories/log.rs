@@ -2,7 +2,7 @@
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StoryLogEntry {
+pub(crate) enum StoryLogEntry {
     /// A document was placed by the features of the item that follows the entry, and joined a story.
     Place {
         document: u64,
@@ -21,7 +21,7 @@ const ENTRY_BYTES: usize = 1 + 4 * 8;
 
 impl StoryLogEntry {
     /// Encodes the entry, little-endian: kind, document, story, time, now; then the compressed item of a placed document.
-    pub(super) fn encode(self, packed: &[u8]) -> Vec<u8> {
+    pub(crate) fn encode(self, packed: &[u8]) -> Vec<u8> {
         let (kind, document, story, time, now) = match self {
             Self::Place {
                 document,
@@ -45,7 +45,7 @@ impl StoryLogEntry {
     }
 
     /// Decodes an entry and its compressed item; `None` if the bytes are not an entry.
-    pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, packed) = bytes.split_first_chunk::<ENTRY_BYTES>()?;
         let (kind, numbers) = head.split_first()?;
         let (numbers, _) = numbers.as_chunks::<8>();

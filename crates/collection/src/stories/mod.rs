@@ -16,19 +16,14 @@
 //! engine in memory, byte for byte; every document of a collection with stories is in one, and the size of a story is the number of its
 //! documents.
 
-mod check;
-mod commit;
 mod log;
-pub(crate) mod query;
-pub(crate) mod record;
 pub(crate) mod saved;
-pub(crate) mod tables;
 
 use twinprint_cluster::stories::{Stories, StoryOptions};
 use twinprint_io::source::SortValue;
 use twinprint_stream::time::{self, MAX_FUTURE_SECONDS};
 
-use self::log::StoryLogEntry;
+pub(crate) use self::log::StoryLogEntry;
 use super::settings::Settings;
 use super::story_item::StoryItem;
 
@@ -82,7 +77,13 @@ impl StoryEngine {
 
     /// Adds a document seen at `time`. It joins the story of its group if that is live, or else the nearest story or a new one. Returns the story
     /// and the entry for the log.
-    fn put(&mut self, group_story: Option<u64>, document: u64, time: i64, item: &StoryItem) -> (StoryPlacement, StoryLogEntry) {
+    pub(crate) fn put(
+        &mut self,
+        group_story: Option<u64>,
+        document: u64,
+        time: i64,
+        item: &StoryItem,
+    ) -> (StoryPlacement, StoryLogEntry) {
         self.clock = self.clock.max(time);
         let now = self.clock;
         self.engine.advance(now);
@@ -111,7 +112,7 @@ impl StoryEngine {
     }
 
     /// Removes a document from a story. Returns the entry for the log; `None` if the story has ended.
-    fn shrink(&mut self, story: u64, document: u64) -> Option<StoryLogEntry> {
+    pub(crate) fn shrink(&mut self, story: u64, document: u64) -> Option<StoryLogEntry> {
         let is_live = self.engine.shrink(story, document);
         is_live.then_some(StoryLogEntry::Shrink { story, document })
     }
@@ -153,7 +154,7 @@ impl StoryEngine {
     }
 
     /// Returns the number of an entry that is appended to the log.
-    fn next_entry(&mut self, entry: StoryLogEntry) -> u64 {
+    pub(crate) fn next_entry(&mut self, entry: StoryLogEntry) -> u64 {
         self.count(entry);
         let number = self.log.next;
         self.log.next += 1;
@@ -172,7 +173,7 @@ impl StoryEngine {
 }
 
 /// Returns the time when a document was seen: its own time if that can be parsed, or else the present.
-fn seen_at(time: Option<&str>, now: i64) -> i64 {
+pub(crate) fn seen_at(time: Option<&str>, now: i64) -> i64 {
     let own = time.and_then(|time| time::seconds(&SortValue::Text(time.into())));
     own.map_or(now, |own| own.min(now.saturating_add(MAX_FUTURE_SECONDS)))
 }

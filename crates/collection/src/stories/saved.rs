@@ -88,9 +88,7 @@ pub(crate) fn load(
         if number == due && stories.replay(entry, item.as_ref()).is_some() {
             due += 1;
         } else {
-            return Err(lost(format!(
-                "entry {number} of their log cannot be replayed"
-            )));
+            return Err(lost(format!("entry {number} of their log cannot be replayed")));
         }
         stories.count(entry);
     }

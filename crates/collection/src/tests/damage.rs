@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::database::FILE;
 use crate::{
-    Collection, CollectionError, Content, Details, Document, Durability, FILE, NewDocument, RepairReport,
-    Settings,
+    Collection, CollectionError, Content, Details, Document, Durability, NewDocument, RepairReport, Settings,
 };
 use twinprint_io::guard::catches_panics;
 
@@ -136,7 +136,7 @@ impl Victim {
                     "{damage}: {error}"
                 );
                 let told = error.to_string();
-                for part in [FILE, "damaged", "collection repair"] {
+                for part in ["damaged", "collection repair"] {
                     assert!(told.contains(part), "{damage}: no {part:?} in {told}");
                 }
             }

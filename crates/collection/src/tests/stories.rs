@@ -6,11 +6,11 @@ use std::path::Path;
 use proptest::prelude::*;
 use twinprint_cluster::stories::Stories;
 
-use super::super::stories::options;
 use super::super::*;
 use super::faulty_store::FaultyStore;
+use crate::stories::options;
 
-mod told;
+mod answers;
 
 const SUBJECTS: [&str; 5] = [
     "quake coast harbour towns rescue shaken tremor wave",
@@ -127,7 +127,7 @@ impl Twin {
         }
         let (seq, group) = (answer.seq.unwrap(), answer.group_id.unwrap());
         let old = self.documents.remove(&document.id);
-        let time = twinprint_stream::parse_time(document.details.time.as_deref().unwrap()).unwrap();
+        let time = parse_time(document.details.time.as_deref().unwrap()).unwrap();
         self.clock = self.clock.max(time);
         self.engine.advance(self.clock);
         let label = self.labels.get(&group).filter(|_| answer.best.is_some());

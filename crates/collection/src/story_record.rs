@@ -36,7 +36,7 @@ pub(crate) struct StoryRecord {
 
 impl StoryRecord {
     /// The record of a story of the engine.
-    pub(super) fn new(story: &Story, topic: Topic, titled_by: Option<u64>) -> Self {
+    pub(crate) fn new(story: &Story, topic: Topic, titled_by: Option<u64>) -> Self {
         Self {
             size: story.size,
             distinct: story.members,

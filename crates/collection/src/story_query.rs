@@ -6,28 +6,16 @@ use std::sync::PoisonError;
 
 use redb::ReadTransaction;
 use serde::{Deserialize, Serialize};
-use twinprint_cluster::stories::Topic;
 
-use super::super::document::DocumentRef;
-use super::super::error::CollectionError;
-use super::super::query::MAX_LIST;
-use super::super::database::{STORIES, STORY_MEMBERS, STORY_TIMES};
-use super::super::{Collection, Shared};
-use super::commit::record;
-use super::{StoryEngine, StoryRecord};
+use super::collection::Collection;
+use super::database::{STORIES, STORY_MEMBERS, STORY_TIMES};
+use super::document::DocumentRef;
+use super::error::CollectionError;
+use super::limits::MAX_LIST_ROWS;
+use super::shared::Shared;
+use super::stories::StoryEngine;
+use super::story_record::{StoryRecord, StoryTerm};
 use twinprint_stream::time;
-
-/// A word or name of a topic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct StoryTerm {
-    /// The words.
-    pub term: String,
-    /// How telling they are; of use within a topic only.
-    pub weight: f64,
-    /// Documents of the story that have them, copies left out.
-    pub documents: u32,
-}
 
 /// A story: documents of one event or subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,17 +102,8 @@ impl Default for StoryQuery {
 /// A place in the list of stories: the second of the last document, and the story.
 type Place = (i64, u64);
 
-/// The terms of a topic.
-pub(super) fn terms(topic: &Topic) -> Vec<StoryTerm> {
-    let terms = topic.terms.iter().map(|term| StoryTerm {
-        term: term.text.clone(),
-        weight: (term.score * 1e4).round() / 1e4,
-        documents: term.members,
-    });
-    terms.collect()
-}
-
-fn told(story_id: u64, record: StoryRecord, ended: bool) -> Story {
+/// The public form of a story's record.
+fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
     let [first, last] = record.seen.map(time::stamp);
     Story {
         story_id,
@@ -158,7 +137,7 @@ impl Collection {
     /// A collection that keeps none, a place that is none, damage.
     pub fn stories(&self, query: &StoryQuery) -> Result<StoryList, CollectionError> {
         let before = query.after.as_deref().map(place).transpose()?;
-        let limit = query.limit.clamp(1, MAX_LIST);
+        let limit = query.limit.clamp(1, MAX_LIST_ROWS);
         let upper = match (before, query.until) {
             (Some((last, story)), until) if until.is_none_or(|until| last <= until) => (last, story),
             // All that were seen by then: the place of no story, just after them.
@@ -203,7 +182,7 @@ impl Collection {
                     return Ok(list);
                 };
                 // Neither the list nor the search for large stories goes on for ever: the caller asks for more.
-                if list.stories.len() == limit || looked == 100 * MAX_LIST {
+                if list.stories.len() == limit || looked == 100 * MAX_LIST_ROWS {
                     return Ok(list);
                 }
                 looked += 1;
@@ -216,7 +195,7 @@ impl Collection {
                 let (record, has_ended) =
                     record.ok_or_else(|| shared.store.damaged(format!("story {} is lost", place.1)))?;
                 if record.size >= query.min_size {
-                    list.stories.push(told(place.1, record, has_ended));
+                    list.stories.push(story(place.1, record, has_ended));
                 }
                 let more = !live.is_empty() || waiting.is_some();
                 list.next_after = more.then(|| format!("{}.{}", place.0, place.1));
@@ -235,7 +214,7 @@ impl Collection {
             let record = shared.story_record(kept, transaction, number)?;
             let (record, ended) = record.ok_or(CollectionError::NoStory(number))?;
             let parts = std::iter::once(number).chain(record.merged.iter().copied());
-            let limit = limit.clamp(1, MAX_LIST);
+            let limit = limit.clamp(1, MAX_LIST_ROWS);
             let mut numbers = shared.story_members(transaction, parts, after, limit + 1)?;
             let more = numbers.len() > limit;
             numbers.truncate(limit);
@@ -250,7 +229,9 @@ impl Collection {
                     .store
                     .damaged(format!("story {number} has other documents than it says")));
             }
-            let members = numbers.iter().map(|&number| shared.named(transaction, number));
+            let members = numbers
+                .iter()
+                .map(|&number| shared.document_ref(transaction, number));
             Ok(StoryDetail {
                 members: members.collect::<Result<_, CollectionError>>()?,
                 next_after: numbers.last().copied().filter(|_| more),
@@ -284,13 +265,13 @@ impl Shared {
     ) -> Result<Option<(StoryRecord, bool)>, CollectionError> {
         if let Some(story) = kept.engine.get(number) {
             let topic = kept.engine.topic(story);
-            return Ok(Some((record(story, topic, None), false)));
+            return Ok(Some((StoryRecord::new(story, topic, None), false)));
         }
         let table = self.store.table(transaction, STORIES)?;
         let Some(value) = table.get(number).map_err(|error| self.store.unreadable(error))? else {
             return Ok(None);
         };
-        let record = super::tables::decode(number, value.value());
+        let record = super::story_tables::decode(number, value.value());
         let record = record.ok_or_else(|| self.store.wrong("stories", number))?;
         Ok(Some((record, true)))
     }

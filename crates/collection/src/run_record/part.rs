@@ -12,7 +12,7 @@ const LEVEL: i32 = 3;
 
 /// Some of the entries of a run. Stored as compressed JSON; a Jaccard is stored as its bits, so that it is read back exactly.
 #[derive(Serialize, Deserialize)]
-pub(super) enum RunPart {
+pub(crate) enum RunPart {
     /// Answers: record, id of the duplicate, Hamming distance, bits of the Jaccard.
     #[serde(rename = "Told")]
     Answers(Vec<(u64, String, u32, Option<u64>)>),
@@ -24,7 +24,7 @@ pub(super) enum RunPart {
 
 impl RunPart {
     /// A part of answers.
-    pub(super) fn answers(answers: &[KnownAnswer]) -> Self {
+    pub(crate) fn answers(answers: &[KnownAnswer]) -> Self {
         let row = |answer: &KnownAnswer| {
             let KnownDocument { id, hamming, jaccard } = &answer.document;
             (answer.record, id.clone(), *hamming, jaccard.map(f64::to_bits))
@@ -33,28 +33,28 @@ impl RunPart {
     }
 
     /// A part of recognised records.
-    pub(super) fn recognised(records: &[u64]) -> Self {
+    pub(crate) fn recognised(records: &[u64]) -> Self {
         Self::Recognised(records.to_vec())
     }
 
     /// A part of added documents.
-    pub(super) fn added(added: &[AddedRecord]) -> Self {
+    pub(crate) fn added(added: &[AddedRecord]) -> Self {
         Self::Added(added.iter().map(|added| (added.record, added.number)).collect())
     }
 
     /// Encodes and compresses the part.
-    pub(super) fn encode(&self) -> Result<Vec<u8>, CollectionError> {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, CollectionError> {
         let failed = |error: std::io::Error| CollectionError::Invalid(format!("run: {error}"));
         zstd::encode_all(json(self)?.as_slice(), LEVEL).map_err(failed)
     }
 
     /// Decodes a part; `None` if the bytes are not one.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(&zstd::decode_all(bytes).ok()?).ok()
     }
 
     /// Appends the entries to a run.
-    pub(super) fn append_to(self, run: &mut PastRun) {
+    pub(crate) fn append_to(self, run: &mut PastRun) {
         match self {
             Self::Answers(rows) => {
                 let answer = |(record, id, hamming, jaccard): (_, _, _, Option<u64>)| KnownAnswer {
@@ -104,7 +104,9 @@ mod tests {
             RunPart::recognised(&[3, 4]),
             RunPart::added(&added),
         ] {
-            RunPart::decode(&part.encode().unwrap()).unwrap().append_to(&mut run);
+            RunPart::decode(&part.encode().unwrap())
+                .unwrap()
+                .append_to(&mut run);
         }
         assert_eq!(
             (run.answers, run.recognised, run.added),

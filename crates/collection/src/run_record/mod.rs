@@ -1,11 +1,13 @@
 //! Stored records of runs: their tables, and the removal of old runs.
 
+pub(crate) mod part;
+
 use redb::{ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
 
 use twinprint_io::runs::{Appended, EndedRun};
 
-use super::part::RunPart;
+use self::part::RunPart;
 use crate::database::{Database, RUN_PARTS, RUNS};
 use crate::error::CollectionError;
 use crate::record::json;
@@ -26,23 +28,23 @@ pub(crate) type Digest = u128;
 
 /// The value of an input in the table of runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct RunRecord {
+pub(crate) struct RunRecord {
     /// The names of the latest runs, in the order in which they ended.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Unix time in seconds at which the first run ended.
-    pub(super) first: i64,
+    pub(crate) first: i64,
     /// Unix time in seconds at which the latest run ended.
-    pub(super) last: i64,
+    pub(crate) last: i64,
     /// The counts of the latest run.
-    pub(super) latest: Appended,
+    pub(crate) latest: Appended,
     /// The number of answers, recognised records and documents of all runs.
-    pub(super) entries: u64,
+    pub(crate) entries: u64,
     /// The number of parts that hold them.
-    pub(super) parts: u64,
+    pub(crate) parts: u64,
 }
 
 /// The text form of a name.
-pub(super) fn hex(name: u128) -> String {
+pub(crate) fn hex(name: u128) -> String {
     format!("{name:032x}")
 }
 
@@ -116,7 +118,7 @@ fn runs_to_drop(runs: &[(Digest, RunRecord)], latest: Digest, max_entries: u64) 
 }
 
 /// Reads the record of an input.
-pub(super) fn read(
+pub(crate) fn read(
     store: &Database,
     runs: &impl ReadableTable<u128, &'static [u8]>,
     digest: Digest,
@@ -128,7 +130,7 @@ pub(super) fn read(
 }
 
 /// Reads the records of all inputs.
-pub(super) fn read_all(
+pub(crate) fn read_all(
     store: &Database,
     runs: &impl ReadableTable<u128, &'static [u8]>,
 ) -> Result<Vec<(Digest, RunRecord)>, CollectionError> {
@@ -148,7 +150,7 @@ fn decode(store: &Database, digest: Digest, sealed: &[u8]) -> Result<RunRecord, 
 }
 
 /// The key of a part for its checksum.
-pub(super) fn part_key(digest: Digest, number: u64) -> [u8; 24] {
+pub(crate) fn part_key(digest: Digest, number: u64) -> [u8; 24] {
     let mut key = [0; 24];
     key[..16].copy_from_slice(&digest.to_le_bytes());
     key[16..].copy_from_slice(&number.to_le_bytes());

@@ -1,11 +1,11 @@
 //! Changes of the stories while a group of writes is decided.
 
-use super::record::StoryRecord;
-use super::{StoryEngine, StoryPlacement, seen_at};
-use crate::commit::Commit;
+use super::Commit;
 use crate::error::CollectionError;
+use crate::live::StoryMerge;
 use crate::prepare::Prepared;
-use crate::shared::StoryMerge;
+use crate::stories::{StoryEngine, StoryPlacement, seen_at};
+use crate::story_record::StoryRecord;
 use crate::tables::Tables;
 use crate::verify::Shingles;
 

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::saved::load;
 use crate::database::{STORIES, STORY_MEMBERS, STORY_TIMES};
 use crate::error::CollectionError;
 use crate::shared::Shared;
+use crate::stories::saved::load;
 
 impl Shared {
     /// Checks that every document is in one story, that every story has the size that it records, and that the disk contains the stories in
@@ -35,9 +35,7 @@ impl Shared {
             ];
             for (found, expected, what) in counts {
                 if found != expected {
-                    return Err(
-                        store.damaged(format!("{found} {what} instead of {expected}"))
-                    );
+                    return Err(store.damaged(format!("{found} {what} instead of {expected}")));
                 }
             }
             for (story, size) in sizes {

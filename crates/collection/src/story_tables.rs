@@ -2,11 +2,11 @@
 
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
-use super::record::StoryRecord;
 use crate::database::{Database, STORIES, STORY_LOG, STORY_MEMBERS, STORY_STATE, STORY_TIMES};
 use crate::error::CollectionError;
 use crate::record::json;
 use crate::seal::{seal, unseal};
+use crate::story_record::StoryRecord;
 
 /// The tables of stories, open for writing.
 pub(crate) struct StoryTables<'t> {
@@ -20,7 +20,10 @@ pub(crate) struct StoryTables<'t> {
 
 impl<'t> StoryTables<'t> {
     /// Opens the tables; creates them in a new database.
-    pub(crate) fn open(store: &'t Database, transaction: &'t WriteTransaction) -> Result<Self, CollectionError> {
+    pub(crate) fn open(
+        store: &'t Database,
+        transaction: &'t WriteTransaction,
+    ) -> Result<Self, CollectionError> {
         let failed = |error: redb::TableError| store.unreadable(error);
         Ok(Self {
             store,
@@ -105,7 +108,7 @@ impl<'t> StoryTables<'t> {
 }
 
 /// Decodes the stored record of an ended story; `None` if it is damaged.
-pub(super) fn decode(number: u64, sealed: &[u8]) -> Option<StoryRecord> {
+pub(crate) fn decode(number: u64, sealed: &[u8]) -> Option<StoryRecord> {
     let json = unseal("stories", &number.to_le_bytes(), sealed)?;
     serde_json::from_slice(json).ok()
 }

@@ -5,12 +5,15 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 use twinprint_text::Analyzer;
 
-use super::begin::stored_in;
+use super::database::{BY_SOURCE, DOCUMENTS, Database, GROUPS, GroupRecord, MEMBERS, SOURCES, TEXTS};
 use super::error::CollectionError;
+use super::load::open_in;
 use super::prepare::decompress;
 use super::settings::StoredContent;
-use super::database::{BY_SOURCE, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, SOURCES, Database, TEXTS};
-use super::{Collection, Shared};
+mod stories;
+
+use super::collection::Collection;
+use super::shared::Shared;
 
 /// What was looked at, and found whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -43,7 +46,7 @@ impl Collection {
     /// # Errors
     /// No collection there, one that a process writes to, or the first thing that does not fit.
     pub fn verify_in(dir: &Path) -> Result<IntegrityReport, CollectionError> {
-        stored_in(dir, Self::verify_file)
+        open_in(dir, Self::verify_file)
     }
 
     /// The same of a store that may not have its name yet.
