@@ -20,6 +20,7 @@
 mod batch;
 mod block;
 mod charset;
+mod check_documents;
 mod check_fields;
 mod chunk;
 mod decode;
@@ -67,7 +68,7 @@ pub use file::SourceFile;
 pub use format::{Codec, Format, NamedFormat, UnknownFormat, format_of_name};
 pub use intake::{Damage, FileIntake, Intake, RecordPosition, RejectExample};
 pub use loss::Loss;
-pub use options::SourceOptions;
+pub use options::{SourceIdentity, SourceOptions};
 pub use page::{PageExtractor, TracedPage};
 pub use record::{IntegerType, Record, RecordKind, SortValue};
 pub use reject::RejectReason;
