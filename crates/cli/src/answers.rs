@@ -37,12 +37,12 @@ pub(crate) struct AnswerArgs {
     intake: IntakeArgs,
 }
 
-/// The use that is made of the documents.
+/// What a command does with the documents: store them or look them up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// They are stored: the work continues after the reader of the answers has closed the pipe.
+    /// Stores them. The command continues if the reader of the answers closes the pipe.
     Keep,
-    /// They are only looked up: the answers are the only result.
+    /// Only looks them up. The answers are the only result.
     Ask,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Purpose {
 #[derive(Default)]
 pub(crate) struct Answers {
     counts: BTreeMap<String, u64>,
-    /// The account of the documents that were refused.
+    /// The documents that were refused.
     refused: Intake,
     /// Fields that were left out: their number and the place of the first, by kind.
     left_out: BTreeMap<&'static str, (u64, String)>,
@@ -68,7 +68,7 @@ impl Answers {
         self.lines.push('\n');
     }
 
-    /// Counts and prints a document that was not taken in.
+    /// Counts a rejected document and prints the reason.
     pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
         self.refused.refuse(place, "refused", reason);
         self.reject(place, reason);
@@ -158,7 +158,7 @@ impl AnswerArgs {
         }
         for (what, (count, first)) in &left_out {
             terminal::note(&format!(
-                "{what}: left out of {}, as none or too long; the first is {first}",
+                "{what}: left out of {}, because it is invalid or too long; the first is {first}",
                 number::counted(*count, "document")
             ));
         }

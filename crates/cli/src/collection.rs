@@ -64,7 +64,7 @@ enum Action {
     /// Makes a new collection of the documents of a damaged one that can still be read, and reports the number lost
     Repair(CopyArgs),
     Stories(stories::Args),
-    /// Writes all documents to stdout, one a line
+    /// Writes all documents to stdout, one per line
     Export(CollectionDir),
 }
 
@@ -96,7 +96,7 @@ struct CreateArgs {
     #[arg(short = 'k', long, value_name = "K")]
     hamming: Option<u32>,
 
-    /// Least Jaccard similarity of a duplicate
+    /// Minimum Jaccard similarity of a duplicate
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 

@@ -30,7 +30,7 @@ Examples:
   twinprint eval --docs news.jsonl --labels topic --clusters stories/assignments.jsonl
       agreement of clusters with a field of the documents";
 
-/// Measures precision, recall and F1 against labelled pairs, and compares with MinHash and cosine
+/// Measures precision, recall and F1 against labelled pairs, and compares the engine with MinHash and cosine
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("inputs", |arg| arg.required(false).hide(true)))]
 pub(crate) struct Args {
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     docs: Vec<String>,
 
-    /// Labelled pairs: rows {"a": id, "b": id, "jaccard": J}, one a line
+    /// Labelled pairs: rows {"a": id, "b": id, "jaccard": J}, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pairs: Option<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "J")]
     complete: Option<f64>,
 
-    /// Least Jaccards of a duplicate, each evaluated separately
+    /// Minimum Jaccard of a duplicate; several values are evaluated separately
     #[arg(
         long,
         default_value = "0.5,0.7,0.8,0.9",
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     )]
     labels: Option<String>,
 
-    /// Clusters to evaluate: rows {"id": …, "story_id": …}, one a line, as in assignments.jsonl; may be repeated
+    /// Clusters to evaluate: rows {"id": …, "story_id": …}, one per line, as in assignments.jsonl; may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "labels", help_heading = "Clusters")]
     clusters: Vec<PathBuf>,
 

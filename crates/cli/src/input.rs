@@ -16,7 +16,7 @@ pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///
     /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
-    /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
+    /// line, .json one per object of its array, .csv and .tsv one per row, web archives (.warc .wet) one per record; each may be
     /// compressed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
     ///
     /// In a folder, files with other extensions are skipped and counted. A file that is named, or that matches a glob with its extension,
@@ -138,7 +138,7 @@ impl InputArgs {
 fn input(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| {
         format!(
-            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is none",
+            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is not UTF-8",
             name.display()
         )
     })

@@ -21,7 +21,7 @@ Examples:
 
 /// Bytes of text of one request, approximately. Every service accepts larger bodies.
 const BATCH_BYTES: usize = 2 << 20;
-/// Largest number of retries, one a second, while the service is overloaded.
+/// Largest number of retries, one per second, while the service is overloaded.
 const MAX_RETRIES: u32 = 600;
 
 /// Sends documents to a service as a crawler would, and writes the verdicts

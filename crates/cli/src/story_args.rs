@@ -10,11 +10,11 @@ fn cosine(text: &str) -> Result<f64, String> {
 
 #[derive(clap::Args)]
 pub(crate) struct StoryArgs {
-    /// Least cosine between a document and the centre of its story
+    /// Minimum cosine between a document and the centre of its story
     #[arg(long, default_value_t = 0.3, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) story_threshold: f64,
 
-    /// Least cosine between the centres of two stories that are merged; 1 disables merging
+    /// Minimum cosine between the centres of two stories that are merged; 1 disables merging
     #[arg(long, default_value_t = 0.65, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) merge: f64,
 

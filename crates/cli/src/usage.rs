@@ -25,7 +25,7 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }
 
-/// The error with the flag that helps.
+/// Adds the flag that solves the problem to an error message.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
         let fix = match option.option {
@@ -69,7 +69,7 @@ pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
-        // `idf build` is the only command that returns it, about the name of the table.
+        // Only `idf build` returns an error for this option, and it concerns the table's name.
         "idf" => "--name".to_owned(),
         _ => format!("--{}", option.replace('_', "-")),
     }
@@ -248,7 +248,7 @@ fn source_fix(error: &SourceError) -> Option<&'static str> {
     }
 }
 
-/// The records that are no documents, with the flag that accepts more of them.
+/// The records that are not documents, with the flag that accepts more of them.
 pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
     let skipped = intake.skipped_records()?;
     Some(if intake.skips_by_status() {

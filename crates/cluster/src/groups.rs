@@ -39,9 +39,9 @@ pub use space::{GroupPoint, GroupSpace};
 
 use centre::Centre;
 
-/// The most leaders of a group. Above that, items unlike their leader become ordinary followers.
+/// The maximum number of leaders of a group. Above that, items unlike their leader become ordinary followers.
 pub const MAX_LEADERS: usize = 64;
-/// The fewest members of a group whose centre is searched.
+/// The minimum number of members of a group whose centre is searched.
 const MIN_CENTRE_MEMBERS: u64 = 3;
 
 /// The groups of a stream.
@@ -137,7 +137,7 @@ struct Duplicate {
 }
 
 impl Groups {
-    /// No groups.
+    /// Creates a value without groups.
     pub fn new(options: GroupOptions) -> Self {
         Self {
             options,
@@ -228,7 +228,7 @@ impl Groups {
         let mut group = best.group;
         let mut merged = Vec::new();
         if leads || groups.len() > 1 {
-            // Only items related to its founder extend a group.
+            // An item extends only groups whose founder is related to it.
             groups.retain(|&group| {
                 let founder = self.live.get(&group).and_then(|group| group.leaders.first());
                 founder.is_some_and(|&founder| space.is_related(founder))

@@ -41,7 +41,7 @@ pub(crate) struct Documents {
     pub(super) seconds: f64,
     /// Seconds of making the shingle sets.
     pub(super) seconds_shingling: f64,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub(crate) intake: Intake,
     /// Set to cancel the evaluation.
     cancel: Arc<AtomicBool>,
@@ -65,7 +65,7 @@ struct DocumentRow {
 }
 
 impl Documents {
-    /// Reads all documents. Records that are not documents are counted in the account.
+    /// Reads all documents. Records that are not documents are counted in the intake.
     pub(crate) fn read(
         inputs: &[String],
         source_options: &SourceOptions,

@@ -24,7 +24,7 @@ struct PairRow {
     b_line: u64,
 }
 
-/// Runs the engine, adds it to the evaluation, and returns the bytes a document of the texts that it kept for verification.
+/// Runs the engine, adds it to the evaluation, and returns the bytes per document of the texts that it kept for verification.
 pub(super) fn evaluate_engine(
     evaluator: &mut Evaluator<'_>,
     job: &EvalJob<'_>,
@@ -76,7 +76,7 @@ pub(super) fn evaluate_engine(
     Ok(text_bytes)
 }
 
-/// Bytes a document of the tables of the join; 0 if it compares all with all.
+/// Bytes per document of the tables of the join; 0 if it compares all with all.
 fn table_bytes(report: &Report, documents: f64) -> f64 {
     report
         .run

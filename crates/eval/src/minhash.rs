@@ -76,7 +76,7 @@ impl Signatures {
     }
 }
 
-/// The least number of equal slots with which the estimate reaches a Jaccard.
+/// The smallest number of equal slots for which the estimated Jaccard reaches the threshold.
 pub(super) fn least_slots(threshold: f64) -> usize {
     (threshold * SLOTS as f64 - 1e-9).ceil() as usize
 }

@@ -20,7 +20,7 @@ const ROUNDING: f64 = 0.000_051;
 pub(super) struct KnownPair {
     /// The earlier document.
     pub(super) a: u32,
-    /// The later one.
+    /// The later document.
     pub(super) b: u32,
     pub(super) jaccard: f64,
 }

@@ -31,7 +31,7 @@ use crate::width::Width;
 /// The largest magnitude after quantisation.
 const MAX_QUANTISED: f64 = 32767.0;
 
-/// A reason that a vector has no fingerprint.
+/// The reason why a vector has no fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {

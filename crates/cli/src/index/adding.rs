@@ -56,7 +56,7 @@ impl NoteFile {
         Self { path: dir.join(NOTE) }
     }
 
-    /// The add that is noted. A note that is not whole belongs to an add that committed nothing.
+    /// The add that is noted. An incomplete note belongs to an add that committed nothing.
     pub(super) fn read(&self) -> anyhow::Result<Option<Add>> {
         match fs::read_to_string(&self.path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
@@ -96,7 +96,7 @@ impl NoteFile {
 
     /// Makes names in the directory durable.
     fn sync(&self) -> io::Result<()> {
-        // Elsewhere a directory cannot be opened as a file, and names are durable without it.
+        // On systems other than Unix a directory cannot be opened as a file, and names are durable without a sync.
         match self.path.parent() {
             Some(dir) if cfg!(unix) => File::open(dir)?.sync_all(),
             _ => Ok(()),

@@ -9,7 +9,7 @@ use crate::terminal;
 
 /// The error after Ctrl-C.
 pub(super) const INTERRUPTED: &str = "interrupted; nothing was added";
-/// The error after Ctrl-C if whole tables are kept.
+/// The error after Ctrl-C if complete tables are kept.
 pub(super) const RESUMABLE: &str = "interrupted; the same command resumes the build";
 
 /// The part of a build's work that is known before its input is read: the settings of the index, and whether ids are positions. The segment
@@ -28,7 +28,7 @@ pub(super) struct InputSummary {
     pub(super) digest: u128,
     /// The id after the largest.
     pub(super) next: u64,
-    /// Each id was above the one before, so that none is there twice.
+    /// True if each id was above the one before, so that no id occurs twice.
     pub(super) ascending: bool,
 }
 

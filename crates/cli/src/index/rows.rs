@@ -57,7 +57,7 @@ impl RowArgs {
         let named = ending.and_then(|ending| RowFormat::from_str(ending, true).ok());
         self.format.or(named).ok_or_else(|| {
             let refused = format!(
-                "{}: the extension is no format of rows; name one with --format",
+                "{}: the extension does not name a format of rows; choose one with --format",
                 path.display()
             );
             UsageError(refused).into()

@@ -14,7 +14,7 @@ use super::search::nearest_first;
 /// A piece holds the pairs of whole items. The pieces may differ from run to run; the pairs and their order do not.
 pub(super) struct Gather<'i> {
     items: &'i [u32],
-    /// The most pairs of a piece, not counting the last item of each thread.
+    /// The maximum number of pairs of a piece, not counting the last item of each thread.
     max_pairs: usize,
     /// The number of items to search next: all at first, then about as many as fill half a piece.
     window: usize,

@@ -1,7 +1,7 @@
 //! The SIMD kernels: hot loops over integers, behind safe slice functions.
 //!
 //! Each kernel is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON;
-//! [`level`] selects one, once a process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level is
+//! [`level`] selects one, once per process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level is
 //! a proof that the CPU has its instructions, so both functions are safe. Results, including the order of hits,
 //! are the same at every level; the tests compare each level with the plain definition.
 //!

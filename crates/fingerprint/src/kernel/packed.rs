@@ -33,7 +33,7 @@ pub struct RowRange {
 /// ```
 /// use twinprint_fingerprint::kernel::{PackedRows, RowRange};
 ///
-/// // Rows of 8 bits, one a byte.
+/// // Rows of 8 bits, one per byte.
 /// let packed = [0b0000_0000, 0b0000_0001, 0b0000_0011, 0b1111_1111];
 /// let ranges = [
 ///     RowRange { start: 0, end: 3, query: 0 },
@@ -78,7 +78,7 @@ impl RowPositions {
                 let bit = shift + lane * width as usize;
                 case.shifts[lane] = bit as u64 % 8;
                 for b in 0..8 {
-                    // Below 64 for every narrow width; wider rows do not use the cases.
+                    // The byte's position is below 64 for every narrow width; wider rows do not use the cases.
                     case.bytes[8 * lane + b] = (bit / 8 + b) as u8;
                 }
             }
@@ -197,8 +197,8 @@ impl PackedRows {
             let mut row = range.start;
             while row < range.end {
                 let left = (range.end - row).min(8);
-                // If the rows are inside one cache line, that line is loaded and no other is touched. The
-                // permutation takes positions modulo 64, so that it counts bytes from the start of the line.
+                // If the rows are inside one cache line, only that line is loaded. The permutation takes positions
+                // modulo 64, so that it counts bytes from the start of the line.
                 let line = byte / 64 * 64;
                 let is_within_line =
                     (byte % 64 + (left as usize * self.width as usize + 7).div_ceil(8)) <= 64;

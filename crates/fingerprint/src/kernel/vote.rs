@@ -20,7 +20,7 @@ const LANE_MAX: u32 = 65_535;
 
 /// Binary digits of a sum.
 const PLANES: usize = 12;
-/// The most lanes of a vector at any level.
+/// The maximum number of lanes of a vector at any level.
 const MAX_LANES: usize = 8;
 /// Vectors added up between two carries into the upper planes.
 const VECTORS_PER_CARRY: usize = 16;
@@ -216,7 +216,7 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     while rest.len() >= MIN_BIT_SUM_FEATURES {
         let (mut planes, mut taken) = ([[0; MAX_LANES]; PLANES], 0);
         add_up(level, rest, &mut planes, &mut taken);
-        // Eight lanes of sums below 2¹² come to less than 2¹⁵.
+        // The sum of eight lanes, each below 2¹², is below 2¹⁵.
         count_u16(
             level,
             planes.as_flattened(),
@@ -226,7 +226,7 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
         add(&counts, 0, ones);
         rest = &rest[taken..];
     }
-    // Hidden from the compiler, which turns a masked addition of 1 into something slower.
+    // `black_box` hides the constant from the compiler, which would turn a masked addition of 1 into something slower.
     let one = std::hint::black_box(1);
     for hashes in rest.chunks(usize::from(u8::MAX)) {
         count_u8(level, hashes, |_| one, &mut counts);

@@ -97,7 +97,8 @@ impl<W: Width> Level<W> {
             rows.append(&level.rows, dropped);
         }
         rows.append(tail, dropped);
-        // Planning fails for a radius that no plan covers; tables take fewer than 2^32 rows. A scan is exact in both cases.
+        // There is no plan for some radii, and tables hold fewer than 2^32 rows. In both cases the rows are scanned,
+        // which is exact too.
         let plan = plan_lookup_of(&rows.fingerprints, k, None)
             .ok()
             .map(|choice| choice.plan)

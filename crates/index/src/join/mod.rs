@@ -53,7 +53,7 @@ impl JoinStats {
     }
 }
 
-/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the least estimated cost.
+/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the lowest estimated cost.
 ///
 /// Runs on the current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular
 /// order; the set of pairs is exact and each comes once. Memory in addition to the rows: two copies of rows and ids while
@@ -82,8 +82,8 @@ pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync))
     self_join_with(rows, k, &plan, sink)
 }
 
-/// As [`self_join`], by a given plan. A plan made for other widths or for a smaller radius cannot be followed; the scan
-/// takes its place, and the statistics say so.
+/// Like [`self_join`], but by a given plan. If the plan was made for another width or a smaller radius, all rows are
+/// compared instead, and the statistics say so.
 ///
 /// # Panics
 /// With 2³² rows or more.
@@ -96,7 +96,7 @@ pub fn self_join_with<W: Width>(
     self_join_until(rows, k, plan, &|| false, sink)
 }
 
-/// As [`self_join_with`], but ends early once `stop` returns `true`.
+/// Like [`self_join_with`], but ends early once `stop` returns `true`.
 ///
 /// # Panics
 /// With 2³² rows or more.

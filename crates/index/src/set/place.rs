@@ -18,7 +18,7 @@ pub(super) struct PostingPlace {
 }
 
 impl PostingPlace {
-    /// From a mixture of all bits of the token.
+    /// The place of a token, computed from a hash of all its bits.
     pub(super) fn of(token: u64) -> Self {
         let mut x = token;
         x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -30,11 +30,11 @@ impl PostingPlace {
     }
 }
 
-/// The class of a size: its leading bit's place and the three bits after it. Never falls as the size grows; sizes of one
-/// class differ by less than an eighth.
+/// The class of a size: the position of its leading bit and the three bits after it. It never decreases as the size
+/// grows, and sizes of one class differ by less than an eighth.
 pub(super) fn class(size: u32) -> u8 {
     let exponent = size.max(1).ilog2();
-    // At most 31 * 8 + 7. Shifted up first, so that small sizes have their three bits too.
+    // The class is at most 31 * 8 + 7. The size is shifted up first, so that small sizes have three such bits too.
     let mantissa = ((u64::from(size.max(1)) << 3) >> exponent) & 7;
     (exponent * 8) as u8 + mantissa as u8
 }

@@ -8,7 +8,8 @@ use super::place::{PostingPlace, SHARDS};
 
 const NO_POSTING: u32 = u32::MAX;
 
-/// Emptied in place up to this many entries, so that blocks of similar size allocate once; larger ones are freed.
+/// Up to this number of entries, memory is kept when a shard is emptied, so that blocks of similar size allocate once.
+/// Larger shards are freed.
 const MAX_RETAINED_ENTRIES: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ impl Shard {
     fn find(&self, tag: u32) -> Option<usize> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = tag as usize & mask;
-        // Ends: the load is kept below one.
+        // The loop ends, because some slot is always empty.
         while self.slots[slot] != NO_POSTING && self.postings[self.slots[slot] as usize].tag != tag {
             slot = (slot + 1) & mask;
         }
@@ -51,7 +52,7 @@ impl Shard {
         }
         let Some(slot) = self.find(tag) else { return };
         if self.postings.len() == self.postings.capacity() {
-            // An eighth at a time: at most that much is idle.
+            // The capacity grows by an eighth, so that at most an eighth is unused.
             self.postings.reserve_exact(self.postings.len() / 8 + 8);
         }
         self.tags += usize::from(self.slots[slot] == NO_POSTING);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Disk, RawFile, Storage};
 
-/// Passes on everything but syncs.
+/// A file system that ignores syncs and passes on everything else.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unsynced;
 

@@ -14,7 +14,7 @@ use crate::segment::{Scratch, Segment, Stats};
 /// A segment in use, with its tombstones.
 #[derive(Debug)]
 pub(super) struct LiveSegment<W> {
-    /// As it was written; what the manifest says of its tombstones changes with commits.
+    /// The entry as it was written. The manifest's entry changes when a commit writes tombstones.
     pub(super) entry: SegmentEntry,
     pub(super) segment: Segment<W>,
     pub(super) tombstones: Tombstones,
@@ -36,7 +36,7 @@ pub(super) struct FrozenMemtable<W> {
 pub(super) struct View<W> {
     pub(super) segments: Vec<Arc<LiveSegment<W>>>,
     pub(super) frozen: Vec<Arc<FrozenMemtable<W>>>,
-    /// Made with the first entry.
+    /// Created with the first entry.
     pub(super) active: Option<Arc<Memtable<W>>>,
 }
 
@@ -51,7 +51,8 @@ impl<W: Width> View<W> {
         }
     }
 
-    /// Marks the stored ones of these ids as deleted, and returns their number. Reads all ids of the segments that may hold them.
+    /// Marks those of the ids that are stored as deleted, and returns their number. Reads all ids of the segments that
+    /// may hold them.
     ///
     /// # Errors
     /// A file is damaged; nothing is marked then.
@@ -164,7 +165,7 @@ impl<W: Width> Snapshot<W> {
     /// order. For batches of some thousand queries or more, several times as fast per query as [`Snapshot::lookup`].
     ///
     /// # Errors
-    /// As [`Snapshot::lookup`].
+    /// The same as for [`Snapshot::lookup`].
     pub fn lookup_batch(
         &self,
         queries: &[W],
@@ -203,7 +204,7 @@ impl<W: Width> Snapshot<W> {
     /// Some id within `k` of `query` with its fingerprint and distance. Recent additions are searched first.
     ///
     /// # Errors
-    /// As [`Snapshot::lookup`].
+    /// The same as for [`Snapshot::lookup`].
     pub fn any(
         &self,
         query: W,

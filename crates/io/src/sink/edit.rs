@@ -105,7 +105,7 @@ pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<RecordBloc
         records: block.records,
         header: block.header.clone(),
         start: block.start,
-        // Only web archives have members, and their records are not rewritten.
+        // Only web archives have members, and their records are never rewritten.
         members: Vec::new(),
     }))
 }

@@ -24,7 +24,7 @@ impl RecordLimits {
         self.document.min(self.memory)
     }
 
-    /// Checks that a record of `bytes` bytes may be held; the error is the reason why not.
+    /// Checks that a record of `bytes` bytes may be held. The error is the reason to reject it.
     pub fn check(self, bytes: u64) -> Result<(), RejectReason> {
         if bytes > self.max_bytes() {
             Err(self.rejection(Some(bytes)))
@@ -33,7 +33,8 @@ impl RecordLimits {
         }
     }
 
-    /// Why a record longer than [`max_bytes`](Self::max_bytes) is not taken. One whose length is not known is as long as the user allows.
+    /// The reason to reject a record longer than [`max_bytes`](Self::max_bytes). If its length is unknown, it is taken
+    /// to be within the limit that the user set.
     pub fn rejection(self, bytes: Option<u64>) -> RejectReason {
         let beyond_memory = self.memory < self.document && bytes.is_none_or(|bytes| bytes <= self.document);
         if beyond_memory {

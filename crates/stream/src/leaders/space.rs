@@ -15,9 +15,9 @@ use crate::leader_index::SHORT_TEXT_FEATURES;
 
 /// Rows read for each leader that may be compared, the nearest first. In a crowd of similar texts the others are not even sorted.
 const ROWS_PER_LEADER: usize = 4;
-/// The least Jaccard of a related leader, for the diameter guard.
+/// The minimum Jaccard of a related leader, for the diameter guard.
 const MIN_RELATED_JACCARD: f64 = 0.3;
-/// The least containment of a related leader, whatever its Jaccard.
+/// The minimum containment of a related leader, whatever its Jaccard.
 const MIN_RELATED_CONTAINMENT: f64 = 0.8;
 
 /// The leaders and centres around one item.
@@ -53,7 +53,7 @@ impl<'l> LeaderSpace<'l> {
             .index
             .lookup_shingles(&shingle_prefix(self.item, leaders.threshold));
         out.extend(rows.into_iter().filter_map(|row| {
-            // The row of a leader that was removed has no point.
+            // The row of a removed leader has no point.
             let &GroupPoint::Leader(number) = leaders.points.get(&row)? else {
                 return None;
             };
@@ -89,7 +89,7 @@ impl GroupSpace for LeaderSpace<'_> {
         if self.item.features() < SHORT_TEXT_FEATURES {
             self.append_by_shingles(out);
         }
-        // Not by row: a stored state does not keep the rows.
+        // Rows are not used for sorting, because a stored state does not keep them.
         out.sort_unstable_by_key(|&(point, distance)| match point {
             GroupPoint::Leader(leader) => (distance, false, u64::from(leader)),
             GroupPoint::Centre(group) => (distance, true, group),

@@ -28,11 +28,11 @@ pub(super) static JIEBA: LazyLock<Dictionary> = LazyLock::new(shipped);
 
 /// The differences between two segmenters.
 pub(crate) trait Rules {
-    /// Whether the longer of two equally likely words is taken.
+    /// True if the longer of two equally likely words is taken.
     const PREFERS_LONGER_ON_TIE: bool;
-    /// Whether a character that begins a word but is not one itself may be cut as a word of one character.
+    /// True if a character that begins a word but is not one itself may be cut as a word of one character.
     const ALLOWS_LONE_PREFIX: bool;
-    /// Whether a character is in no word and separates the run, so that sums start from 0.
+    /// Returns `true` if a character is in no word and separates the run, so that sums start from 0.
     fn is_barrier(c: char) -> bool;
 }
 

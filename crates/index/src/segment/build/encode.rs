@@ -36,7 +36,7 @@ pub(super) enum Encoder<W> {
 }
 
 impl<W: Width> Encoder<W> {
-    /// Of table `t`; what cannot be written at once waits in the folder `work`.
+    /// Begins to encode table `t`. Data that cannot be written immediately waits in the folder `work`.
     pub(super) fn begin(
         order: &Order<W>,
         t: usize,
@@ -56,7 +56,7 @@ impl<W: Width> Encoder<W> {
         })
     }
 
-    /// Appends a permuted row, above the last.
+    /// Appends a permuted row, which must be greater than the last one.
     #[inline]
     pub(super) fn push(&mut self, permuted: W, file: &mut SegmentWriter) -> Result<(), SegmentError> {
         match self {
@@ -74,7 +74,7 @@ impl<W: Width> Encoder<W> {
         }
     }
 
-    /// Writes the rest and what rows are found by; how the table is stored.
+    /// Writes the remaining rows and the directory. Returns the codec of the table.
     pub(super) fn end(
         self,
         t: usize,
@@ -101,7 +101,7 @@ impl<W: Width> Encoder<W> {
     }
 }
 
-/// Writes whole bytes once there are many; returns their number.
+/// Writes the complete bytes once there are many. Returns their number.
 #[inline]
 fn write_some(packer: &mut Packer, file: &mut SegmentWriter) -> Result<u64, SegmentError> {
     let bytes = packer.ready();
@@ -120,10 +120,10 @@ pub(super) struct SortedPages<W> {
     sorted: Spool,
     /// The number of rows of pages that first differ from the row before in each bit.
     counts: Vec<u64>,
-    /// Rows of the page so far, and the last of them.
+    /// The number of rows of the current page so far, and the last one in `before`.
     filled: u32,
     before: W,
-    /// Of the pages.
+    /// The last rows and the starts of the pages.
     lasts: Spool,
     starts: Spool,
 }

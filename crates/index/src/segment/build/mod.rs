@@ -52,7 +52,8 @@ pub struct Options {
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
-    /// Called with numbers of rows as they are written, those of every table, and as a resumed build reads them back.
+    /// Called with the number of rows since the last call. Rows count when they are written, once for each table, and
+    /// when a resumed build reads them back.
     pub written: Option<ProgressCallback>,
     /// A description of the work: everything that decides the bytes of the file, apart from these options. With it, a build that is ended after its
     /// first table leaves its tables, and [`Interrupted::find`] finds them for the same work only. Facts that are known only after the input was read,
@@ -94,7 +95,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The plan, if it is one for this width.
+    /// The plan, after checking that it is for this width.
     fn plan<W: Width>(&self) -> Result<Plan, SegmentError> {
         let plan = match &self.plan {
             Some(plan) => plan.clone(),
@@ -150,13 +151,13 @@ pub struct Builder<W> {
     gathered: DividedRecords,
     id_bytes: usize,
     count: u64,
-    /// All ids or-ed.
+    /// The bitwise or of all ids.
     ids: u64,
     notes: Vec<u8>,
 }
 
 impl<W: Width> Builder<W> {
-    /// A builder of a file at `path`, which appears only when it is whole. With [`Options::resume`], the files of an interrupted build are removed.
+    /// A builder of a file at `path`, which appears only when it is complete. With [`Options::resume`], the files of an interrupted build are removed.
     ///
     /// # Errors
     /// `Inexact` for a plan that would miss neighbours, `Plan` for one of another width.
@@ -202,7 +203,7 @@ impl<W: Width> Builder<W> {
         self.gathered.push(division, &record[..length], &mut self.spill)
     }
 
-    /// Notes about the input for a build that resumes this one; see [`Interrupted::notes`].
+    /// Stores notes about the input for a build that resumes this one; see [`Interrupted::notes`].
     pub fn note(&mut self, notes: Vec<u8>) {
         self.notes = notes;
     }

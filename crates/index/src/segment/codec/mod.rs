@@ -21,7 +21,7 @@ pub(super) use self::pages::{Pages, PagesReader};
 use super::directory::{Directory, EliasFano, Plain};
 use super::{Segment, SegmentError};
 
-/// The rows of an address: from one row, or page, up to before another.
+/// The rows of an address: a range of rows or pages, without its end.
 pub(super) type Span = (u32, u32);
 
 /// A reader of the rows of a table in one storage format.
@@ -38,8 +38,8 @@ pub(super) trait Buckets<W: Width> {
     /// Verifies the rows of a span.
     fn verify_rows(&self, span: Span) -> Result<(), SegmentError>;
 
-    /// Calls `each(probe, row, rest)` for every row within k of what is probed for, `rest` being its bits below the address; how many rows were
-    /// compared. The spans' rows must have been verified.
+    /// Calls `each(probe, row, rest)` for every row within k of a probe's query; `rest` are the row's bits below the
+    /// address. Returns the number of rows compared. The rows of the spans must have been verified.
     fn within(
         &self,
         probed: &Probed<'_, W>,
@@ -51,17 +51,18 @@ pub(super) trait Buckets<W: Width> {
     /// The number of a permuted row, which must be in the span located for its address, verified.
     fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
 
-    /// Appends the permuted rows from `place` on, at least some thousand if that many are left, verified; advances `place`.
+    /// Verifies and appends the permuted rows from `place` on, some thousand or all that are left, and advances
+    /// `place`.
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
 /// Probes that have been located.
 pub(super) struct Probed<'p, W> {
-    /// Addresses, and the slots of what is probed for.
+    /// Addresses, and the slots of the queries they are probed for.
     pub(super) probes: &'p [(u32, u32)],
-    /// The span of each, and the slot again.
+    /// The span of each probe, with its slot.
     pub(super) runs: &'p [RowRange],
-    /// By slot: the bits below the address.
+    /// For each slot, the query's bits below the address.
     pub(super) rests: &'p [W],
 }
 
@@ -73,7 +74,7 @@ pub(super) struct Workspace<W> {
 }
 
 impl<W> Workspace<W> {
-    /// Begins with a table; `many` where neighbours are probed for one after the other.
+    /// Begins to probe a table. `many` is true if neighbouring queries are probed one after the other.
     pub(super) fn begin(&mut self, many: bool) {
         self.decoded.begin(many);
     }
@@ -82,9 +83,9 @@ impl<W> Workspace<W> {
 /// The position of a pass over all rows of a table.
 #[derive(Debug, Default)]
 pub(super) struct RowCursor {
-    /// The row to come.
+    /// The number of the next row.
     pub(super) row: u32,
-    /// The address after that of the last row, and the end of the latter's bucket.
+    /// The address after that of the last row, and the end of the last row's bucket.
     address: u32,
     end: u32,
     rests: Vec<u64>,
@@ -97,7 +98,7 @@ pub(super) enum StoredRows {
     Pages(Pages),
 }
 
-/// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
+/// Nanoseconds of a probe, of a candidate, and of a row of a scan. Only their ratios matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeCosts {
     pub(super) probe: f64,
@@ -141,7 +142,7 @@ impl<W: Width> Segment<W> {
     }
 }
 
-/// `each_codec!(reader, rows => …)`: the expression for whichever it is.
+/// `each_codec!(reader, rows => …)` evaluates the expression with `rows` bound to the reader of the codec.
 macro_rules! each_codec {
     ($reader:expr, $rows:ident => $do:expr) => {
         match $reader {
@@ -157,7 +158,7 @@ pub(super) use each_codec;
 #[derive(Debug)]
 pub(super) struct Mismatch(pub(super) u64, pub(super) &'static str);
 
-/// A section that must be there.
+/// The range of a section that must exist.
 fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Mismatch> {
     section.ok_or(Mismatch(0, what))
 }

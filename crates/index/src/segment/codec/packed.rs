@@ -37,7 +37,7 @@ pub(in crate::segment) struct Packed {
 }
 
 impl Packed {
-    /// Opens those of table `t`, whose sections are within the file.
+    /// Opens the rows of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -135,7 +135,8 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         let width = u64::from(self.width);
         let first = (u64::from(start) * width / 8) as usize;
         let last = (u64::from(end) * width / 8) as usize;
-        // Whether a short run crosses into another line is a coin toss: asking twice for one line costs less than a branch.
+        // It is unpredictable whether a short run crosses into the next cache line. Prefetching the same line twice
+        // costs less than a mispredicted branch.
         prefetch_read(self.packed, first);
         prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
         for at in (first + 2 * CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {

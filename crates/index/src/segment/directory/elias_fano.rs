@@ -29,7 +29,7 @@ impl<'a> EliasFano<'a> {
         word_at(self.coarse, 8 * group as usize)
     }
 
-    /// The position of the zero after `skip` more from `from` on; the end if there are too few.
+    /// The position of the zero after `skip` other zeros, from `from` on; the end if there are too few.
     #[inline]
     fn zero(&self, from: u64, mut skip: u32) -> u64 {
         let words = (self.fine.len() / 8) as u64;
@@ -51,12 +51,12 @@ impl<'a> EliasFano<'a> {
 /// The position of one number `i` of a word that has more than `i`.
 #[inline]
 fn select(mut word: u64, i: u32) -> u32 {
-    // Sums of the ones of the bytes up to each, side by side (Vigna 2008).
+    // Byte b of `sums` is the number of ones in bytes 0..=b of the word (Vigna 2008).
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     let sums = bytes.wrapping_mul(0x0101_0101_0101_0101);
-    // A byte's top bit is set where its sum is greater than i: both are below 128.
+    // The top bit of a byte is set if its sum is greater than i; both numbers are below 128.
     let greater =
         ((sums | 0x8080_8080_8080_8080) - u64::from(i + 1) * 0x0101_0101_0101_0101) & 0x8080_8080_8080_8080;
     let byte = greater.trailing_zeros() / 8 * 8;
@@ -71,8 +71,8 @@ fn select(mut word: u64, i: u32) -> u32 {
 impl Bounds for EliasFano<'_> {
     #[inline]
     fn prefetch(&self, address: u32) {
-        // The positions are a byte for every eight addresses and mostly cached; the string has about as many bits as there are rows
-        // and addresses before.
+        // The array of positions has one byte for every eight addresses and is mostly cached. The bit string, which is
+        // prefetched here, has about one bit for each earlier row and address.
         let position = self.position(address / GROUP);
         prefetch_read(self.fine, (position / 8) as usize);
     }

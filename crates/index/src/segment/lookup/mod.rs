@@ -110,7 +110,7 @@ impl<W: Width> Segment<W> {
     /// search.
     ///
     /// # Errors
-    /// As [`Segment::lookup`].
+    /// The same as for [`Segment::lookup`].
     pub fn any(
         &self,
         query: W,
@@ -126,7 +126,7 @@ impl<W: Width> Segment<W> {
     /// order. Several times as fast per query as [`Segment::lookup`], best with batches of 10⁴ queries or more.
     ///
     /// # Errors
-    /// As [`Segment::lookup`].
+    /// The same as for [`Segment::lookup`].
     pub fn lookup_batch(
         &self,
         queries: &[W],

@@ -14,7 +14,8 @@ use crate::segment::{Segment, SegmentError};
 
 /// Queries ordered and probed at once.
 pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
-/// Queries probed flip by flip together: what they touch of the table should fit the first-level cache.
+/// Queries that are probed together, flip by flip. The part of the table that they touch should fit the first-level
+/// cache.
 const GROUP_QUERIES: usize = 512;
 /// Probes of a block: enough that the first prefetch has completed when the last is issued.
 const BLOCK_PROBES: usize = 64;
@@ -22,18 +23,18 @@ const BLOCK_PROBES: usize = 64;
 const REPORT_ROWS: usize = 64;
 /// Fewer queries are not worth ordering.
 const MIN_ORDERED_QUERIES: usize = 2048;
-/// log₂ of the stretches of address space that queries are ordered by.
+/// log₂ of the number of address ranges by which queries are ordered.
 const ORDER_BITS: u32 = 12;
 
-/// Memory used again from one table to the next.
+/// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
     /// Queries in the order in which they are probed, with their permuted forms.
     order: Vec<(u32, W)>,
-    /// Of the queries together: address, bits below.
+    /// The address of each query, and in `rests` the bits below it.
     addresses: Vec<u32>,
     rests: Vec<W>,
-    /// The block that is filled, the one whose bounds are prefetched, and the one whose rows are.
+    /// The block that is filled. Next, the block whose bounds are prefetched, and the block whose rows are prefetched.
     filling: ProbeBlock,
     asked: ProbeBlock,
     resolved: ProbeBlock,
@@ -46,7 +47,7 @@ pub(crate) struct ProbeBuffers<W> {
 struct ProbeBlock {
     /// Addresses, and the slots of the queries they are probed for.
     probes: Vec<(u32, u32)>,
-    /// The rows of each, in the units of the codec.
+    /// The rows of each probe, in the units of the codec.
     runs: Vec<RowRange>,
 }
 
@@ -63,11 +64,11 @@ pub(super) struct TableLookup<'j, W> {
     pub(super) probing: &'j TableProbes,
     pub(super) earlier: &'j [TableProbes],
     pub(super) k: u32,
-    /// Hand on at once what is found.
+    /// True to pass on matches immediately.
     pub(super) eager: bool,
 }
 
-/// A job, and what reads the rows of its table.
+/// A lookup, and the reader of the rows of its table.
 pub(super) struct Probes<'j, W, R> {
     pub(super) job: TableLookup<'j, W>,
     pub(super) rows: R,
@@ -130,7 +131,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         }
     }
 
-    /// Probes for the queries taken together, the first of which is number `from` of the order.
+    /// Probes for one group of queries. The first is number `from` of the order.
     fn together(
         &self,
         from: usize,
@@ -153,7 +154,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 }
             }
         }
-        // The last block, and the two before it.
+        // Three more steps finish the last block and the two before it.
         for _ in 0..3 {
             if self.step(from, buffers, stats, receive)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -252,7 +253,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(())
     }
 
-    /// Hands on what was found.
+    /// Passes the matches on.
     fn hand_on(
         &self,
         buffers: &mut ProbeBuffers<W>,

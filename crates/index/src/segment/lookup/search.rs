@@ -17,7 +17,7 @@ use crate::segment::table::StoredTable;
 pub(crate) enum SearchPlan {
     /// Compare every row.
     Scan,
-    /// Probe these tables in turn.
+    /// Probe these tables one after the other.
     Probe(Vec<TableProbes>),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct TableProbes {
 pub(crate) struct SearchPlans(Vec<OnceLock<SearchPlan>>);
 
 impl SearchPlans {
-    /// For fingerprints of `bits` bits.
+    /// No plans yet, for fingerprints of `bits` bits.
     pub(crate) fn new(bits: u32) -> Self {
         Self((0..=bits).map(|_| OnceLock::new()).collect())
     }

@@ -28,9 +28,9 @@ pub use self::arrow::ArrowTable;
 pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
 use self::row::Rows;
 
-/// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.
+/// The number of rows that a file of any size may claim, because runs of equal values take hardly any bytes.
 const ROWS_ANY_FILE: u64 = 1 << 20;
-/// Rows a file may claim for each of its bytes.
+/// The number of rows that a file may claim for each of its bytes.
 const ROWS_A_BYTE: u64 = 1 << 12;
 
 /// A table file whose frame has been read.
@@ -72,7 +72,7 @@ impl Table {
     /// The file cannot be read, is packed as a whole, or is not of its format.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         if file.codec != Codec::Plain {
-            // Tables are read at random places, and pack their columns themselves.
+            // Tables need random access, and compress their columns themselves.
             return Err(unreadable(
                 file.format,
                 format_args!(
@@ -104,7 +104,7 @@ impl Table {
         })
     }
 
-    /// The rows that its frame claims.
+    /// The number of rows according to the table's metadata.
     pub fn rows(&self) -> u64 {
         match self {
             Self::Arrow(table) => table.row_count(),
@@ -153,7 +153,7 @@ impl Table {
 }
 
 impl RowRange {
-    /// No rows: a table without any has its place in the output all the same.
+    /// An empty range: a table without rows is part of the output too.
     fn empty(table: &Arc<Table>) -> Self {
         Self {
             table: Arc::clone(table),
@@ -232,9 +232,9 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
     ))
 }
 
-/// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
-/// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
-/// after a panic.
+/// Runs a third-party decoder and turns a panic into an error. The decoders of Parquet and Arrow do not check
+/// everything they read: slices and arithmetic on damaged pages can panic. A damaged file must not affect other files.
+/// No value of the decoder is used after a panic.
 ///
 /// # Errors
 /// The error of `f`; [`RejectReason::DamagedTable`] if the decoder panics.

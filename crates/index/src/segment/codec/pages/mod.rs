@@ -30,9 +30,9 @@ use crate::segment::order::Order;
 use crate::segment::sectors::Sectors;
 use crate::segment::{Segment, SegmentError};
 
-/// Rows read at once, at least.
+/// The minimum number of rows read at a time.
 const STRETCH_ROWS: usize = 4096;
-/// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
+/// The approximate number of rows in the cache: half a megabyte of 64-bit rows, which fit the second-level cache.
 const CACHED_ROWS: u32 = 1 << 16;
 /// Offsets of the cache lines that are prefetched; the processor prefetches the following ones by itself.
 const PREFETCH_OFFSETS: [usize; 3] = [0, 64, 128];
@@ -56,7 +56,7 @@ pub(in crate::segment) struct Pages {
 }
 
 impl Pages {
-    /// Opens those of table `t`, whose sections are within the file.
+    /// Opens the pages of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -87,7 +87,7 @@ impl Pages {
         let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its code is none"))?;
         let pages = footer.rows.div_ceil(page_rows.into());
         let ends = Ends::open::<W>(pages as u32, lasts, starts, data)?;
-        // The first page follows the code, the padding the last.
+        // The section consists of the code, the pages and the padding.
         let bytes = ends.bytes(data, W::BITS.into());
         if bytes != Some((rows.len() - PADDING) as u64) {
             return Err(Mismatch(at, "pages are missing"));
@@ -106,7 +106,7 @@ impl Pages {
     }
 }
 
-/// Pages that were decoded whole, for many probes that are neighbours: page p in place p modulo their number.
+/// A cache of decoded pages, for many neighbouring probes. Page p is at position p modulo the number of positions.
 #[derive(Debug, Default)]
 pub(super) struct PageCache<W> {
     /// True if decoded pages are kept.
@@ -115,7 +115,7 @@ pub(super) struct PageCache<W> {
 }
 
 impl<W> PageCache<W> {
-    /// Forgets all; whether to remember from now on.
+    /// Empties the cache. `many` decides if decoded pages are kept from now on.
     pub(super) fn begin(&mut self, many: bool) {
         self.many = many;
         for (page, _) in &mut self.places {
@@ -169,7 +169,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
     fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let mut rows = self.page(page);
         out.extend(&mut rows);
-        // All bytes of a valid page are consumed; its last row is also stored with the ends of pages.
+        // A valid page is consumed to its last byte, and its last row equals the one stored with the ends of pages.
         let last = out.last().copied();
         if rows.is_whole() && last == Some(self.ends.last(page)) {
             Ok(())
@@ -178,7 +178,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
         }
     }
 
-    /// The rows of a page, as remembered.
+    /// The rows of a page, from the cache if it has them.
     fn remembered<'d>(
         &self,
         page: u32,
@@ -212,7 +212,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     }
 
     fn verify_bounds(&self, _: u32) -> Result<(), SegmentError> {
-        // They were when the file was opened.
+        // The bounds were verified when the file was opened.
         Ok(())
     }
 

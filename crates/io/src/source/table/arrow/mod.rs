@@ -38,10 +38,11 @@ const RANGE_BYTES: u64 = 1 << 20;
 pub struct ArrowTable {
     /// As the file has it.
     schema: SchemaRef,
-    /// The same with every string read as bytes, so that a bad string costs its row and not its batch. Both have the same layout.
+    /// The same schema with strings as bytes, so that an invalid string rejects only its row, not the batch. Both have
+    /// the same layout.
     bytes_schema: SchemaRef,
     version: MetadataVersion,
-    /// Record batches and dictionaries in the order in which they count.
+    /// Record batches and dictionaries in the order in which they apply.
     messages: Vec<Message>,
     /// The reason why no message can be read after these.
     lost: Option<RejectReason>,
@@ -62,7 +63,7 @@ struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageKind {
     Dictionary,
-    /// Rows in the file before it, and its own.
+    /// The number of rows in the file before the batch, and of rows in the batch.
     Batch {
         first: u64,
         rows: u64,
@@ -259,7 +260,7 @@ impl Batches {
             })
     }
 
-    /// Takes in a message if it is a dictionary that may be needed.
+    /// Reads a message if it is a dictionary that may be needed.
     fn dictionary(&mut self, message: usize) -> Result<(), RejectReason> {
         match self.messages.get(message) {
             Some(&Message { block, kind }) if self.dictionaries && kind == MessageKind::Dictionary => {
@@ -270,7 +271,7 @@ impl Batches {
         }
     }
 
-    /// A message with its body, its claims checked.
+    /// A message with its body, after its claims were checked.
     fn read(&mut self, block: Block) -> Result<Buffer, RejectReason> {
         // The frame was checked: both lengths lie within the file.
         let length = block.metaDataLength() as usize + block.bodyLength() as usize;
