@@ -35,7 +35,7 @@ pub use canonical::{Canonicals, Member, Preference, UnknownPreference};
 pub use group::DuplicateGroup;
 pub use options::GroupOptions;
 pub use placement::{GroupCounts, GroupItem, GroupPlacement};
-pub use space::{GroupPoint, GroupSpace};
+pub use space::{GroupPoint, GroupSpace, NearbyPoint};
 
 use centre::Centre;
 
@@ -50,7 +50,7 @@ const MIN_CENTRE_MEMBERS: u64 = 3;
 ///
 /// ```
 /// use twinprint_cluster::Similarity;
-/// use twinprint_cluster::groups::{GroupItem, GroupOptions, GroupPoint, GroupSpace, Groups, Member};
+/// use twinprint_cluster::groups::{GroupItem, GroupOptions, GroupPoint, GroupSpace, Groups, Member, NearbyPoint};
 ///
 /// /// Numbers on a line; two within 3 of each other are duplicates.
 /// #[derive(Default)]
@@ -67,11 +67,12 @@ const MIN_CENTRE_MEMBERS: u64 = 3;
 /// }
 ///
 /// impl GroupSpace for Line {
-///     fn nearby(&mut self, _max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
-///         out.extend(self.leaders.iter().map(|&(number, position)| {
-///             (GroupPoint::Leader(number), position.abs_diff(self.current))
+///     fn nearby(&mut self, _max_leaders: usize, out: &mut Vec<NearbyPoint>) -> usize {
+///         out.extend(self.leaders.iter().map(|&(number, position)| NearbyPoint {
+///             point: GroupPoint::Leader(number),
+///             distance: position.abs_diff(self.current),
 ///         }));
-///         out.sort_by_key(|&(_, distance)| distance);
+///         out.sort_by_key(|near| near.distance);
 ///         0
 ///     }
 ///     fn verify(&mut self, leader: u32) -> Option<Similarity> {
@@ -259,8 +260,8 @@ impl Groups {
         let mut near = Vec::new();
         let left_out = space.nearby(self.options.compared, &mut near);
         let mut leaders: Vec<(u32, u32)> = Vec::with_capacity(near.len());
-        for (near, distance) in near {
-            match near {
+        for NearbyPoint { point, distance } in near {
+            match point {
                 GroupPoint::Leader(leader) => leaders.push((leader, distance)),
                 GroupPoint::Centre(group) => {
                     let group = self.live.get(&group);

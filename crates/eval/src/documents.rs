@@ -13,6 +13,7 @@ use twinprint_text::{Analyzer, Measure, Profile};
 
 use super::MAX_DOCUMENTS;
 use super::error::EvalError;
+use super::pair::DocumentPair;
 use twinprint_dedup::DedupError;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::{Progress, Unit};
@@ -212,8 +213,10 @@ impl Documents {
     }
 
     /// Returns the candidates at or above the threshold. Parallel.
-    pub(super) fn verify(&self, candidates: &[(u32, u32)], threshold: f64) -> Vec<(u32, u32)> {
-        let is_near = |&&(a, b): &&(u32, u32)| self.overlap(a as usize, b as usize, threshold).is_some();
+    pub(super) fn verify(&self, candidates: &[DocumentPair], threshold: f64) -> Vec<DocumentPair> {
+        let is_near = |&&DocumentPair { a, b }: &&DocumentPair| {
+            self.overlap(a as usize, b as usize, threshold).is_some()
+        };
         candidates.par_iter().filter(is_near).copied().collect()
     }
 

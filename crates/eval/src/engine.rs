@@ -11,6 +11,7 @@ use super::error::EvalError;
 use super::evaluation::{BytesPerDocument, MethodSeconds, MethodSetting};
 use super::evaluator::Evaluator;
 use super::options::EvalJob;
+use super::pair::DocumentPair;
 use twinprint_dedup::{DedupJob, Mode, PairRows};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
@@ -99,7 +100,7 @@ fn seconds(report: &Report) -> MethodSeconds {
 }
 
 /// Reads the pairs that the engine wrote, as document numbers.
-fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<(u32, u32)>, EvalError> {
+fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<DocumentPair>, EvalError> {
     let path = out.join("pairs.jsonl");
     let text = std::fs::read_to_string(&path).map_err(|source| EvalError::Read {
         path: path.clone(),
@@ -115,7 +116,7 @@ fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<(u32, u32)>, E
         let unknown = || wrong("the input has changed while it was evaluated".to_owned());
         let a = documents.at(&row.a_source, row.a_line).ok_or_else(unknown)?;
         let b = documents.at(&row.b_source, row.b_line).ok_or_else(unknown)?;
-        Ok((a, b))
+        Ok(DocumentPair { a, b })
     };
     (1..).zip(text.lines()).map(pair).collect()
 }

@@ -70,10 +70,11 @@ impl<W: Width> IdRows<W> {
     pub(super) fn scan(&self, query: W, k: u32, mut found: impl FnMut(usize, Neighbor)) {
         let mut near = Vec::new();
         kernel::hamming_one_to_many(query, &self.fingerprints, k, &mut near);
-        for (row, distance) in near {
-            if let Some(&id) = self.ids.get(row as usize) {
-                let distance = u32::from(distance);
-                found(row as usize, Neighbor { id, distance });
+        for hit in near {
+            let row = hit.row as usize;
+            if let Some(&id) = self.ids.get(row) {
+                let distance = u32::from(hit.distance);
+                found(row, Neighbor { id, distance });
             }
         }
     }

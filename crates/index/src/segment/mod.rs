@@ -22,6 +22,7 @@ mod mapping;
 mod open;
 mod order;
 mod sectors;
+mod span;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,7 @@ pub use directory::DirectoryForm;
 pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
-pub use lookup::{Scratch, Stats};
+pub use lookup::{IdMatch, Scratch, Stats};
 pub(crate) use open::digest_of;
 
 /// The widest address of a table, in bits. A directory has 2^bits entries.

@@ -9,7 +9,7 @@ use super::StoreError;
 use super::manifest::SegmentEntry;
 use super::memtable::{Memtable, ReadPoint};
 use super::tombstones::Tombstones;
-use crate::segment::{Scratch, Segment, Stats};
+use crate::segment::{IdMatch, Scratch, Segment, Stats};
 
 /// A segment in use, with its tombstones.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl<W: Width> View<W> {
 /// let snapshot = index.snapshot();
 /// index.delete(17)?;
 /// let mut scratch = Scratch::default();
-/// assert_eq!(snapshot.any(0b0001, 3, &mut scratch)?, Some((17, 0b0000, 1)));
+/// assert_eq!(snapshot.any(0b0001, 3, &mut scratch)?.map(|found| found.id), Some(17));
 /// assert_eq!(index.snapshot().any(0b0001, 3, &mut scratch)?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -201,16 +201,11 @@ impl<W: Width> Snapshot<W> {
         Ok(stats)
     }
 
-    /// Some id within `k` of `query` with its fingerprint and distance. Recent additions are searched first.
+    /// Some id within `k` of `query`. Recent additions are searched first.
     ///
     /// # Errors
     /// The same as for [`Snapshot::lookup`].
-    pub fn any(
-        &self,
-        query: W,
-        k: u32,
-        scratch: &mut Scratch<W>,
-    ) -> Result<Option<(u64, W, u32)>, StoreError> {
+    pub fn any(&self, query: W, k: u32, scratch: &mut Scratch<W>) -> Result<Option<IdMatch<W>>, StoreError> {
         let mut first = None;
         for (memtable, entries) in self.memtables() {
             memtable.lookup(
@@ -221,7 +216,11 @@ impl<W: Width> Snapshot<W> {
                     stamp: self.stamp,
                 },
                 &mut |id, fingerprint, distance| {
-                    first = Some((id, fingerprint, distance));
+                    first = Some(IdMatch {
+                        id,
+                        fingerprint,
+                        distance,
+                    });
                     false
                 },
             );
@@ -236,7 +235,11 @@ impl<W: Width> Snapshot<W> {
                 live.segment
                     .lookup(query, k, scratch, |id, fingerprint, distance| {
                         if first.is_none() && !live.tombstones.holds(id, self.stamp) {
-                            first = Some((id, fingerprint, distance));
+                            first = Some(IdMatch {
+                                id,
+                                fingerprint,
+                                distance,
+                            });
                         }
                     })?;
             }

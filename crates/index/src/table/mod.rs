@@ -129,10 +129,10 @@ impl<W: Width> Tables<W> {
         if k > self.k {
             kernel::hamming_one_to_many(query, &first.buckets.rows, k, &mut near);
             stats.candidates = first.buckets.rows.len() as u64;
-            out.extend(near.iter().filter_map(|&(i, distance)| {
+            out.extend(near.iter().filter_map(|hit| {
                 Some(Match {
-                    id: *first.buckets.ids.get(i as usize)?,
-                    distance,
+                    id: *first.buckets.ids.get(hit.row as usize)?,
+                    distance: hit.distance,
                 })
             }));
             out.sort_unstable_by_key(|m| (m.distance, m.id));
@@ -144,7 +144,7 @@ impl<W: Width> Tables<W> {
             kernel::hamming_one_to_many(query, rows, k, &mut near);
             found.extend(
                 near.iter()
-                    .filter_map(|&(i, d)| Some((d, *rows.get(i as usize)?))),
+                    .filter_map(|hit| Some((hit.distance, *rows.get(hit.row as usize)?))),
             );
         };
         for table in &self.tables {

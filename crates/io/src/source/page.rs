@@ -106,18 +106,20 @@ impl PageExtractor {
         Err(RejectReason::NoMarkup)
     }
 
+    /// `None`: without the feature `html` there is no extractor.
     pub fn traced(&mut self, _: &str) -> Option<TracedPage> {
         None
     }
 }
 
 #[cfg(not(feature = "html"))]
-#[expect(clippy::unused_self, reason = "as with the feature")]
 impl TracedPage {
+    /// `None`: without the feature `html` no page is extracted.
     pub fn start(&self, _: usize) -> Option<usize> {
         None
     }
 
+    /// `None`: without the feature `html` no page is extracted.
     pub fn end(&self, _: usize) -> Option<usize> {
         None
     }

@@ -5,14 +5,14 @@ use super::reject::RejectReason;
 
 /// Two limits on the length of a record, in bytes: the one that the user set, and the one that memory sets.
 #[derive(Clone, Copy, Debug)]
-pub struct RecordLimits {
+pub(crate) struct RecordLimits {
     document: u64,
     memory: u64,
 }
 
 impl RecordLimits {
     /// The limits of a run.
-    pub fn of(options: &SourceOptions) -> Self {
+    pub(crate) fn of(options: &SourceOptions) -> Self {
         Self {
             document: options.max_document,
             memory: options.max_held,
@@ -20,12 +20,12 @@ impl RecordLimits {
     }
 
     /// The bytes of the longest record that may be held.
-    pub fn max_bytes(self) -> u64 {
+    pub(crate) fn max_bytes(self) -> u64 {
         self.document.min(self.memory)
     }
 
     /// Checks that a record of `bytes` bytes may be held. The error is the reason to reject it.
-    pub fn check(self, bytes: u64) -> Result<(), RejectReason> {
+    pub(crate) fn check(self, bytes: u64) -> Result<(), RejectReason> {
         if bytes > self.max_bytes() {
             Err(self.rejection(Some(bytes)))
         } else {
@@ -35,7 +35,7 @@ impl RecordLimits {
 
     /// The reason to reject a record longer than [`max_bytes`](Self::max_bytes). If its length is unknown, it is taken
     /// to be within the limit that the user set.
-    pub fn rejection(self, bytes: Option<u64>) -> RejectReason {
+    pub(crate) fn rejection(self, bytes: Option<u64>) -> RejectReason {
         let beyond_memory = self.memory < self.document && bytes.is_none_or(|bytes| bytes <= self.document);
         if beyond_memory {
             RejectReason::BeyondMemory {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use twinprint_cluster::Similarity;
-use twinprint_cluster::groups::{GroupPoint, GroupSpace};
+use twinprint_cluster::groups::{GroupPoint, GroupSpace, NearbyPoint};
 use twinprint_fingerprint::Width;
 use twinprint_index::growing::Neighbor;
 use twinprint_text::PreparedText;
@@ -40,12 +40,12 @@ impl<'l> LeaderSpace<'l> {
     }
 
     /// Appends the short leaders that share shingles with the item and are not in `out` yet.
-    fn append_by_shingles(&self, out: &mut Vec<(GroupPoint, u32)>) {
+    fn append_by_shingles(&self, out: &mut Vec<NearbyPoint>) {
         let leaders = &*self.leaders;
         let known: BTreeSet<u32> = out
             .iter()
-            .filter_map(|(point, _)| match point {
-                GroupPoint::Leader(leader) => Some(*leader),
+            .filter_map(|near| match near.point {
+                GroupPoint::Leader(leader) => Some(leader),
                 GroupPoint::Centre(_) => None,
             })
             .collect();
@@ -59,13 +59,16 @@ impl<'l> LeaderSpace<'l> {
             };
             let leader = leaders.by_number.get(&number)?;
             let distance = leader.fingerprint.distance(self.item.fingerprint());
-            (!known.contains(&number)).then_some((GroupPoint::Leader(number), distance))
+            (!known.contains(&number)).then_some(NearbyPoint {
+                point: GroupPoint::Leader(number),
+                distance,
+            })
         }));
     }
 }
 
 impl GroupSpace for LeaderSpace<'_> {
-    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
+    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<NearbyPoint>) -> usize {
         if self.item.is_empty() {
             return 0;
         }
@@ -74,13 +77,18 @@ impl GroupSpace for LeaderSpace<'_> {
         leaders
             .index
             .lookup_fingerprint(self.item.fingerprint(), leaders.radius, &mut neighbors);
-        let point = |row: &Neighbor| Some((*leaders.points.get(&row.id)?, row.distance));
+        let point = |row: &Neighbor| {
+            Some(NearbyPoint {
+                point: *leaders.points.get(&row.id)?,
+                distance: row.distance,
+            })
+        };
         let max_rows = ROWS_PER_LEADER.saturating_mul(max_leaders);
         let SplitNeighbors { near, far } = split_nearest(&mut neighbors, max_rows);
         out.extend(near.iter().filter_map(point));
         let found_leaders = out
             .iter()
-            .filter(|(point, _)| matches!(point, GroupPoint::Leader(_)));
+            .filter(|near| matches!(near.point, GroupPoint::Leader(_)));
         let mut left_out = far.len();
         if found_leaders.count() < max_leaders {
             out.extend(far.iter().filter_map(point));
@@ -90,9 +98,9 @@ impl GroupSpace for LeaderSpace<'_> {
             self.append_by_shingles(out);
         }
         // Rows are not used for sorting, because a stored state does not keep them.
-        out.sort_unstable_by_key(|&(point, distance)| match point {
-            GroupPoint::Leader(leader) => (distance, false, u64::from(leader)),
-            GroupPoint::Centre(group) => (distance, true, group),
+        out.sort_unstable_by_key(|near| match near.point {
+            GroupPoint::Leader(leader) => (near.distance, false, u64::from(leader)),
+            GroupPoint::Centre(group) => (near.distance, true, group),
         });
         left_out
     }

@@ -101,7 +101,8 @@ impl Adding<'_> {
                     let added = number.map(|number| AddedRecord { record, number });
                     self.outcome.added.extend(added);
                 }
-                // Documents that the collection refuses were rejected when the input was read. The run is added whole or not at all.
+                // Records that the collection refuses were rejected when they were read, so this error ends the run.
+                // Either all of the run is added or nothing.
                 Err(error) => {
                     return Err(DedupError::Append {
                         path: self.store.path.clone(),

@@ -71,7 +71,8 @@ impl DocumentStore for CollectionStore {
     }
 
     fn digest_key(&self) -> DigestKey {
-        self.collection.digest_key()
+        let (k0, k1) = self.collection.digest_key();
+        DigestKey { k0, k1 }
     }
 
     fn has_run(&self, digest: u128, name: u128) -> Result<bool, StoreFailure> {

@@ -14,15 +14,13 @@ pub(super) mod pages;
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
-use twinprint_fingerprint::kernel::RowRange;
+use twinprint_fingerprint::kernel::{RangeHit, RowRange};
 
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
 use super::directory::{Directory, EliasFano, Plain};
+use super::span::Span;
 use super::{Segment, SegmentError};
-
-/// The rows of an address: a range of rows or pages, without its end.
-pub(super) type Span = (u32, u32);
 
 /// A reader of the rows of a table in one storage format.
 pub(super) trait Buckets<W: Width> {
@@ -56,11 +54,18 @@ pub(super) trait Buckets<W: Width> {
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
+/// One address to be probed for one query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    pub(super) address: u32,
+    /// The position of the query in its block.
+    pub(super) slot: u32,
+}
+
 /// Probes that have been located.
 pub(super) struct Probed<'p, W> {
-    /// Addresses, and the slots of the queries they are probed for.
-    pub(super) probes: &'p [(u32, u32)],
-    /// The span of each probe, with its slot.
+    pub(super) probes: &'p [Probe],
+    /// The span of each probe, with its slot as the query.
     pub(super) runs: &'p [RowRange],
     /// For each slot, the query's bits below the address.
     pub(super) rests: &'p [W],
@@ -69,7 +74,7 @@ pub(super) struct Probed<'p, W> {
 /// Reused buffers of comparisons.
 #[derive(Debug, Default)]
 pub(super) struct Workspace<W> {
-    near: Vec<(u32, u32)>,
+    near: Vec<RangeHit>,
     decoded: pages::PageCache<W>,
 }
 

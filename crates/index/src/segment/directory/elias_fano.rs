@@ -1,7 +1,9 @@
-//! The Elias–Fano directory: for each address in turn a one for every row and then a zero.
+//! The Elias–Fano directory: a bit string with, for each address in ascending order, a one for every row and then a
+//! zero.
 //!
-//! Fine: that string of n + 2^u bits, bit b being bit b % 64 of little-endian word b / 64. Coarse: for every 64th address the position
-//! where its ones begin, 8 bytes; the ones before it are that position less the addresses before it.
+//! The fine part is that string of n + 2^u bits; bit b is bit b % 64 of little-endian word b / 64. The coarse part has,
+//! for every 64th address, the position at which its ones begin, in 8 bytes. The number of ones before it is that
+//! position minus the number of addresses before it.
 
 use std::ops::Range;
 
@@ -9,6 +11,7 @@ use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::{Bounds, DirectoryForm, Encoded};
 use crate::segment::bits::word_at;
+use crate::segment::span::Span;
 
 /// Addresses between two positions.
 const GROUP: u32 = 64;
@@ -78,14 +81,17 @@ impl Bounds for EliasFano<'_> {
     }
 
     #[inline]
-    fn bucket(&self, address: u32) -> (u32, u32) {
+    fn bucket(&self, address: u32) -> Span {
         let (group, before) = (address / GROUP, address % GROUP);
         let mut from = self.position(group);
         if before > 0 {
             from = self.zero(from, before - 1) + 1;
         }
         let rows = |position: u64| position.saturating_sub(u64::from(address)) as u32;
-        (rows(from), rows(self.zero(from, 0)))
+        Span {
+            start: rows(from),
+            end: rows(self.zero(from, 0)),
+        }
     }
 
     fn touched(&self, address: u32) -> [Range<usize>; 2] {

@@ -9,6 +9,8 @@ mod plain;
 pub(crate) use elias_fano::EliasFano;
 pub(crate) use plain::Plain;
 
+use super::span::Span;
+
 /// The form of a directory: the encoding of the first row of each address. The numbers are those in files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -33,9 +35,8 @@ pub(crate) trait Bounds {
     /// Prefetches the bytes that [`Bounds::bucket`] will read.
     fn prefetch(&self, address: u32);
 
-    /// The first row of an address below 2^u, and the end of its rows. If the checksums match, both are within the rows
-    /// of the table.
-    fn bucket(&self, address: u32) -> (u32, u32);
+    /// The rows of an address below 2^u. If the checksums match, they are within the rows of the table.
+    fn bucket(&self, address: u32) -> Span;
 
     /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.
     fn touched(&self, address: u32) -> [std::ops::Range<usize>; 2];
@@ -128,10 +129,10 @@ mod tests {
             };
             for x in 0..1u32 << bits {
                 bounds.prefetch(x);
-                let expected = (
-                    sorted.partition_point(|&a| a < x) as u32,
-                    sorted.partition_point(|&a| a <= x) as u32,
-                );
+                let expected = Span {
+                    start: sorted.partition_point(|&a| a < x) as u32,
+                    end: sorted.partition_point(|&a| a <= x) as u32,
+                };
                 assert_eq!(
                     bounds.bucket(x),
                     expected,

@@ -1,13 +1,14 @@
-//! From fingerprints found to their ids: the row in the first table, then the ids of the row.
+//! Finds the ids of the fingerprints found: first their row in the first table, then the ids of the row.
 //!
-//! Each step of each match waits for memory, so many matches take each step together.
+//! Each step of a match waits for memory, so many matches take each step together.
 
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use crate::segment::codec::{Buckets, Span, each_codec};
+use crate::segment::codec::{Buckets, each_codec};
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// Stands for a row that is not known yet. No row has this number.

@@ -9,7 +9,8 @@ use super::ids::{NO_ROW, RowMatch};
 use super::search::TableProbes;
 use super::{Receive, Stats};
 use crate::flips;
-use crate::segment::codec::{Buckets, Probed, Workspace};
+use crate::segment::codec::{Buckets, Probe, Probed, Workspace};
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// Queries ordered and probed at once.
@@ -36,7 +37,7 @@ pub(crate) struct ProbeBuffers<W> {
     rests: Vec<W>,
     /// The block that is filled. Next, the block whose bounds are prefetched, and the block whose rows are prefetched.
     filling: ProbeBlock,
-    asked: ProbeBlock,
+    prefetched: ProbeBlock,
     resolved: ProbeBlock,
     workspace: Workspace<W>,
     found: Vec<RowMatch<W>>,
@@ -45,8 +46,7 @@ pub(crate) struct ProbeBuffers<W> {
 /// A block of probes.
 #[derive(Debug, Default)]
 struct ProbeBlock {
-    /// Addresses, and the slots of the queries they are probed for.
-    probes: Vec<(u32, u32)>,
+    probes: Vec<Probe>,
     /// The rows of each probe, in the units of the codec.
     runs: Vec<RowRange>,
 }
@@ -99,7 +99,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        self.hand_on(buffers, receive)
+        self.report_matches(buffers, receive)
     }
 
     /// Orders the queries by the leading bits of their addresses if there are many.
@@ -139,14 +139,21 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
-        for block in [&mut buffers.filling, &mut buffers.asked, &mut buffers.resolved] {
+        for block in [
+            &mut buffers.filling,
+            &mut buffers.prefetched,
+            &mut buffers.resolved,
+        ] {
             block.clear();
         }
         for &flip in &self.job.probing.flips {
             for slot in 0..buffers.addresses.len() {
                 let address = buffers.addresses[slot] ^ flip;
                 self.rows.prefetch(address);
-                buffers.filling.probes.push((address, slot as u32));
+                buffers.filling.probes.push(Probe {
+                    address,
+                    slot: slot as u32,
+                });
                 if buffers.filling.probes.len() == BLOCK_PROBES
                     && self.step(from, buffers, stats, receive)?.is_break()
                 {
@@ -173,12 +180,12 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         self.compare(from, buffers, stats)?;
-        self.resolve(&mut buffers.asked)?;
+        self.resolve(&mut buffers.prefetched)?;
         buffers.resolved.clear();
-        std::mem::swap(&mut buffers.resolved, &mut buffers.asked);
-        std::mem::swap(&mut buffers.asked, &mut buffers.filling);
+        std::mem::swap(&mut buffers.resolved, &mut buffers.prefetched);
+        std::mem::swap(&mut buffers.prefetched, &mut buffers.filling);
         if buffers.found.len() >= REPORT_ROWS || self.job.eager {
-            return self.hand_on(buffers, receive);
+            return self.report_matches(buffers, receive);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -188,13 +195,13 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     fn resolve(&self, block: &mut ProbeBlock) -> Result<(), SegmentError> {
         let ProbeBlock { probes, runs } = block;
         if !self.job.segment.sectors.all() {
-            for &(address, _) in &*probes {
+            for &Probe { address, .. } in &*probes {
                 self.rows.verify_bounds(address)?;
                 self.rows.verify_rows(self.rows.locate(address))?;
             }
         }
-        runs.extend(probes.iter().map(|&(address, slot)| {
-            let (start, end) = self.rows.locate(address);
+        runs.extend(probes.iter().map(|&Probe { address, slot }| {
+            let Span { start, end } = self.rows.locate(address);
             RowRange {
                 start,
                 end,
@@ -234,10 +241,10 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         let compared = self
             .rows
             .within(&probed, k, &mut buffers.workspace, |probe, row, rest| {
-                let (address, slot) = block.probes[probe as usize];
+                let Probe { address, slot } = block.probes[probe as usize];
                 let permuted = table.order.join(address, rest);
-                let (query, asked) = ordered[from + slot as usize];
-                let differing = table.order.restore(permuted ^ asked);
+                let (query, permuted_query) = ordered[from + slot as usize];
+                let differing = table.order.restore(permuted ^ permuted_query);
                 let distance = differing.distance(W::default());
                 if distance <= k && !seen(differing) {
                     stats.matches += 1;
@@ -253,8 +260,8 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(())
     }
 
-    /// Passes the matches on.
-    fn hand_on(
+    /// Reports the matches found, and clears them.
+    fn report_matches(
         &self,
         buffers: &mut ProbeBuffers<W>,
         receive: &mut impl Receive<W>,
