@@ -27,13 +27,13 @@ const LOOKUP_BATCH: usize = 1 << 16;
 /// Queries that one scan answers; each takes some 100 bytes of memory.
 const SCAN_BATCH: usize = 1 << 22;
 
-/// What is found for fingerprints.
+/// The columns of the matches of fingerprints.
 const ID_COLUMNS: &[Column] = &[
     Column::new("query", ColumnKind::Id),
     Column::new("id", ColumnKind::Id),
     Column::new("hamming", ColumnKind::Distance),
 ];
-/// What is found for texts.
+/// The columns of the matches of texts.
 const NAME_COLUMNS: &[Column] = &[
     Column::new("query", ColumnKind::Name),
     Column::new("id", ColumnKind::Id),
